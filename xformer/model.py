@@ -1,0 +1,378 @@
+"""The encoder-decoder transformer of Vaswani et al., "Attention Is All You Need" (2017), read top to bottom.
+
+Axes, used in the shape comments: B batch, S source length, T target length, Q queries, K keys, H heads, D d_model,
+d = D / H (the paper's d_k = d_v), V vocabulary. Masks are True where attention is allowed and broadcast to [B, H, Q, K].
+
+Nothing that belongs to a request is stored on a module: a trace of the attention maps and the key-value cache of
+step-by-step decoding are made by the caller and handed in, so that many threads can share one model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3  # ids that every tokenizer of this project shares
+NORMS = ("pre", "post")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that fixes the shape of a model; saved beside its weights as config.json."""
+
+    vocab_size: int = 8000
+    d_model: int = 256
+    n_heads: int = 8
+    n_layers: int = 6  # of the encoder, and of the decoder where n_decoder_layers is 0
+    n_decoder_layers: int = 0
+    d_ff: int = 1024
+    norm: str = "pre"  # "post": Vaswani et al. 2017 (TransformerFG); "pre": Xiong et al. 2020 (TransformerPreLN)
+    dropout: float = 0.1
+    position_base: float = 10000.0
+    max_length: int = 512  # positions, in pieces
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_length"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        if not isinstance(self.n_decoder_layers, int) or self.n_decoder_layers < 0:
+            raise ValueError(f"n_decoder_layers is {self.n_decoder_layers!r}; it must be 0 (as n_layers) or more")
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model is {self.d_model}, which {self.n_heads} heads cannot share equally; "
+                             f"choose n_heads that divides d_model")
+        if self.d_model % 2:
+            raise ValueError(f"d_model is {self.d_model}; sinusoidal positions need an even number")
+        if self.norm not in NORMS:
+            raise ValueError(f"norm is {self.norm!r}; choose one of {', '.join(NORMS)}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout!r}; it must be at least 0 and below 1")
+        if not self.position_base > 1:
+            raise ValueError(f"position_base is {self.position_base!r}; it must be greater than 1")
+
+    @property
+    def decoder_layers(self) -> int:
+        return self.n_decoder_layers or self.n_layers
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class Trace:
+    """Attention probabilities of one pass, one tensor [B, H, Q, K] a layer, filled in by the pass it is handed to."""
+
+    encoder_self: list[Tensor] = field(default_factory=list)  # [B, H, S, S]
+    decoder_self: list[Tensor] = field(default_factory=list)  # [B, H, T, T]
+    cross: list[Tensor] = field(default_factory=list)  # [B, H, T, S]
+
+
+def sinusoids(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """Positional encodings [length, d_model] of section 3.5: sine in the even dimensions, cosine in the odd ones.
+
+    Dimensions 2i and 2i + 1 turn together with wavelength 2 pi base^(2i / d_model).
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    angle = position * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [length, D / 2]
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()
+
+
+def padding_mask(tokens: Tensor) -> Tensor:
+    """tokens [B, K] -> mask [B, 1, 1, K]: nobody looks at padding."""
+    return (tokens != PAD)[:, None, None, :]
+
+
+def future_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """Mask [length, length], lower triangular: position q looks at positions 0 to q."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def dropout(x: Tensor, p: float, training: bool) -> Tensor:
+    """Inverted dropout. On a CPU the mask is made of random bytes, so p is rounded to a multiple of 1/256.
+
+    `F.dropout` draws a Bernoulli variable for each number there, which takes a fifth of a training step; drawing eight
+    bytes at a time makes the mask nearly free.
+    """
+    if not training or p == 0:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, p)
+    dropped = round(p * 256)
+    words = torch.randint(-(2**63), 2**63 - 1, (-(-x.numel() // 8),), dtype=torch.int64)
+    kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+    return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool) -> tuple[Tensor, Tensor | None]:
+    """softmax(q k^T / sqrt(d)) v, equation 1: q [B, H, Q, d], k and v [B, H, K, d] -> [B, H, Q, d].
+
+    Fused, the probabilities are never written down; otherwise they come back as [B, H, Q, K].
+    """
+    if fused:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
+    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # [B, H, Q, K]
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    probabilities = scores.softmax(dim=-1)
+    return probabilities.to(v.dtype) @ v, probabilities
+
+
+class PastKeyValues:
+    """Keys and values [2, N, H, T, d] that one self-attention has computed so far for N hypotheses."""
+
+    def __init__(self) -> None:
+        self.tensor: Tensor | None = None
+
+    def extend(self, new: Tensor) -> Tensor:
+        self.tensor = new if self.tensor is None else torch.cat((self.tensor, new), dim=3)
+        return self.tensor
+
+    def select(self, rows: Tensor) -> None:
+        if self.tensor is not None:
+            self.tensor = self.tensor.index_select(1, rows)
+
+
+class Attention(nn.Module):
+    """Multi-head attention, section 3.2.2; one class serves self-attention and cross-attention.
+
+    The projections of queries, keys and values are stacked in one matrix, the layout of `nn.MultiheadAttention`.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.n_heads = config.n_heads
+        self.d_model = config.d_model
+        self.in_proj = nn.Linear(config.d_model, 3 * config.d_model)
+        self.out_proj = nn.Linear(config.d_model, config.d_model)
+
+    def split(self, x: Tensor) -> Tensor:
+        """[B, L, n D] -> [n, B, H, L, d]"""
+        batch, length, _ = x.shape
+        return x.view(batch, length, -1, self.n_heads, self.d_model // self.n_heads).permute(2, 0, 3, 1, 4)
+
+    def keys_values(self, memory: Tensor) -> Tensor:
+        """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H, S, d]."""
+        weight, bias = self.in_proj.weight[self.d_model:], self.in_proj.bias[self.d_model:]
+        return self.split(F.linear(memory, weight, bias))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None,
+                past: PastKeyValues | None = None, record: list[Tensor] | None = None) -> Tensor:
+        """x [B, Q, D] asks and is answered [B, Q, D].
+
+        It looks at itself (and at its `past`), or at `memory`, the `keys_values` of another sequence; several
+        hypotheses may share one row of memory: x [B n, Q, D] with memory [2, B, H, S, d]. The probabilities
+        [B, H, Q, K] are appended to `record` if there is one.
+        """
+        if memory is None:
+            q, *key_value = self.split(self.in_proj(x))
+            k, v = past.extend(torch.stack(key_value)) if past is not None else key_value
+        else:
+            shared = x.view(memory.shape[1], -1, self.d_model)  # [B, n Q, D]: their queries do not see each other
+            q = self.split(F.linear(shared, self.in_proj.weight[:self.d_model], self.in_proj.bias[:self.d_model]))[0]
+            k, v = memory
+        # The CPU's fused kernel is made for long sequences: its backward pass is slower than writing the maps down.
+        fused = record is None and not (self.training and x.device.type == "cpu")
+        y, probabilities = attend(q, k, v, mask, fused)
+        if record is not None and probabilities is not None:
+            record.append(probabilities)
+        return self.out_proj(y.transpose(1, 2).reshape(x.shape))
+
+
+class FeedForward(nn.Module):
+    """Position-wise feed-forward network, equation 2: max(0, x W1 + b1) W2 + b2."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.d_model, config.d_ff)
+        self.outer = nn.Linear(config.d_ff, config.d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(F.relu(self.inner(x)))
+
+
+class Residual(nn.Module):
+    """Wraps every sub-layer, and is the only place that knows the order of normalisation.
+
+    post: LayerNorm(x + Sublayer(x)), Vaswani et al. 2017; pre: x + Sublayer(LayerNorm(x)), Xiong et al. 2020.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model)
+        self.order = config.norm
+        self.p = config.dropout
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.order == "pre":
+            return x + dropout(sublayer(self.norm(x)), self.p, self.training)
+        return self.norm(x + dropout(sublayer(x), self.p, self.training))
+
+
+class EncoderLayer(nn.Module):
+    """Left half of figure 1: self-attention, then the feed-forward network."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.self_attention, self.self_residual = Attention(config), Residual(config)
+        self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None) -> Tensor:
+        record = trace.encoder_self if trace else None
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, record=record))
+        return self.feed_residual(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Right half of figure 1: masked self-attention, cross-attention to the encoder's output, feed-forward network."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.self_attention, self.self_residual = Attention(config), Residual(config)
+        self.cross_attention, self.cross_residual = Attention(config), Residual(config)
+        self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor, memory_mask: Tensor | None,
+                past: PastKeyValues | None = None, trace: Trace | None = None) -> Tensor:
+        """x [B, T, D]; `memory` is this layer's `cross_attention.keys_values` of the encoder's output."""
+        own, other = (trace.decoder_self, trace.cross) if trace else (None, None)
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=own))
+        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory_mask, memory=memory, record=other))
+        return self.feed_residual(x, self.feed_forward)
+
+
+class Stack(nn.Module):
+    """Layers of one kind, and for pre-norm the final normalisation that its residual stream still needs."""
+
+    def __init__(self, layers: list[nn.Module], config: Config) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+
+class Encoder(Stack):
+    def __init__(self, config: Config) -> None:
+        super().__init__([EncoderLayer(config) for _ in range(config.n_layers)], config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None) -> Tensor:
+        """x [B, S, D] embedded tokens -> memory [B, S, D]"""
+        for layer in self.layers:
+            x = layer(x, mask, trace)
+        return self.norm(x)
+
+
+class Decoder(Stack):
+    def __init__(self, config: Config) -> None:
+        super().__init__([DecoderLayer(config) for _ in range(config.decoder_layers)], config)
+
+    def keys_values(self, memory: Tensor) -> list[Tensor]:
+        """memory [B, S, D] -> what each layer's cross-attention looks at, [2, B, H, S, d]"""
+        return [layer.cross_attention.keys_values(memory) for layer in self.layers]
+
+    def forward(self, x: Tensor, mask: Tensor | None, memories: list[Tensor], memory_mask: Tensor | None,
+                pasts: list[PastKeyValues] | None = None, trace: Trace | None = None) -> Tensor:
+        """x [B, T, D] embedded tokens -> [B, T, D]"""
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, memories[i], memory_mask, pasts[i] if pasts else None, trace)
+        return self.norm(x)
+
+
+class Embedding(nn.Module):
+    """Tokens to vectors, scaled by sqrt(d_model), plus sinusoidal positions (sections 3.4 and 3.5)."""
+
+    positions: Tensor
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
+        table = sinusoids(config.max_length, config.d_model, config.position_base)
+        self.register_buffer("positions", table, persistent=False)
+
+    def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
+        """tokens [B, L], the first of them at position `offset` -> [B, L, D]"""
+        end = offset + tokens.shape[1]
+        if end > self.config.max_length:
+            raise ValueError(f"a sequence of {end} pieces is longer than the {self.config.max_length} positions "
+                             f"of this model; shorten it")
+        x = F.embedding(tokens, self.weight) * math.sqrt(self.config.d_model) + self.positions[offset:end]
+        return dropout(x, self.config.dropout, self.training)
+
+
+class Cache:
+    """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
+
+    def __init__(self, memories: list[Tensor], memory_mask: Tensor) -> None:
+        self.memories = memories  # one [2, B, H, S, d] a layer
+        self.memory_mask = memory_mask  # [B, 1, 1, S]
+        self.pasts = [PastKeyValues() for _ in memories]  # one [2, N, H, T, d] a layer
+        self.length = 0  # T, steps taken so far
+
+    def select(self, hypotheses: Tensor, sentences: Tensor | None = None) -> None:
+        """Keep these rows of the N hypotheses (repeats allowed), and of the B sentences if some are done."""
+        for past in self.pasts:
+            past.select(hypotheses)
+        if sentences is not None:
+            self.memories = [memory.index_select(1, sentences) for memory in self.memories]
+            self.memory_mask = self.memory_mask.index_select(0, sentences)
+
+
+class Transformer(nn.Module):
+    """Figure 1. Source, target and output share one matrix of embeddings (section 3.4)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+
+    def encode(self, source: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor]:
+        """source [B, S] -> memory [B, S, D] and its padding mask [B, 1, 1, S]"""
+        mask = padding_mask(source)
+        return self.encoder(self.embedding(source), mask, trace), mask
+
+    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, trace: Trace | None = None) -> Tensor:
+        """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
+        # Padding stands at the end of a target, where the future mask already hides it from every real position.
+        mask = future_mask(target.shape[1], target.device)
+        x = self.decoder(self.embedding(target), mask, self.decoder.keys_values(memory), memory_mask, trace=trace)
+        return self.logits(x)
+
+    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None) -> Tensor:
+        """source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]"""
+        memory, mask = self.encode(source, trace)
+        return self.decode(target, memory, mask, trace)
+
+    def logits(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.embedding.weight)
+
+    def start(self, source: Tensor) -> Cache:
+        """Encode source [B, S] once, for `step`."""
+        memory, mask = self.encode(source)
+        return Cache(self.decoder.keys_values(memory), mask)
+
+    def step(self, tokens: Tensor, cache: Cache) -> Tensor:
+        """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
+        # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.
+        steps = tokens.shape[1]
+        mask = None if steps == 1 else future_mask(cache.length + steps, tokens.device)[cache.length:]
+        x = self.embedding(tokens, offset=cache.length)
+        cache.length += steps
+        x = self.decoder(x, mask, cache.memories, cache.memory_mask, cache.pasts)
+        return self.logits(x[:, -1])
+
+    def parameter_count(self) -> int:
+        return sum(p.numel() for p in self.parameters())

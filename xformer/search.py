@@ -1,0 +1,213 @@
+"""Search for a target sentence over a step function: greedy, beam, sampling. It knows no model and no text.
+
+Axes: B sentences, K hypotheses of each, N = B K rows, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from xformer.tokenizer import BOS, EOS, PAD
+
+
+class Step(Protocol):
+    """A model in the middle of decoding, owned by one search."""
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """The newest token [N, 1] of each hypothesis -> logits [N, V] of the next one."""
+
+    def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
+        """From now on hypothesis n is what hypotheses[n] was; of the sentences keep these (None: all)."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search. Sampling instead of beam search where temperature is above 0."""
+
+    beam: int = 5
+    n_best: int = 1
+    length_penalty: float = 1.0  # alpha: hypotheses are ranked by log-probability / length^alpha
+    temperature: float = 0.0
+    top_k: int = 0  # sample among the k likeliest; 0: all
+    top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
+    seed: int = 0
+    rivals: int = 5  # how many alternatives to keep of each step
+
+    def __post_init__(self) -> None:
+        limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),
+                  "top_k": (0, 100_000), "top_p": (0, 1), "rivals": (0, 32)}
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"{name} is {value}; it must be between {low} and {high}")
+        if not self.sampling and self.n_best > self.beam:
+            raise ValueError(f"n_best is {self.n_best}, but a beam of {self.beam} ends with {self.beam} hypotheses; "
+                             f"raise beam or lower n_best")
+        if self.top_p == 0:
+            raise ValueError("top_p is 0; it must be above 0 to leave a piece to choose")
+
+    @property
+    def sampling(self) -> bool:
+        return self.temperature > 0
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A target sentence as it was found."""
+
+    tokens: list[int]  # without BOS; ends with EOS unless it was cut off
+    log_probs: list[float]  # natural log of each token's probability, given those before it
+    rivals: list[list[tuple[int, float]]]  # at each step the likeliest tokens and their log-probabilities, best first
+    score: float  # sum of log_probs / length^alpha
+    finished: bool  # False where the limit came before EOS
+
+
+@dataclass
+class _Step:
+    """What every live row chose at one step, and what else it could have chosen; lists over the N rows."""
+
+    tokens: list[int]
+    log_probs: list[float]
+    parents: list[int]  # the row of the step before that each row continues
+    rivals: list[list[tuple[int, float]]]  # by row of the step before: its likeliest next tokens
+
+
+def search(step: Step, max_lengths: Sequence[int], options: Options | None = None,
+           prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
+           ) -> list[list[Hypothesis]]:
+    """For each sentence its n_best hypotheses, best first.
+
+    max_lengths: the most tokens, EOS included, that each sentence's target may have. prefixes: tokens that each target
+    must begin with; their log-probabilities are the model's own.
+
+    A beam keeps the K best unfinished hypotheses and stops when K have finished, as in CTranslate2 and Fairseq.
+    """
+    options = options or Options()
+    prefixes = [list(p) for p in prefixes] if prefixes is not None else [[] for _ in max_lengths]
+    if len(prefixes) != len(max_lengths):
+        raise ValueError(f"there are {len(prefixes)} prefixes for {len(max_lengths)} sentences; give one to each")
+    for prefix, longest in zip(prefixes, max_lengths, strict=True):
+        if longest < 1 or len(prefix) > longest:
+            raise ValueError(f"a target of at most {longest} pieces cannot begin with {len(prefix)} given ones")
+    return _Search(step, list(max_lengths), options, prefixes, device or torch.device("cpu")).run()
+
+
+class _Search:
+    def __init__(self, step: Step, max_lengths: list[int], options: Options, prefixes: list[list[int]],
+                 device: torch.device) -> None:
+        self.step, self.options, self.device = step, options, device
+        self.width = options.n_best if options.sampling else options.beam
+        self.max_lengths, self.prefixes = max_lengths, prefixes
+        self.steps: list[_Step] = []
+        self.found: list[list[Hypothesis]] = [[] for _ in max_lengths]
+        self.generator = torch.Generator(device).manual_seed(options.seed)
+
+    def run(self) -> list[list[Hypothesis]]:
+        alive = list(range(len(self.max_lengths)))  # sentences still searched; each has `width` rows, in this order
+        tokens = [BOS] * (len(alive) * self.width)
+        # All rows of a sentence begin alike. Samples go their own ways; of a beam only the first row may, so far.
+        start = [0.0 if self.options.sampling or k == 0 else -torch.inf for k in range(self.width)]
+        scores = start * len(alive)
+        while alive:
+            logits = self.step(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
+            choices, log_probs, rivals = self._choices(logits, alive)
+            sums = torch.tensor(scores, device=self.device)[:, None] + log_probs  # [N, C]
+            tokens, scores, alive = self._keep(choices, log_probs, sums, rivals, alive)
+        return [sorted(found, key=lambda h: -h.score)[:self.options.n_best] for found in self.found]
+
+    def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, list[list[tuple[int, float]]]]:
+        """What each row may go on with: tokens [N, C], their log-probabilities [N, C], and every row's rivals."""
+        position, vocabulary = len(self.steps), logits.shape[1]
+        logits[:, PAD] = logits[:, BOS] = -torch.inf  # neither is ever part of a sentence
+        total = logits.logsumexp(dim=1, keepdim=True)
+        # The 2K best continuations of a sentence are among the 2K best of each of its rows.
+        top, top_tokens = logits.topk(min(max(2 * self.width, self.options.rivals), vocabulary), dim=1)
+        top = top - total
+        best = self.options.rivals
+        rivals = [list(zip(tokens, values, strict=True)) for tokens, values in
+                  zip(top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True)]
+        if self.options.sampling:
+            choices = self._sample(logits)
+            log_probs = logits.gather(1, choices) - total
+        else:
+            choices, log_probs = top_tokens[:, :2 * self.width], top[:, :2 * self.width]
+        forced = [p[position] if position < len(p) else -1 for p in (self.prefixes[s] for s in alive)]
+        if max(forced) >= 0:  # one choice only, and its true log-probability
+            given = torch.tensor(forced, device=self.device).repeat_interleave(self.width)[:, None]  # [N, 1]
+            only = torch.full_like(log_probs, -torch.inf)
+            only[:, :1] = logits.gather(1, given.clamp(min=0)) - total
+            choices, log_probs = torch.where(given >= 0, given, choices), torch.where(given >= 0, only, log_probs)
+        return choices, log_probs, rivals
+
+    def _sample(self, logits: Tensor) -> Tensor:
+        """Draw one token a row, [N, 1], after temperature, top-k and top-p have had their say."""
+        logits, tokens = (logits / self.options.temperature).sort(dim=1, descending=True)
+        if self.options.top_k:
+            logits[:, self.options.top_k:] = -torch.inf
+        probabilities = logits.softmax(dim=1)
+        before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
+        probabilities[before >= self.options.top_p] = 0  # the likeliest always stays
+        return tokens.gather(1, torch.multinomial(probabilities, 1, generator=self.generator))
+
+    def _keep(self, choices: Tensor, log_probs: Tensor, sums: Tensor, rivals: list[list[tuple[int, float]]],
+              alive: list[int]) -> tuple[list[int], list[float], list[int]]:
+        """Choose what lives on, set finished hypotheses aside, and tell the step; -> tokens, scores, sentences."""
+        width, per_row = self.width, choices.shape[1]
+        if self.options.sampling:
+            order = torch.arange(width, device=self.device).expand(len(alive), -1)  # every row is its own sample
+        else:
+            order = sums.view(len(alive), -1).topk(min(2 * width, width * per_row), dim=1).indices  # best first
+        flat = order + torch.arange(len(alive), device=self.device)[:, None] * width * per_row
+        picked_rows = (flat // per_row).tolist()
+        picked_tokens, picked_log_probs, picked_sums = (
+            x.flatten()[flat].tolist() for x in (choices, log_probs, sums))
+
+        now = _Step([], [], [], rivals)
+        tokens, scores, still, kept_sentences = [], [], [], []
+        self.steps.append(now)
+        for b, sentence in enumerate(alive):
+            at_limit = len(self.steps) == self.max_lengths[sentence]
+            lives = []
+            candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_sums[b], strict=True)
+            for rank, (row, token, log_prob, total) in enumerate(candidates):
+                if len(lives) == width:
+                    break
+                if token == EOS or at_limit:
+                    if rank < width and total > -torch.inf:  # it beat what would have lived on in its place
+                        self._finish(sentence, row, token, log_prob, total)
+                else:
+                    lives.append((row, token, log_prob, total))
+            if at_limit or len(self.found[sentence]) >= width:
+                continue
+            while len(lives) < width:  # a finished sample, or a vocabulary smaller than the beam, leaves idle rows
+                lives.append((picked_rows[b][0], EOS, 0.0, -torch.inf))
+            still.append(sentence)
+            kept_sentences.append(b)
+            for row, token, log_prob, total in lives:
+                now.parents.append(row)
+                now.tokens.append(token)
+                now.log_probs.append(log_prob)
+                tokens.append(token)
+                scores.append(total)
+        if still and (len(still) < len(alive) or now.parents != list(range(len(now.parents)))):
+            sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None
+            self.step.select(torch.tensor(now.parents, device=self.device), sentences)
+        return tokens, scores, still
+
+    def _finish(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> None:
+        """Read a hypothesis back from its last token, chosen at the newest step as a continuation of `row`."""
+        tokens, log_probs, rivals = [token], [log_prob], [self.steps[-1].rivals[row]]
+        for at in range(len(self.steps) - 2, -1, -1):
+            before = self.steps[at]
+            tokens.append(before.tokens[row])
+            log_probs.append(before.log_probs[row])
+            row = before.parents[row]
+            rivals.append(before.rivals[row])
+        score = total / len(tokens) ** self.options.length_penalty
+        self.found[sentence].append(
+            Hypothesis(tokens[::-1], log_probs[::-1], rivals[::-1], score, finished=token == EOS))

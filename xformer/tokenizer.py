@@ -1,0 +1,93 @@
+"""Text to pieces and back, with a joint SentencePiece vocabulary; the only file that imports sentencepiece."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
+WORD_START = "▁"
+
+
+class Tokenizer:
+    """A trained vocabulary. Thread-safe: encoding and decoding change nothing."""
+
+    def __init__(self, model: bytes) -> None:
+        """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
+        self.model = model
+        try:
+            self._sp = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except (RuntimeError, TypeError) as error:
+            raise ValueError("it is not a SentencePiece model") from error
+        ids = (self._sp.pad_id(), self._sp.unk_id(), self._sp.bos_id(), self._sp.eos_id())
+        if ids != (PAD, UNK, BOS, EOS):
+            raise ValueError(f"its special pieces pad, unk, bos, eos are {ids}; they must be {(PAD, UNK, BOS, EOS)}")
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        return cls(path.read_bytes())
+
+    @classmethod
+    def train(cls, sentences: Iterable[str], vocab_size: int = 8000, threads: int = 2) -> Tokenizer:
+        """Learn a unigram vocabulary (Kudo 2018) from sentences; raises ValueError where they are too few for it."""
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, model_type="unigram",
+                character_coverage=0.9999, split_digits=True, num_threads=threads, minloglevel=2,
+                pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS)
+        except RuntimeError as error:
+            raise ValueError(f"a vocabulary of {vocab_size} pieces cannot be learned from this text; "
+                             f"choose a smaller one or give more text ({str(error).splitlines()[-1]})") from error
+        return cls(model.getvalue())
+
+    def __len__(self) -> int:
+        return self._sp.get_piece_size()
+
+    def encode(self, text: str, sampling: float = 0.0) -> list[int]:
+        """Ids of the pieces of a text, without special ones.
+
+        `sampling` above 0 draws one of the many ways to split it (sub-word regularisation, Kudo 2018); the larger, the
+        nearer to the best one.
+        """
+        if sampling:
+            return self._sp.encode(text, enable_sampling=True, alpha=sampling, nbest_size=-1)
+        return self._sp.encode(text)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids; special ones leave nothing behind."""
+        return self._sp.decode([i for i in ids if i not in SPECIAL])
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The pieces as SentencePiece writes them: a word's first begins with "▁"."""
+        return [SPECIAL[i] if i in SPECIAL else self._sp.id_to_piece(i) for i in ids]
+
+    def unknown(self, text: str) -> list[str]:
+        """Characters or runs of them that no piece covers, each once, in order."""
+        proto = self._sp.encode(text, out_type="immutable_proto")
+        return list(dict.fromkeys(p.surface.strip() for p in proto.pieces if p.id == UNK and p.surface.strip()))
+
+
+def words(pieces: Sequence[str]) -> list[list[int]]:
+    """Group pieces into words: lists of indices, in order, that together hold every index once.
+
+    A word begins at a piece that starts with "▁"; punctuation and special pieces are words of their own.
+
+    >>> words(["▁gat", "o", "s", ".", "</s>"])
+    [[0, 1, 2], [3], [4]]
+    """
+    groups: list[list[int]] = []
+    joins = False  # whether the next piece may continue the word before it
+    for i, piece in enumerate(pieces):
+        text = piece.removeprefix(WORD_START)
+        is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
+        if joins and is_word and not piece.startswith(WORD_START):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+        joins = is_word
+    return groups

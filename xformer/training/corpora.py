@@ -1,0 +1,177 @@
+"""Sentence pairs: reading them, roughening them as people type, and packing them into batches of equal length."""
+
+from __future__ import annotations
+
+import lzma
+import random
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from xformer.tokenizer import Tokenizer
+
+Pair = tuple[str, str]  # English, Spanish
+Ids = tuple[list[int], list[int]]
+WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
+
+    Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
+    """
+    try:
+        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8")
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
+    pairs = []
+    for number, line in enumerate(text.split("\n"), 1):
+        columns = [c.strip() for c in line.rstrip("\r").split("\t")]
+        if len(columns) >= 2 and columns[0] and columns[1]:
+            pairs.append((columns[0], columns[1]))
+        elif line.strip():
+            raise ValueError(f"line {number} of {path} is not a pair; write English, a tab, Spanish: {line[:60]!r}")
+    if not pairs:
+        raise ValueError(f"{path} holds no sentence pairs; write one a line: English, a tab, Spanish")
+    return pairs
+
+
+def find(folder: Path, name: str) -> Path | None:
+    """`name`.tsv or `name`.tsv.xz in a folder, if one is there."""
+    return next((p for p in (folder / f"{name}.tsv", folder / f"{name}.tsv.xz") if p.is_file()), None)
+
+
+@dataclass(frozen=True)
+class Roughening:
+    """How often (0 to 1) an English sentence is made to look typed in haste; its translation stays as it is."""
+
+    lower: float = 0.25  # all in lower case
+    no_stop: float = 0.25  # final punctuation left out
+    no_apostrophe: float = 0.08  # dont, im
+    contraction: float = 0.15  # "I am" to "I'm" and the other way round
+    slip: float = 0.05  # one letter swapped, doubled or lost
+    join: float = 0.15  # two or three pairs in a row become one, for length
+
+
+CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in (
+    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("it is", "it's"),
+    ("that is", "that's"), ("he is", "he's"), ("she is", "she's"), ("do not", "don't"), ("does not", "doesn't"),
+    ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("was not", "wasn't"), ("cannot", "can't"),
+    ("could not", "couldn't"), ("would not", "wouldn't"), ("will not", "won't"), ("have not", "haven't"),
+    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))]
+EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
+    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("do not", "don't"),
+    ("does not", "doesn't"), ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("cannot", "can't"),
+    ("was not", "wasn't"), ("will not", "won't"), ("I will", "I'll"), ("have not", "haven't"))]
+
+
+def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
+    for pattern, new in rules:
+        text = pattern.sub(lambda m, new=new: new[0].upper() + new[1:] if m[0][0].isupper() else new, text)
+    return text
+
+
+def slip(text: str, rng: random.Random) -> str:
+    """One slip of the finger inside a word: two letters swapped, one lost, or one doubled."""
+    inner = [i for i in range(1, len(text) - 1) if text[i - 1:i + 2].isalpha()]
+    if not inner:
+        return text
+    i = rng.choice(inner)
+    return rng.choice((text[:i] + text[i + 1] + text[i] + text[i + 2:], text[:i] + text[i + 1:],
+                       text[:i] + text[i] + text[i:]))
+
+
+def plain(text: str) -> str:
+    """As many people type: lower case, and no punctuation at the end."""
+    return text.lower().rstrip(" .!?…")
+
+
+def roughen(text: str, how: Roughening, rng: random.Random) -> str:
+    """An English sentence as somebody may type it."""
+    if rng.random() < how.contraction:
+        text = _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
+    if rng.random() < how.no_apostrophe:
+        text = text.replace("'", "").replace("’", "")
+    if rng.random() < how.slip:
+        text = slip(text, rng)
+    if rng.random() < how.no_stop:
+        text = text.rstrip(" .!?…") or text
+    if rng.random() < how.lower:
+        text = text.lower()
+    return text
+
+
+def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: int = 300) -> Iterator[Pair]:
+    """Pairs, some of them two or three in one; no joined sentence gets longer than `longest` characters."""
+    waiting = iter(pairs)
+    for english, spanish in waiting:
+        if rng.random() < how.join:
+            for _ in range(rng.choice((1, 1, 2))):
+                more = next(waiting, None)
+                if more is None:
+                    break
+                if len(english) + len(more[0]) > longest:
+                    yield more
+                    break
+                english, spanish = f"{english} {more[0]}", f"{spanish} {more[1]}"
+        yield english, spanish
+
+
+class TranslationBatches:
+    """Batches of pieces, made anew for each epoch: the same sentences in the same order for the same seed and epoch.
+
+    (Only SentencePiece's own choice of splits cannot be repeated: it takes no seed.)
+    """
+
+    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (), *,
+                 extra_weight: float = 1.0, batch_tokens: int = 4000, max_pieces: int = 128,
+                 roughening: Roughening | None = None, sampled: float = 0.3, seed: int = 0) -> None:
+        """extra_weight: share of `extra` drawn in each epoch. batch_tokens: source and target pieces of a batch,
+        padding included. sampled: share of sentences whose split into pieces is drawn (sub-word regularisation)."""
+        self.tokenizer, self.pairs, self.extra, self.extra_weight = tokenizer, pairs, extra, extra_weight
+        self.batch_tokens, self.max_pieces, self.sampled, self.seed = batch_tokens, max_pieces, sampled, seed
+        self.roughening = roughening or Roughening()
+
+    def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
+        """Batches of one epoch, without the first `skip`: lists of (source, target) pieces, without BOS and EOS."""
+        rng = random.Random(f"{self.seed} {number}")
+        pairs = [*self.pairs, *rng.sample(self.extra, round(self.extra_weight * len(self.extra)))]
+        rng.shuffle(pairs)
+        windows = [pairs[i:i + WINDOW] for i in range(0, len(pairs), WINDOW)]
+        with ThreadPoolExecutor(1) as ahead:  # the next window is made ready while this one is trained on
+            coming = [ahead.submit(self._batches, w, f"{self.seed} {number} {i}") for i, w in enumerate(windows[:1])]
+            for i in range(len(windows)):
+                batches = coming.pop().result()
+                if i + 1 < len(windows):
+                    coming.append(ahead.submit(self._batches, windows[i + 1], f"{self.seed} {number} {i + 1}"))
+                yield from batches[skip:]
+                skip = max(0, skip - len(batches))
+
+    def _batches(self, pairs: Sequence[Pair], seed: str) -> list[list[Ids]]:
+        rng = random.Random(seed)
+        rows = []
+        for english, spanish in join(pairs, self.roughening, rng):
+            source = self._encode(roughen(english, self.roughening, rng), rng)
+            target = self._encode(spanish, rng)
+            if source and target and max(len(source), len(target)) < self.max_pieces:
+                rows.append((source, target))
+        rows.sort(key=lambda row: (len(row[1]), len(row[0])))
+        batches: list[list[Ids]] = []
+        batch: list[Ids] = []
+        widest = 0
+        for source, target in rows:
+            widest_with = max(widest, len(source) + len(target) + 2)
+            if batch and widest_with * (len(batch) + 1) > self.batch_tokens:
+                batches.append(batch)
+                batch, widest_with = [], len(source) + len(target) + 2
+            batch.append((source, target))
+            widest = widest_with
+        if batch:
+            batches.append(batch)
+        rng.shuffle(batches)
+        return batches
+
+    def _encode(self, text: str, rng: random.Random) -> list[int]:
+        return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.sampled else 0.0)

@@ -1,0 +1,262 @@
+"""The training loop that every model here shares: schedule, averaging, several processes, metrics, resuming.
+
+What is trained is a `Task`; the loop knows neither its data nor its loss.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
+
+SCHEDULES = ("noam", "cosine")
+
+
+class Task(Protocol):
+    """What the loop trains: a model, its batches (lists of examples), its loss and its measure."""
+
+    model: nn.Module
+    score: str  # the key of `evaluate` that decides which weights are best; larger is better
+
+    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]: ...
+
+    def weight(self, batch: list[Any]) -> int:
+        """How many numbers (target pieces, say) the loss of a batch is summed over."""
+
+    def loss(self, model: nn.Module, batch: list[Any], device: torch.device) -> Tensor:
+        """Sum of the losses of a batch, a scalar."""
+
+    def evaluate(self) -> dict[str, float]:
+        """Scores of `model` as it stands, in evaluation mode."""
+
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        """Write `model` as a checkpoint that is whole or not there."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How long and how fast to learn. The run ends after `steps` or `minutes` of training, whichever comes first."""
+
+    steps: int = 0  # 0: no limit
+    minutes: float = 0.0  # 0: no limit
+    schedule: str = "cosine"
+    peak: float = 1.5e-3  # learning rate at its highest; with "noam" a factor on the paper's formula
+    warmup: int = 200  # steps
+    weight_decay: float = 0.01
+    clip: float = 1.0  # largest norm of the gradient
+    average: float = 0.999  # decay of the exponential moving average of the weights
+    evaluate_minutes: float = 5.0
+    save_minutes: float = 3.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.steps <= 0 and self.minutes <= 0:
+            raise ValueError("the length of training is 0; give a number of steps or of minutes")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(SCHEDULES)}")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average is {self.average}; it must be at least 0 and below 1")
+
+
+def learning_rate(step: int, done: float, options: Options, d_model: int) -> float:
+    """Rate of step 1, 2, ... when a share `done` (0 to 1) of the run is over.
+
+    noam: d_model^-0.5 min(step^-0.5, step warmup^-1.5), section 5.3 of Vaswani et al., which post-norm needs.
+    cosine: a short rise to the peak, then half a cosine down to 0 at the end of the run.
+    """
+    if options.schedule == "noam":
+        warmup = max(1, options.warmup)
+        return options.peak * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+    rise = min(1.0, step / max(1, options.warmup))
+    return options.peak * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+
+
+class Average:
+    """Exponential moving average of a model's weights; a shorter memory at the beginning."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.model, self.decay, self.steps = model, decay, 0
+        self.weights = [p.detach().clone() for p in model.parameters()]
+
+    def update(self) -> None:
+        self.steps += 1
+        decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
+        torch._foreach_lerp_(self.weights, [p.detach() for p in self.model.parameters()], 1 - decay)
+
+    def swap(self) -> None:
+        """Exchange the model's weights and their average; a second call undoes the first."""
+        for parameter, mean in zip(self.model.parameters(), self.weights, strict=True):
+            parameter.data, mean.data = mean.data, parameter.data
+
+
+def best_device() -> torch.device:
+    if torch.cuda.is_available():
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
+
+
+def keep_memory() -> None:
+    """Let glibc keep the memory of freed tensors: else each large one is mapped, and zeroed by the kernel, anew.
+
+    On two cores that alone raised training from 2,750 to 4,000 target pieces a second (docs/LOG.md).
+    """
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        m_trim_threshold, m_mmap_max = -1, -4
+        libc.mallopt(m_mmap_max, 0)
+        libc.mallopt(m_trim_threshold, 2**31 - 1)
+
+
+class Trainer:
+    """One run of a task into a folder: metrics.jsonl, state.pt to resume from, and the best weights by the score."""
+
+    def __init__(self, task: Task, folder: Path, options: Options, device: torch.device) -> None:
+        self.task, self.folder, self.options, self.device = task, folder, options, device
+        self.rank = dist.get_rank() if dist.is_initialized() else 0
+        self.processes = dist.get_world_size() if dist.is_initialized() else 1
+        torch.manual_seed(options.seed + self.rank)
+        if device.type == "cpu":
+            keep_memory()
+        task.model.to(device)
+        self.optimizer = torch.optim.AdamW(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9,
+                                           weight_decay=options.weight_decay, fused=True)
+        self.average = Average(task.model, options.average)
+        self.step = self.epoch = self.batch = 0
+        self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
+        self.best = -math.inf
+        if (folder / "state.pt").is_file():
+            self._resume()
+        self.parallel = DistributedDataParallel(task.model) if self.processes > 1 else task.model
+
+    def train(self) -> dict[str, float]:
+        """Train to the end of the run; returns the best scores. An interrupted run goes on where it was last saved."""
+        limit = self.options.steps or None
+        last_save = last_look = self.elapsed
+        loss_sum, weight_sum, since = 0.0, 0, self.elapsed
+        scores: dict[str, float] = {}
+        with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
+            while (done := self._done()) < 1:
+                for batch in self._shared(self.task.batches(self.epoch, self.batch)):
+                    began = time.monotonic()
+                    loss = self._learn(batch, done)
+                    self.batch += 1
+                    loss_sum, weight_sum = loss_sum + loss, weight_sum + self.task.weight(batch)
+                    self.elapsed += self._agree(time.monotonic() - began)
+                    bar.update()
+                    if self.step % 20 == 0:
+                        bar.set_postfix(epoch=self.epoch, loss=f"{loss_sum / weight_sum:.3f}",
+                                        done=f"{100 * done:.1f}%")
+                    done = self._done()
+                    if self.elapsed - last_look >= 60 * self.options.evaluate_minutes or done >= 1:
+                        rate = weight_sum / max(1e-9, self.elapsed - since)
+                        scores = self._look(loss_sum / weight_sum, rate, done)
+                        loss_sum, weight_sum, since, last_look = 0.0, 0, self.elapsed, self.elapsed
+                    if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
+                        self._save()
+                        last_save = self.elapsed
+                    if done >= 1:
+                        break
+                else:
+                    self.epoch, self.batch = self.epoch + 1, 0
+        return scores
+
+    def _done(self) -> float:
+        by_steps = self.step / self.options.steps if self.options.steps else 0.0
+        by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
+        return max(by_steps, by_time)
+
+    def _learn(self, batch: list[Any], done: float) -> float:
+        """One step on this process's share of a batch; returns the summed loss of the whole batch."""
+        self.step += 1
+        d_model = self.task.model.config.d_model  # type: ignore[union-attr]
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.step, done, self.options, d_model)  # type: ignore[arg-type]
+        self.parallel.train()
+        half = self.device.type in ("cpu", "cuda")
+        with torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext():
+            loss = self.task.loss(self.parallel, batch[self.rank::self.processes], self.device)
+        # Processes average their gradients: times their number, over the weight of the whole batch, that is the
+        # gradient of the mean loss, as one process would have it.
+        (loss * (self.processes / self.task.weight(batch))).backward()
+        nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.average.update()
+        total = loss.detach().double()
+        if self.processes > 1:
+            dist.all_reduce(total)
+        return float(total)
+
+    def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """The first process's batches, on every process; a batch too small to share out is passed over."""
+        if self.processes == 1:
+            yield from batches
+            return
+        while True:
+            parcel = [next(batches, None) if self.rank == 0 else None]
+            dist.broadcast_object_list(parcel, src=0)
+            if parcel[0] is None:
+                return
+            if len(parcel[0]) >= self.processes:
+                yield parcel[0]
+
+    def _agree(self, seconds: float) -> float:
+        """The first process's clock, so that all end at the same step."""
+        if self.processes == 1:
+            return seconds
+        parcel = torch.tensor([seconds], dtype=torch.float64, device=self.device)
+        dist.broadcast(parcel, src=0)
+        return float(parcel)
+
+    def _look(self, loss: float, rate: float, done: float) -> dict[str, float]:
+        """Score the averaged weights, write a line of metrics.jsonl, and keep the weights if they are the best."""
+        scores: dict[str, float] = {}
+        if self.rank == 0:
+            self.average.swap()
+            self.task.model.eval()
+            scores = self.task.evaluate()
+            line = {"step": self.step, "epoch": self.epoch, "minutes": round(self.elapsed / 60, 2),
+                    "done": round(done, 4), "loss": round(loss, 4),
+                    "learning_rate": self.optimizer.param_groups[0]["lr"], "per_second": round(rate), **scores}
+            with (self.folder / "metrics.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
+            tqdm.write(json.dumps(line))
+            if scores[self.task.score] > self.best:
+                self.best = scores[self.task.score]
+                self.task.save(self.folder, {**line, "options": asdict(self.options)})
+            self.average.swap()
+        if self.processes > 1:
+            dist.barrier()
+        return scores
+
+    def _save(self) -> None:
+        if self.rank:
+            return
+        state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
+                 "average": self.average.weights, "average_steps": self.average.steps, "step": self.step,
+                 "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best}
+        torch.save(state, self.folder / "state.pt.new")
+        os.replace(self.folder / "state.pt.new", self.folder / "state.pt")
+
+    def _resume(self) -> None:
+        state = torch.load(self.folder / "state.pt", map_location=self.device, weights_only=True)
+        self.task.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.average.weights, self.average.steps = state["average"], state["average_steps"]
+        self.step, self.epoch, self.batch = state["step"], state["epoch"], state["batch"]
+        self.elapsed, self.best = state["elapsed"], state["best"]
