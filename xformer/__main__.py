@@ -3,21 +3,78 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from xformer.results import UserError
+
+if TYPE_CHECKING:
+    from xformer.results import Translation
+    from xformer.search import Options
+
+DEFAULT_CHECKPOINT = "checkpoints/en-es"
+CHECKPOINT_HELP = f"checkpoint folder (or XFORMER_CHECKPOINT; else {DEFAULT_CHECKPOINT} beside the code)"
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     top = argparse.ArgumentParser(prog="python -m xformer", description="A translation transformer to look inside.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _translate(commands.add_parser(
+        "translate", help="translate a text, or each line of standard input",
+        description="Translate TEXT, or each line of standard input; one result a line."))
+    evaluate = commands.add_parser("evaluate", help="score a model").add_subparsers(dest="what", required=True)
+    _evaluate_translation(evaluate.add_parser(
+        "translation", help="BLEU and chrF of a file of pairs",
+        description="Translate the English of a file of pairs and score it with sacrebleu, one reference a line."))
+    data = commands.add_parser("data", help="fetch training data").add_subparsers(dest="what", required=True)
+    _data_translation(data.add_parser(
+        "translation", help="English-Spanish sentence pairs", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description="Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
+                    "ATTRIBUTION.txt; no sentence of dev, on either side, occurs in train."))
     train = commands.add_parser("train", help="train a model").add_subparsers(dest="what", required=True)
     _train_translation(train.add_parser(
         "translation", help="English to Spanish", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         description="Train a transformer on sentence pairs. Stopped at any moment, the same command goes on."))
     return top
+
+
+def _search_options(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--beam", type=int, default=5, help="hypotheses kept at each step; 1: greedy (default 5)")
+    p.add_argument("--length-penalty", type=float, default=1.0, help="rank by log-probability / length^N (default 1)")
+    p.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _translate(p: argparse.ArgumentParser) -> None:
+    p.add_argument("text", metavar="TEXT", nargs="*", help="English; lines of standard input if not given; "
+                                                           "“--” before it ends the options")
+    _search_options(p)
+    p.add_argument("--n-best", type=int, default=1, help="how many translations of each text (default 1)")
+
+
+def _evaluate_translation(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
+    _search_options(p)
+    p.add_argument("--limit", type=int, default=0, help="score the first N pairs only")
+    p.add_argument("--plain", action="store_true",
+                   help="lower-case the English and take off its final punctuation first, as many people type")
+    p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
+
+
+def _data_translation(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; an earlier result there is replaced")
+    p.add_argument("--url", default="https://www.manythings.org/anki/spa-eng.zip", help="zip archive with a spa.txt")
+    p.add_argument("--seed", type=int, default=0, help="of the choice of sentences to hold out")
+    p.add_argument("--dev", type=int, default=0, metavar="N",
+                   help="English sentences to hold out; 0: 2,000, or 2 %% of a small archive")
+    p.add_argument("--exclude", action="append", default=[], metavar="FILE",
+                   help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
 
 
 def _train_translation(p: argparse.ArgumentParser) -> None:
@@ -55,11 +112,106 @@ def _train_translation(p: argparse.ArgumentParser) -> None:
     rest.add_argument("--threads", type=int, help="of the CPU")
 
 
+def checkpoint_folder(given: str | None) -> Path:
+    """The checkpoint to use: the one given, that of the environment, or the one that ships beside the code."""
+    named = given or os.environ.get("XFORMER_CHECKPOINT")
+    return Path(named) if named else Path(__file__).resolve().parent.parent / DEFAULT_CHECKPOINT
+
+
+def _options(args: argparse.Namespace, **more: Any) -> Options:
+    from xformer.search import Options
+    try:
+        return Options(beam=args.beam, length_penalty=args.length_penalty, **more)
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+
+
+def translate(args: argparse.Namespace) -> int:
+    """Print a result a line. Of lines that come from standard input, a bad one is answered by an empty line (in JSON
+    by {"error"}) and a sentence on standard error, the others are translated, and the exit status is 2."""
+    from xformer.service import Service
+    options = _options(args, n_best=args.n_best)
+    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    if args.text:
+        _print_translations(service.translate_many([" ".join(args.text)], options), args.json)
+        return 0
+    status = number = 0
+    for block in _blocks():
+        try:
+            _print_translations(service.translate_many(block, options), args.json)
+        except UserError:
+            for i, line in enumerate(block, number + 1):
+                try:
+                    _print_translations(service.translate_many([line], options), args.json)
+                except UserError as error:
+                    status = 2
+                    print(json.dumps({"error": str(error)}, ensure_ascii=False) if args.json else "", flush=True)
+                    print(f"Line {i}: {error}", file=sys.stderr)
+        number += len(block)
+    return status
+
+
+def _print_translations(translations: Sequence[Translation], as_json: bool) -> None:
+    for translation in translations:
+        if as_json:
+            print(json.dumps(translation.to_json(), ensure_ascii=False))
+            continue
+        for warning in translation.warnings:
+            print(warning.say(), file=sys.stderr)
+        print("\t".join(candidate.text for candidate in translation.n_best))
+    sys.stdout.flush()
+
+
+def _blocks(size: int = 64) -> Iterator[list[str]]:
+    """Lines of standard input, many at a time from a file or pipe, one by one where a person types."""
+    block: list[str] = []
+    try:
+        for line in sys.stdin:
+            block.append(line)
+            if len(block) == size or sys.stdin.isatty():
+                yield block
+                block = []
+    except UnicodeDecodeError as error:
+        raise UserError(f"Standard input is not UTF-8 text ({error.reason}); convert it first.") from error
+    if block:
+        yield block
+
+
+def evaluate_translation(args: argparse.Namespace) -> None:
+    """Print the scores of a file of pairs."""
+    from xformer.service import Service
+    from xformer.training import evaluation
+    from xformer.training.corpora import read_pairs
+    options = _options(args, rivals=0)
+    try:
+        pairs = read_pairs(Path(args.pairs))[:args.limit or None]
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {args.pairs}; name a .tsv or .tsv.xz of English, a tab, Spanish.") from error
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
+    if args.json:
+        print(json.dumps(scores))
+    else:
+        print(f"BLEU {scores['bleu']}  {scores['bleu_signature']}")
+        print(f"chrF {scores['chrf']}  {scores['chrf_signature']}")
+        print(f"{scores['sentences']:,} sentences in {scores['seconds']} s on {scores['device']}, beam {scores['beam']}, "
+              f"checkpoint {scores['checkpoint']} {scores['identity']}")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
     args = parser().parse_args(argv)
     try:
-        if args.command == "train":
+        if args.command == "translate":
+            return translate(args)
+        elif args.command == "evaluate":
+            evaluate_translation(args)
+        elif args.command == "data":
+            from xformer.training.fetch import fetch_translation
+            fetch_translation(args)
+        elif args.command == "train":
             from xformer.training.run import train_translation
             train_translation(args)
     except UserError as error:

@@ -1,7 +1,8 @@
 """The encoder-decoder transformer of Vaswani et al., "Attention Is All You Need" (2017), read top to bottom.
 
 Axes, used in the shape comments: B batch, S source length, T target length, Q queries, K keys, H heads, D d_model,
-d = D / H (the paper's d_k = d_v), V vocabulary. Masks are True where attention is allowed and broadcast to [B, H, Q, K].
+d = D / H (the paper's d_k = d_v), V vocabulary. Masks are True where attention is allowed; they broadcast to
+[B, H, Q, K].
 
 Nothing that belongs to a request is stored on a module: a trace of the attention maps and the key-value cache of
 step-by-step decoding are made by the caller and handed in, so that many threads can share one model.
@@ -18,7 +19,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-PAD, UNK, BOS, EOS = 0, 1, 2, 3  # ids that every tokenizer of this project shares
+from xformer.pieces import PAD
+
 NORMS = ("pre", "post")
 
 
@@ -246,18 +248,16 @@ class DecoderLayer(nn.Module):
         return self.feed_residual(x, self.feed_forward)
 
 
-class Stack(nn.Module):
-    """Layers of one kind, and for pre-norm the final normalisation that its residual stream still needs."""
-
-    def __init__(self, layers: list[nn.Module], config: Config) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+def final_norm(config: Config) -> nn.Module:
+    """The normalisation that the residual stream of a pre-norm stack still needs at its end."""
+    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 
-class Encoder(Stack):
+class Encoder(nn.Module):
     def __init__(self, config: Config) -> None:
-        super().__init__([EncoderLayer(config) for _ in range(config.n_layers)], config)
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
+        self.norm = final_norm(config)
 
     def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]"""
@@ -266,13 +266,15 @@ class Encoder(Stack):
         return self.norm(x)
 
 
-class Decoder(Stack):
+class Decoder(nn.Module):
     def __init__(self, config: Config) -> None:
-        super().__init__([DecoderLayer(config) for _ in range(config.decoder_layers)], config)
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.norm = final_norm(config)
 
     def keys_values(self, memory: Tensor) -> list[Tensor]:
         """memory [B, S, D] -> what each layer's cross-attention looks at, [2, B, H, S, d]"""
-        return [layer.cross_attention.keys_values(memory) for layer in self.layers]
+        return [layer.cross_attention.keys_values(memory) for layer in self.layers]  # type: ignore[operator,union-attr]
 
     def forward(self, x: Tensor, mask: Tensor | None, memories: list[Tensor], memory_mask: Tensor | None,
                 pasts: list[PastKeyValues] | None = None, trace: Trace | None = None) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from xformer.tokenizer import BOS, EOS, PAD
+from xformer.pieces import BOS, EOS, PAD
 
 
 class Step(Protocol):
@@ -88,13 +88,13 @@ def search(step: Step, max_lengths: Sequence[int], options: Options | None = Non
     A beam keeps the K best unfinished hypotheses and stops when K have finished, as in CTranslate2 and Fairseq.
     """
     options = options or Options()
-    prefixes = [list(p) for p in prefixes] if prefixes is not None else [[] for _ in max_lengths]
-    if len(prefixes) != len(max_lengths):
-        raise ValueError(f"there are {len(prefixes)} prefixes for {len(max_lengths)} sentences; give one to each")
-    for prefix, longest in zip(prefixes, max_lengths, strict=True):
+    given = [list(p) for p in prefixes] if prefixes is not None else [[] for _ in max_lengths]
+    if len(given) != len(max_lengths):
+        raise ValueError(f"there are {len(given)} prefixes for {len(max_lengths)} sentences; give one to each")
+    for prefix, longest in zip(given, max_lengths, strict=True):
         if longest < 1 or len(prefix) > longest:
             raise ValueError(f"a target of at most {longest} pieces cannot begin with {len(prefix)} given ones")
-    return _Search(step, list(max_lengths), options, prefixes, device or torch.device("cpu")).run()
+    return _Search(step, list(max_lengths), options, given, device or torch.device("cpu")).run()
 
 
 class _Search:
@@ -172,7 +172,7 @@ class _Search:
         self.steps.append(now)
         for b, sentence in enumerate(alive):
             at_limit = len(self.steps) == self.max_lengths[sentence]
-            lives = []
+            lives: list[tuple[int, int, float, float]] = []
             candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_sums[b], strict=True)
             for rank, (row, token, log_prob, total) in enumerate(candidates):
                 if len(lives) == width:

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import sentencepiece
 
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
-SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
-WORD_START = "▁"
+from xformer.pieces import BOS, EOS, PAD, SPECIAL, UNK, WORD_START
 
 
 class Tokenizer:
@@ -68,26 +66,6 @@ class Tokenizer:
 
     def unknown(self, text: str) -> list[str]:
         """Characters or runs of them that no piece covers, each once, in order."""
-        proto = self._sp.encode(text, out_type="immutable_proto")
-        return list(dict.fromkeys(p.surface.strip() for p in proto.pieces if p.id == UNK and p.surface.strip()))
-
-
-def words(pieces: Sequence[str]) -> list[list[int]]:
-    """Group pieces into words: lists of indices, in order, that together hold every index once.
-
-    A word begins at a piece that starts with "▁"; punctuation and special pieces are words of their own.
-
-    >>> words(["▁gat", "o", "s", ".", "</s>"])
-    [[0, 1, 2], [3], [4]]
-    """
-    groups: list[list[int]] = []
-    joins = False  # whether the next piece may continue the word before it
-    for i, piece in enumerate(pieces):
-        text = piece.removeprefix(WORD_START)
-        is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
-        if joins and is_word and not piece.startswith(WORD_START):
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-        joins = is_word
-    return groups
+        found = zip(self._sp.encode(text), self._sp.encode(text, out_type=str), strict=True)
+        surfaces = (piece.removeprefix(WORD_START) for token, piece in found if token == UNK)
+        return list(dict.fromkeys(surface for surface in surfaces if surface))

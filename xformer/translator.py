@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from xformer.model import EOS, PAD, Transformer
+from xformer.model import Transformer
+from xformer.pieces import EOS, PAD
 from xformer.search import Hypothesis, Options, search
 
 

@@ -69,7 +69,9 @@ EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
 
 def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
     for pattern, new in rules:
-        text = pattern.sub(lambda m, new=new: new[0].upper() + new[1:] if m[0][0].isupper() else new, text)
+        capitalised = new[0].upper() + new[1:]
+        text = pattern.sub(lambda found, pair=(new, capitalised): pair[found[0][0].isupper()],  # type: ignore[misc]
+                           text)
     return text
 
 

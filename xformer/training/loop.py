@@ -29,7 +29,9 @@ SCHEDULES = ("noam", "cosine")
 class Task(Protocol):
     """What the loop trains: a model, its batches (lists of examples), its loss and its measure."""
 
-    model: nn.Module
+    @property
+    def model(self) -> nn.Module: ...
+
     score: str  # the key of `evaluate` that decides which weights are best; larger is better
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]: ...

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from xformer import checkpoint
-from xformer.model import BOS, EOS, PAD, Transformer
+from xformer.model import Transformer
+from xformer.pieces import BOS, EOS, PAD
 from xformer.search import Options as SearchOptions
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import Ids, Pair, TranslationBatches, plain

@@ -1,0 +1,48 @@
+# Each target makes what it needs in .venv first. PYTHON=python3.12 chooses another interpreter.
+PYTHON ?= python3
+BIN = .venv/bin
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: demo test bench lint clean
+demo: .venv/app
+	$(BIN)/python app.py
+
+test: .venv/dev .venv/chromium lint
+	$(BIN)/python -m pytest
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: .venv/bench
+	$(BIN)/python -m tests.benchmarks
+
+.venv/python:
+	@$(PYTHON) -m venv --help >/dev/null 2>&1 && $(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+		{ echo "Python's venv is missing; installing it"; $(call install,python3-venv); }
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/app: requirements.txt | .venv/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+.venv/dev: requirements-dev.txt requirements.txt | .venv/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@ .venv/app
+
+.venv/bench: requirements-bench.txt .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	touch $@
+
+# The browser tests need a Chromium; Debian has one. As root it is installed, else the command to do it is said.
+.venv/chromium: | .venv/python
+	@if [ -z "$(CHROMIUM)" ]; then $(call install,chromium); fi
+	touch $@
+
+clean:
+	rm -rf .venv
+
+install = if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; \
+	elif command -v sudo >/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq $(1) >/dev/null; \
+	else echo "Install it first: apt-get install $(1)"; exit 1; fi

@@ -1,0 +1,60 @@
+"""Start the page; python app.py --help says with what."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import cache
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
+
+import gradio as gr
+
+from xformer.__main__ import CHECKPOINT_HELP, checkpoint_folder
+from xformer.results import UserError
+from xformer.service import Service
+from xformer.ui import create, launch
+
+
+@cache
+def service(checkpoint: str | None = None, device: str | None = None) -> Service:
+    """The model, loaded once however often the page is made anew."""
+    return Service.open(checkpoint_folder(checkpoint), device)
+
+
+def main() -> int:
+    """Serve until interrupted. Flags that are not given leave Gradio's environment variables in force."""
+    p = argparse.ArgumentParser(prog="python app.py", description="Translate, and look inside the transformer.")
+    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
+    p.add_argument("--server-port", type=int)
+    p.add_argument("--share", action="store_true", default=None, help="a public link through gradio.live")
+    p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for these")
+    args = p.parse_args()
+    user, colon, password = (args.auth or "").partition(":")
+    try:
+        if args.auth and not (user and colon and password):
+            raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
+        demo = create(service(args.checkpoint, args.device))
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        launch(demo, args.server_name, args.server_port, args.share, (user, password) if args.auth else None)
+    except OSError as error:
+        print(f"The page cannot be served: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def __getattr__(name: str) -> gr.Blocks:
+    """`demo`, for `gradio app.py` and for hosts that import this file; made when it is asked for."""
+    if name == "demo":
+        return create(service())
+    raise AttributeError(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What the tests share: a few sentences, a vocabulary of them, small random models, and one that knows eight by heart.
+
+Nothing here needs the network; every model is small enough for one thread.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from xformer import checkpoint
+from xformer.model import NORMS, Config, Transformer
+from xformer.pieces import BOS, EOS, PAD
+from xformer.tokenizer import Tokenizer
+from xformer.translator import pad
+
+PAIRS = [
+    ("The cat sleeps.", "El gato duerme."),
+    ("The dog eats the bread.", "El perro come el pan."),
+    ("I don't have a house.", "No tengo una casa."),
+    ("Where is the red car?", "¿Dónde está el coche rojo?"),
+    ("She reads a book, and he sings.", "Ella lee un libro y él canta."),
+    ("We want cold water.", "Queremos agua fría."),
+    ("Good morning!", "¡Buenos días!"),
+    ("My brother is twelve years old.", "Mi hermano tiene doce años."),
+    ("They are not at home.", "No están en casa."),
+    ("The girl's name is María.", "La niña se llama María."),
+    ("It is raining today.", "Hoy llueve."),
+    ("What time is it?", "¿Qué hora es?"),
+    ("The cats drink milk.", "Los gatos beben leche."),
+    ("The dogs are hungry.", "Los perros tienen hambre."),
+    ("I am reading the letter.", "Estoy leyendo la carta."),
+    ("He works in a big city.", "Trabaja en una ciudad grande."),
+    ("Open the window, please.", "Abre la ventana, por favor."),
+    ("The train leaves at 10:45.", "El tren sale a las 10:45."),
+    ("You're my friend.", "Eres mi amigo."),
+    ("Nobody knows the answer.", "Nadie sabe la respuesta."),
+    ("The book is on the table.", "El libro está en la mesa."),
+    ("My sister lives in Spain.", "Mi hermana vive en España."),
+    ("We will eat at home tomorrow.", "Mañana comeremos en casa."),
+    ("It cost 3,200 euros in 1987.", "Costó 3.200 euros en 1987."),
+]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Small matrices are quicker on one thread, and sums come out the same every time."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def pairs():
+    """English and Spanish sentences that between them hold every character of the small vocabulary."""
+    return PAIRS
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """A vocabulary of 150 pieces."""
+    return Tokenizer.train((sentence for pair in PAIRS for sentence in pair), vocab_size=150, threads=1)
+
+
+def random_model(norm, tokenizer, **more):
+    torch.manual_seed(0)
+    shape = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0, "max_length": 64, **more}
+    model = Transformer(Config(vocab_size=len(tokenizer), norm=norm, **shape))
+    with torch.no_grad():  # biases and normalisations start at 0 and 1, which would hide mistakes with them
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter += 0.2 * torch.randn_like(parameter)
+    return model.eval()
+
+
+@pytest.fixture(params=NORMS)
+def tiny_model(request, tokenizer):
+    """A model of either norm with random weights, two layers of four heads, in evaluation mode."""
+    return random_model(request.param, tokenizer)
+
+
+def learn_by_heart(model, pairs, steps):
+    """Plain gradient descent on one batch, with a readable loss; returns the last loss a piece."""
+    source = pad([[*english, EOS] for english, _ in pairs])
+    target = pad([[BOS, *spanish] for _, spanish in pairs])
+    wanted = pad([[*spanish, EOS] for _, spanish in pairs])
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    model.train()
+    for _ in range(steps):
+        logits = model(source, target)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    return float(loss.detach())
+
+
+@pytest.fixture(scope="session")
+def learn():
+    """`learn(model, pairs of ids, steps)` trains a model until it knows the pairs; returns the last loss."""
+    return learn_by_heart
+
+
+@pytest.fixture(scope="session")
+def learned_pairs():
+    """The sentences that the model of `tiny_checkpoint` translates without a mistake."""
+    return PAIRS[:8]
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
+    """Folder of a checkpoint: pre-norm, two layers of four heads, `learned_pairs` known by heart. Do not write to it;
+    copy it with `shutil.copytree`."""
+    torch.manual_seed(1)
+    model = Transformer(Config(vocab_size=len(tokenizer), d_model=32, n_heads=4, n_layers=2, d_ff=64, dropout=0.0,
+                               max_length=64))
+    ids = [(tokenizer.encode(english), tokenizer.encode(spanish)) for english, spanish in learned_pairs]
+    loss = learn_by_heart(model, ids, steps=120)
+    assert loss < 0.05, f"the eight sentences are not known by heart: a loss of {loss:.3f} a piece"
+    folder = tmp_path_factory.mktemp("checkpoints") / "tiny-en-es"
+    checkpoint.save(folder, model, tokenizer, {"step": 120, "loss": round(loss, 4)})
+    return folder

@@ -1,0 +1,35 @@
+"""Texts of the interface and of messages, from assets/strings: English and Spanish."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+LANGUAGES = {"en": "English", "es": "Español"}
+
+
+@cache
+def table(language: str) -> dict[str, str]:
+    """All texts of a language, by key."""
+    return json.loads((ASSETS / "strings" / f"{language}.json").read_text(encoding="utf-8"))
+
+
+def text(key: str, language: str = "en", /, **values: Any) -> str:
+    """The text of a key with its {values} filled in; whole numbers are grouped in thousands as the language does."""
+    def shown(value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            grouped = f"{value:,}"
+            return grouped.replace(",", "\u202f") if language == "es" else grouped
+        return value
+    return table(language)[key].format(**{name: shown(value) for name, value in values.items()})
+
+
+def speaker(language: str) -> Callable[..., str]:
+    """`text` for one language: say(key, …)."""
+    def say(key: str, /, **values: Any) -> str:
+        return text(key, language, **values)
+    return say

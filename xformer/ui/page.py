@@ -1,0 +1,80 @@
+"""The frame of the page: the sentence on top, its tabs below, in English at / and in Spanish at /es."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from html import escape
+
+import gradio as gr
+
+from xformer.service import Service
+from xformer.strings import ASSETS, LANGUAGES, speaker, text
+from xformer.ui import attention, translate
+
+FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
+MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
+EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
+
+
+def create(service: Service) -> gr.Blocks:
+    """The whole app on a service."""
+    with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
+        _page(demo, service, "en")
+    with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
+        _page(spanish, service, "es")
+    return demo.queue(default_concurrency_limit=16, api_open=False)
+
+
+def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
+           auth: tuple[str, str] | None = None, wait: bool = True) -> str:
+    """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults."""
+    _, address, _ = demo.launch(
+        server_name=server_name, server_port=server_port, share=share, auth=auth, prevent_thread_lock=not wait,
+        theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
+        css_paths=[ASSETS / "style.css"], footer_links=["settings"], enable_monitoring=False, quiet=not wait)
+    return address
+
+
+def _page(demo: gr.Blocks, service: Service, language: str) -> None:
+    say = speaker(language)
+    gr.Navbar(visible=False)
+    gr.HTML(_header(service, language), elem_classes="header")
+    with gr.Row(elem_classes="ask"):
+        sentence = gr.Textbox(EXAMPLES[0], label=say("sentence"), placeholder=say("sentence_placeholder"), lines=1,
+                              max_lines=6, autofocus=True, scale=8, elem_id=f"sentence-{language}")
+        button = gr.Button(say("translate"), variant="primary", scale=1, min_width=120)
+    examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
+                          label=say("examples"), layout="gallery", type="values", elem_classes="examples")
+    status = gr.HTML(elem_classes="status")
+    translation, trace = gr.State(), gr.State()
+    with gr.Tabs():
+        with gr.Tab(say("tab_translate"), id="translate"):
+            outputs = translate.build(service, language, translation)
+        with gr.Tab(say("tab_attention"), id="attention"):
+            attention.build(service, language, trace)
+
+    handler = partial(translate.run, service, language)
+    inputs = [sentence, *outputs.settings]
+    results = [status, translation, trace, *outputs.shown]
+    gr.on([button.click, sentence.submit], handler, inputs, results, show_progress_on=[outputs.shown[0]],
+          api_visibility="private", trigger_mode="always_last")
+    examples.click(_first, examples, sentence, api_visibility="private", show_progress="hidden").then(
+        handler, inputs, results, show_progress_on=[outputs.shown[0]], api_visibility="private")
+    demo.load(handler, inputs, results, show_progress_on=[outputs.shown[0]], api_visibility="private")
+
+
+def _first(sample: list[str]) -> str:
+    return sample[0]
+
+
+def _header(service: Service, language: str) -> str:
+    info = service.info
+    model = text("model_line", language, name=info.name, norm=info.norm, encoder=info.n_layers,
+                 decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
+                 device=info.device, precision=info.precision)
+    links = " ".join(f'<b lang="{code}">{code.upper()}</b>' if code == language else
+                     f'<a lang="{code}" hreflang="{code}" href="{"es" if code == "es" else "./"}" '
+                     f'aria-label="{name}">{code.upper()}</a>' for code, name in LANGUAGES.items())
+    return (f'<header><h1>{escape(text("title", language))}</h1><p class="tagline">{escape(text("tagline", language))}'
+            f'</p><p class="model">{escape(model)}</p><nav class="languages">{links}</nav></header>')
