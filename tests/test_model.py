@@ -522,7 +522,6 @@ def test_training_writes_nothing_on_the_modules(model):
 
 
 def test_every_parameter_gets_a_gradient(model):
-    """All but the bias of the keys' projection, which adds the same to all scores of a query."""
     model.train()(rows(), targets()).square().mean().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad.abs().max() > 1e-6, name

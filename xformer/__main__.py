@@ -68,7 +68,7 @@ def _evaluate_translation(p: argparse.ArgumentParser) -> None:
 
 
 def _data_translation(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; an earlier result there is replaced")
+    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; earlier results are replaced")
     p.add_argument("--url", default="https://www.manythings.org/anki/spa-eng.zip", help="zip archive with a spa.txt")
     p.add_argument("--seed", type=int, default=0, help="of the choice of sentences to hold out")
     p.add_argument("--dev", type=int, default=0, metavar="N",
@@ -217,6 +217,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read the output went away, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         return 130
     return 0

@@ -105,7 +105,7 @@ def dropout(x: Tensor, p: float, training: bool) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, p)
-    dropped = round(p * 256)
+    dropped = min(255, round(p * 256))
     words = torch.randint(-(2**63), 2**63 - 1, (-(-x.numel() // 8),), dtype=torch.int64)
     kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
     return x * kept.to(x.dtype).mul_(256 / (256 - dropped))

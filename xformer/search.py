@@ -123,8 +123,8 @@ class _Search:
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, list[list[tuple[int, float]]]]:
         """What each row may go on with: tokens [N, C], their log-probabilities [N, C], and every row's rivals."""
         position, vocabulary = len(self.steps), logits.shape[1]
-        logits[:, PAD] = logits[:, BOS] = -torch.inf  # neither is ever part of a sentence
         total = logits.logsumexp(dim=1, keepdim=True)
+        logits[:, PAD] = logits[:, BOS] = -torch.inf  # neither is ever part of a sentence
         # The 2K best continuations of a sentence are among the 2K best of each of its rows.
         top, top_tokens = logits.topk(min(max(2 * self.width, self.options.rivals), vocabulary), dim=1)
         top = top - total

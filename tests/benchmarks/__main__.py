@@ -42,10 +42,11 @@ def main() -> int:
           f"{config.n_layers} + {config.decoder_layers} layers, {config.n_heads} heads, d_ff {config.d_ff}, "
           f"{config.vocab_size} pieces.\n")
     if options.only != "training":
-        print(translation.run(options.checkpoint, 2 if options.quick else 15, (1, 32) if options.quick else (1, 32, 64)),
-              flush=True)
+        rounds, sizes = (2, (1, 32)) if options.quick else (15, (1, 32, 64))
+        print(translation.run(options.checkpoint, rounds, sizes), flush=True)
     if options.only != "translation":
-        print("\n" + training.run(config, 2 if options.quick else 9, 2 if options.quick else 4))
+        rounds, steps = (2, 2) if options.quick else (9, 4)
+        print(f"\n{training.run(config, rounds, steps)}")
     return 0
 
 

@@ -14,6 +14,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,10 +67,8 @@ class Ring:
 
     def close(self) -> None:
         for connection in self._connections.values():
-            try:
+            with suppress(OSError):  # it may have ended already
                 connection.send(None)
-            except OSError:  # it has ended already
-                pass
         for process in self._processes:
             process.join(timeout=10)
 

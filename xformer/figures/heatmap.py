@@ -9,8 +9,8 @@ from xformer.figures.labels import percent, shown_all
 from xformer.results import Trace
 from xformer.strings import text
 
-# Transparent to the accent: one hue, from the page's own colour in both themes, and safe for the colour-blind.
-SEQUENTIAL = [[0, "rgba(37, 99, 235, 0)"], [0.5, "rgba(37, 99, 235, 0.6)"], [1, "rgba(30, 64, 175, 1)"]]
+# From transparent to the accent: one hue on whatever the page is made of, in both themes, safe for the colour-blind.
+SEQUENTIAL = [[0, "rgba(43, 122, 246, 0)"], [1, "rgba(43, 122, 246, 1)"]]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
 FONT = 13
 

@@ -20,7 +20,7 @@ def translation(candidate: Candidate, language: str = "en") -> str:
     for i, (piece, log_prob, rivals) in enumerate(steps):
         probability = math.exp(log_prob)
         end = piece == "</s>"
-        label = text("end", language) if end else piece.removeprefix(WORD_START)
+        label = text("end", language) if end else piece.removeprefix(WORD_START) or "\u00a0"
         space = " " if i and (piece.startswith(WORD_START) or end) else ""
         listed = "".join(
             f'<li{" class=chosen" if rival == piece else ""}><b>{escape(shown(rival))}</b> '

@@ -23,7 +23,7 @@ def read_pairs(path: Path) -> list[Pair]:
     Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
     """
     try:
-        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8")
+        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
     except (lzma.LZMAError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
     pairs = []
@@ -114,8 +114,9 @@ def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: in
                 more = next(waiting, None)
                 if more is None:
                     break
-                if len(english) + len(more[0]) > longest:
-                    yield more
+                if len(english) + 1 + len(more[0]) > longest:
+                    yield english, spanish
+                    english, spanish = more
                     break
                 english, spanish = f"{english} {more[0]}", f"{spanish} {more[1]}"
         yield english, spanish
@@ -162,14 +163,13 @@ class TranslationBatches:
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
         batches: list[list[Ids]] = []
         batch: list[Ids] = []
-        widest = 0
+        sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
         for source, target in rows:
-            widest_with = max(widest, len(source) + len(target) + 2)
-            if batch and widest_with * (len(batch) + 1) > self.batch_tokens:
+            sources = max(sources, len(source) + 1)
+            if batch and (sources + len(target) + 1) * (len(batch) + 1) > self.batch_tokens:
                 batches.append(batch)
-                batch, widest_with = [], len(source) + len(target) + 2
+                batch, sources = [], len(source) + 1
             batch.append((source, target))
-            widest = widest_with
         if batch:
             batches.append(batch)
         rng.shuffle(batches)

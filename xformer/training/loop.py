@@ -23,6 +23,8 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
+from xformer.results import UserError
+
 SCHEDULES = ("noam", "cosine")
 
 
@@ -153,6 +155,7 @@ class Trainer:
         scores: dict[str, float] = {}
         with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
             while (done := self._done()) < 1:
+                step, skipped = self.step, self.batch
                 for batch in self._shared(self.task.batches(self.epoch, self.batch)):
                     began = time.monotonic()
                     loss = self._learn(batch, done)
@@ -174,6 +177,9 @@ class Trainer:
                     if done >= 1:
                         break
                 else:
+                    if self.step == step and not skipped:
+                        raise UserError(f"There is nothing to train on: an epoch has no batch for {self.processes} "
+                                        f"process(es); give more examples, or allow longer ones.")
                     self.epoch, self.batch = self.epoch + 1, 0
         return scores
 
@@ -216,6 +222,8 @@ class Trainer:
                 return
             if len(parcel[0]) >= self.processes:
                 yield parcel[0]
+            else:
+                self.batch += 1
 
     def _agree(self, seconds: float) -> float:
         """The first process's clock, so that all end at the same step."""

@@ -78,7 +78,7 @@ def _beginning(args: Namespace, out: Path, pairs: list[tuple[str, str]], distrib
         return Transformer(config), Tokenizer.load(out / "tokenizer.model")
     if args.start:
         start = checkpoint.load(args.start)
-        config = Config(**{**start.model.config.to_dict(), **({"dropout": args.dropout} if args.dropout else {})})
+        config = Config(**{**start.model.config.to_dict(), "dropout": args.dropout})
         model, tokenizer = Transformer(config), start.tokenizer
         model.load_state_dict(start.model.state_dict())
     else:

@@ -20,9 +20,9 @@ def build(service: Service, language: str, trace: gr.State) -> None:
     info = service.info
     with gr.Row(elem_classes="controls"):
         stack = gr.Radio([(say(f"stack_{name}"), name) for name in STACKS], value="cross", label=say("stack"),
-                         scale=4)
-        layer = gr.Radio(_numbers(info.n_decoder_layers), value=info.n_decoder_layers, label=say("layer"), scale=3)
-        head = gr.Radio(_numbers(info.n_heads), value=1, label=say("head"), scale=5)
+                         scale=4, min_width=280)
+        layer = gr.Radio(_numbers(info.n_decoder_layers), value=info.n_decoder_layers, label=say("layer"), scale=3, min_width=180)
+        head = gr.Radio(_numbers(info.n_heads), value=1, label=say("head"), scale=4, min_width=280)
     picture = gr.Plot(show_label=False, elem_classes="picture")
     gr.HTML(f'<p class="note">{escape(say("attention_note"))}</p>')
     words = gr.HTML(elem_classes="summary")

@@ -1,0 +1,174 @@
+"""What a person sees and does on the page, in Chromium, on a model that knows eight sentences by heart."""
+
+import pytest
+from playwright.sync_api import expect
+
+
+def translate(page, text, label="English sentence"):
+    box = page.get_by_label(label)
+    box.fill(text)
+    box.press("Enter")
+
+
+def expect_spanish(page, text):
+    """Wait until the pieces of the translation, whatever they are, spell this text."""
+    page.wait_for_function(
+        """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
+           .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""", arg=text.replace(" ", ""))
+
+
+def test_an_example_is_translated_before_the_first_click(visit):
+    page = visit()
+    assert page.get_by_label("English sentence").input_value().startswith("I was talking to my friend")
+    expect(page.locator(".meta")).to_contain_text("beam 5")
+    expect(page.locator("header .model")).to_contain_text("pre-norm · 2 + 2 layers × 4 heads")
+
+
+def test_enter_translates(visit, learned_pairs):
+    page = visit()
+    for english, wanted in learned_pairs[:2]:
+        translate(page, english)
+        expect_spanish(page, wanted)
+
+
+def test_an_example_is_put_into_the_field_and_translated(visit):
+    page = visit()
+    page.get_by_role("button", name="She is tired, but she is happy.").click()
+    expect(page.get_by_label("English sentence")).to_have_value("She is tired, but she is happy.")
+    page.wait_for_function("document.querySelector('.meta').textContent.includes('beam')")
+
+
+def test_a_piece_shows_its_rivals_to_mouse_and_keyboard(visit, learned_pairs):
+    page = visit()
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    first = page.locator(".piece").first
+    rivals = first.locator(".rivals")
+    expect(rivals).to_be_hidden()
+    first.hover()
+    expect(rivals).to_be_visible()
+    expect(rivals.locator("li")).to_have_count(5)
+    expect(rivals.locator("li.chosen")).to_have_count(1)
+    page.locator("h1").hover()
+    expect(rivals).to_be_hidden()
+    first.focus()
+    expect(rivals).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(rivals).to_be_hidden()
+    expect(page.locator(".piece").nth(1).locator(".rivals")).to_be_visible()
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "There is nothing to translate: type an English sentence."),
+    ("word " * 10_000, "(10,000 words); at most 5,000 characters are read at once"),
+    ("🙂", "never seen these characters: 🙂"),
+    ("你好", "never seen these characters: 你好"),
+    ("\u0007", "There is nothing to translate")])
+def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs, text, said):
+    page = visit()
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    translate(page, text)
+    expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
+    expect_spanish(page, learned_pairs[0][1])
+    assert page.get_by_label("English sentence").input_value() == text
+    translate(page, learned_pairs[1][0])
+    expect_spanish(page, learned_pairs[1][1])
+    expect(page.get_by_role("alert").filter(has_text=said)).to_have_count(0)
+
+
+def test_markup_is_shown_as_text_and_runs_nothing(visit):
+    page = visit()
+    translate(page, "<img src=x onerror=alert(1)> <script>alert(2)</script>")
+    expect(page.locator(".notice")).to_contain_text("looks like HTML")
+    assert page.locator(".translation img, .translation script, .tables img").count() == 0
+
+
+def test_more_translations_when_asked_for(visit):
+    page = visit()
+    expect(page.locator(".tables tbody tr")).to_have_count(3)
+    page.get_by_role("button", name="Search settings").click()
+    page.get_by_label("number input for Translations to show").fill("7")
+    page.get_by_label("number input for Translations to show").press("Enter")
+    page.get_by_role("button", name="Translate", exact=True).click()
+    expect(page.locator(".tables tbody tr")).to_have_count(7)
+
+
+def test_bleu_is_taken_apart(visit, learned_pairs):
+    page = visit()
+    translate(page, learned_pairs[1][0])
+    expect_spanish(page, learned_pairs[1][1])
+    page.get_by_role("button", name="Compare with a reference translation").click()
+    page.get_by_label("Reference translation, in Spanish").fill(learned_pairs[1][1])
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_text("BLEU 100.0")).to_be_visible()
+    page.get_by_label("Reference translation, in Spanish").fill("")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_text("The reference is empty")).to_be_visible()
+
+
+def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
+    page = visit()
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    page.get_by_role("tab", name="Attention").click()
+    title = page.locator(".picture .gtitle")
+    expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
+    expect(page.locator(".picture g.ytick").first).to_contain_text("after <s> → predicts")
+    expect(page.locator(".picture .xtitle")).to_have_text("is looked at (English piece)")
+    page.get_by_role("radio", name="2", exact=True).last.press("Space")  # the second of the heads, by keyboard
+    expect(title).to_contain_text("head 2 of 4")
+    page.get_by_text("Encoder self", exact=True).click()
+    expect(title).to_contain_text("Encoder self-attention · layer 2 of 2 · head 2 of 4")
+    expect(page.locator(".picture g.xtick")).to_have_count(page.locator(".picture g.ytick").count())
+
+
+def test_the_picture_is_also_in_words(visit):
+    page = visit()
+    page.get_by_role("tab", name="Attention").click()
+    page.get_by_text("The picture in words").click()
+    expect(page.locator(".summary details p")).to_contain_text("looks most at")
+
+
+def test_the_page_is_whole_in_spanish(visit, learned_pairs):
+    page = visit()
+    page.get_by_role("link", name="Español").click()
+    page.wait_for_url("**/es")
+    translate(page, learned_pairs[0][0], "Oración en inglés")
+    expect_spanish(page, learned_pairs[0][1])
+    translate(page, "", "Oración en inglés")
+    expect(page.get_by_role("alert").filter(has_text="No hay nada que traducir")).to_be_visible()
+    page.get_by_role("tab", name="Atención").click()
+    expect(page.locator(".picture .gtitle")).to_contain_text("capa 2 de 2 · cabeza 1 de 4")
+    page.get_by_role("link", name="English").click()
+    expect(page.get_by_label("English sentence")).to_be_visible()
+
+
+def test_two_people_see_their_own_sentences(visit, learned_pairs):
+    one, two = visit(), visit()
+    for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):
+        translate(one, first)
+        translate(two, second)
+        expect_spanish(one, first_spanish)
+        expect_spanish(two, second_spanish)
+
+
+@pytest.mark.parametrize("tab", ["Translate", "Attention"])
+def test_a_phone_shows_the_page_without_scrolling_sideways(visit, tab):
+    page = visit(width=375)
+    page.get_by_role("tab", name=tab).click()
+    if tab == "Attention":
+        page.locator(".picture .gtitle").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_a_password_is_asked_for_where_one_is_set(serve, tiny_checkpoint, chromium):
+    address = serve(tiny_checkpoint, "--auth", "ada:secret")
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_label("username").fill("ada")
+    page.get_by_label("password").fill("secret")
+    page.get_by_role("button", name="Login").click()
+    page.locator(".piece").first.wait_for()
+    context.close()

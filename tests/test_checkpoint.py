@@ -1,0 +1,264 @@
+"""A checkpoint comes back as it was saved; a broken one is refused in a sentence that names the file and a way out."""
+
+import hashlib
+import json
+import pickle
+import shutil
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from xformer import checkpoint
+from xformer.model import Transformer
+from xformer.results import UserError
+from xformer.search import Options
+from xformer.translator import translate_ids
+
+ALL_FILES = ["config.json", "metrics.json", "model.safetensors", "tokenizer.model"]
+FIX = "; download or copy the whole checkpoint again."
+
+
+@pytest.fixture
+def folder(tiny_checkpoint, tmp_path):
+    """A copy of the taught checkpoint, to be broken."""
+    return shutil.copytree(tiny_checkpoint, tmp_path / "en-es")
+
+
+def refusal(folder):
+    with pytest.raises(UserError) as error:
+        checkpoint.load(folder)
+    text = str(error.value)
+    assert text.endswith(".") and "\n" not in text
+    return text
+
+
+def reconfigure(folder, **change):
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# There and back
+
+
+def test_a_checkpoint_comes_back_in_half_precision(tiny_model, tokenizer, tmp_path):
+    """An IEEE half has 11 bits: each weight is off by at most 1/2048 of itself."""
+    checkpoint.save(tmp_path / "new" / "tiny", tiny_model, tokenizer, {"bleu": 12.5, "name": "¡Olé!"})
+    again = checkpoint.load(str(tmp_path / "new" / "tiny"))
+    assert (again.name, again.metrics) == ("tiny", {"bleu": 12.5, "name": "¡Olé!"})
+    assert again.model.config == tiny_model.config
+    assert again.tokenizer.model == tokenizer.model
+    for (name, saved), (same, loaded) in zip(tiny_model.named_parameters(), again.model.named_parameters(), strict=True):
+        assert name == same and loaded.dtype == torch.float32
+        assert torch.equal(loaded, saved.half().float())
+        torch.testing.assert_close(loaded, saved, rtol=1 / 2048, atol=1e-7)
+
+
+def test_a_loaded_model_is_ready_to_be_asked(tiny_checkpoint):
+    model = checkpoint.load(tiny_checkpoint).model
+    assert not model.training and not any(p.requires_grad for p in model.parameters())
+
+
+def test_half_precision_translates_the_same(tiny_checkpoint, learned_pairs):
+    loaded = checkpoint.load(tiny_checkpoint)
+    for english, spanish in learned_pairs:
+        ((found,),) = translate_ids(loaded.model, [loaded.tokenizer.encode(english)], Options(beam=1))
+        assert loaded.tokenizer.decode(found.tokens) == spanish
+
+
+def test_a_checkpoint_holds_no_other_files(folder):
+    assert names(folder) == ALL_FILES
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        assert file.metadata() == {"format": "pt"}
+        assert {file.get_tensor(name).dtype for name in file.keys()} == {torch.float16}  # noqa: SIM118
+    assert json.loads((folder / "config.json").read_text())["d_model"] == 32
+
+
+def test_the_identity_is_that_of_the_weights(folder):
+    before = checkpoint.load(folder).identity
+    assert before == hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()[:12]
+    (folder / "metrics.json").write_text("{}")
+    assert checkpoint.load(folder).identity == before
+    weights = load_file(folder / "model.safetensors")
+    weights["embedding.weight"][0, 0] += 1
+    save_file(weights, folder / "model.safetensors")
+    assert checkpoint.load(folder).identity != before
+
+
+def test_a_checkpoint_without_metrics_is_loaded(folder):
+    (folder / "metrics.json").unlink()
+    assert checkpoint.load(folder).metrics == {}
+
+
+def test_settings_of_a_later_version_are_passed_over(folder):
+    reconfigure(folder, invented_next_year=True)
+    assert checkpoint.load(folder).model.config.d_model == 32
+
+
+def test_the_name_is_that_of_the_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert checkpoint.load(".").name == "en-es"
+
+
+# Broken ones
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    text = refusal(tmp_path / "nowhere")
+    assert text == (f"There is no checkpoint folder at {tmp_path / 'nowhere'}; check the path, or train one with "
+                    f"“python -m xformer train translation”.")
+
+
+def test_a_file_is_no_folder(tiny_checkpoint):
+    assert refusal(tiny_checkpoint / "config.json").startswith("There is no checkpoint folder at ")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.model"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    assert refusal(folder) == f"The checkpoint {folder} lacks {name}" + FIX
+
+
+def test_all_missing_files_are_named(tmp_path):
+    assert refusal(tmp_path) == f"The checkpoint {tmp_path} lacks config.json, model.safetensors, tokenizer.model" + FIX
+
+
+class Trap:
+    """A pickle that runs code when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "weights.pkl", "last.ckpt"])
+def test_a_pickle_is_not_read(folder, name):
+    (folder / "model.safetensors").unlink()
+    (folder / name).write_bytes(pickle.dumps(Trap(str(folder / "ran"))))
+    assert refusal(folder) == (
+        f"The checkpoint {folder} offers {name}, which can run code when it is read; only model.safetensors is loaded: "
+        f"convert the weights with the safetensors package.")
+    assert not (folder / "ran").exists()
+
+
+def test_a_pickle_under_another_name_is_not_read(folder):
+    (folder / "model.safetensors").write_bytes(pickle.dumps(Trap(str(folder / "ran"))))
+    assert "not in safetensors format" in refusal(folder)
+    assert not (folder / "ran").exists()
+
+
+def test_the_state_of_a_run_is_no_offer_of_weights(folder):
+    (folder / "model.safetensors").rename(folder / "state.pt")
+    assert refusal(folder) == f"The checkpoint {folder} lacks model.safetensors" + FIX
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.999])
+def test_truncated_weights_are_refused(folder, share):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:int(share * path.stat().st_size)])
+    assert refusal(folder) == f"The file {path} is truncated or not in safetensors format" + FIX
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b'{"d_model": \xff}', b"[1, 2", b"nonsense"])
+@pytest.mark.parametrize("name", ["config.json", "metrics.json"])
+def test_broken_json_is_refused(folder, name, content):
+    (folder / name).write_bytes(content)
+    assert refusal(folder) == f"The file {folder / name} is not readable as JSON" + FIX
+
+
+@pytest.mark.parametrize("name", ["config.json", "metrics.json"])
+@pytest.mark.parametrize("content", ["[]", "3", '"pre"', "null"])
+def test_json_of_another_kind_is_refused(folder, name, content):
+    (folder / name).write_text(content)
+    assert refusal(folder) == f"The file {folder / name} does not hold a JSON object" + FIX
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({"d_model": 0}, "d_model is 0; it must be a whole number of at least 1"),
+    ({"n_heads": 5}, "d_model is 32, which 5 heads cannot share equally; choose n_heads that divides d_model"),
+    ({"norm": "none"}, "norm is 'none'; choose one of pre, post"),
+    ({"vocab_size": "150"}, "vocab_size is '150'; it must be a whole number of at least 1")])
+def test_a_configuration_of_no_model_is_refused(folder, change, text):
+    reconfigure(folder, **change)
+    assert refusal(folder) == f"The file {folder / 'config.json'} describes no model: {text}."
+
+
+@pytest.mark.parametrize("change", [{"dropout": "much"}, {"dropout": None}, {"position_base": []}])
+def test_a_configuration_of_the_wrong_type_is_refused(folder, change):
+    reconfigure(folder, **change)
+    assert refusal(folder).startswith(f"The file {folder / 'config.json'} describes no model: ")
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", None], ids=["empty", "nonsense", "truncated"])
+def test_a_broken_vocabulary_is_refused(folder, content):
+    path = folder / "tokenizer.model"
+    path.write_bytes(path.read_bytes()[:-1000] if content is None else content)
+    text = refusal(folder)
+    assert text.startswith(f"The file {path} cannot be used: it") and text.endswith(FIX)
+
+
+def test_a_vocabulary_of_another_size_is_refused(folder):
+    reconfigure(folder, vocab_size=151)
+    assert refusal(folder) == (f"The checkpoint {folder} does not fit together: config.json says 151 pieces, "
+                               f"tokenizer.model holds 150" + FIX)
+
+
+@pytest.mark.parametrize(("change", "name", "found", "wanted"), [
+    ({"d_ff": 128}, "decoder.layers.0.feed_forward.inner.bias", "(64,)", "(128,)"),
+    ({"n_decoder_layers": 3}, "decoder.layers.2.cross_attention.in_proj.bias", "missing", "(96,)"),
+    ({"n_decoder_layers": 1}, "decoder.layers.1.cross_attention.in_proj.bias", "(96,)", "nothing of that name"),
+    ({"norm": "post"}, "decoder.norm.bias", "(32,)", "nothing of that name")])
+def test_weights_of_another_shape_are_refused(folder, change, name, found, wanted):
+    reconfigure(folder, **change)
+    assert refusal(folder) == (f"The weights in {folder / 'model.safetensors'} are of another shape than config.json "
+                               f"says: {name} is {found}, wanted {wanted}" + FIX)
+
+
+# Writing
+
+
+def test_nothing_half_written_remains(folder, tokenizer):
+    """Saving over a checkpoint replaces it, and leaves no other file."""
+    torch.manual_seed(5)
+    model = Transformer(checkpoint.load(folder).model.config)
+    checkpoint.save(folder, model, tokenizer, {"step": 1})
+    assert names(folder) == ALL_FILES
+    again = checkpoint.load(folder)
+    assert again.metrics == {"step": 1}
+    assert torch.equal(again.model.embedding.weight, model.embedding.weight.half().float())
+
+
+def half_written(tensors, path, metadata=None):
+    path.write_bytes(b"half")
+    raise KeyboardInterrupt
+
+
+def test_a_save_that_is_stopped_leaves_the_checkpoint_before(folder, tokenizer, monkeypatch):
+    before = checkpoint.load(folder)
+    monkeypatch.setattr(checkpoint, "save_file", half_written)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.save(folder, Transformer(before.model.config), tokenizer, {"step": 999})
+    after = checkpoint.load(folder)
+    assert (after.identity, after.metrics) == (before.identity, before.metrics)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "metrics.json"
+    checkpoint.write(path, b"old")
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        def full(self, content):
+            with self.open("wb") as file:
+                file.write(content[:1])
+            raise OSError("disk full")
+        patch.setattr(type(path), "write_bytes", full)
+        checkpoint.write(path, b"new")
+    assert path.read_bytes() == b"old"
+    checkpoint.write(path, b"new")
+    assert path.read_bytes() == b"new" and names(tmp_path) == ["metrics.json"]

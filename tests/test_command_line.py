@@ -1,0 +1,172 @@
+"""The command line: what it prints, and the one sentence and exit status 2 that bad input gets."""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from xformer.__main__ import main
+
+
+def run(capsys, *argv):
+    status = main([str(a) for a in argv])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_translates_a_text(capsys, tiny_checkpoint, learned_pairs):
+    english, spanish = learned_pairs[0]
+    assert run(capsys, "translate", english, "--checkpoint", tiny_checkpoint) == (0, spanish + "\n", "")
+
+
+def test_json_is_one_object_a_line_with_the_promised_keys(capsys, tiny_checkpoint, learned_pairs):
+    status, out, _ = run(capsys, "translate", learned_pairs[0][0], "--checkpoint", tiny_checkpoint, "--json",
+                         "--beam", 4, "--n-best", 3)
+    found = json.loads(out)
+    assert status == 0 and out.count("\n") == 1
+    assert list(found) == ["text", "score", "pieces", "log_probs", "alternatives", "n_best", "warnings"]
+    assert found["text"] == learned_pairs[0][1] == found["n_best"][0]["text"]
+    assert len(found["n_best"]) == 3 and len(found["pieces"]) == len(found["log_probs"])
+    assert found["alternatives"][0][0] == {"piece": found["pieces"][0],
+                                           "log_prob": pytest.approx(found["log_probs"][0], abs=1e-5)}
+
+
+def test_lines_of_standard_input_come_out_one_a_line_in_order(capsys, tiny_checkpoint, learned_pairs, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(english for english, _ in learned_pairs)))
+    status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [spanish for _, spanish in learned_pairs]
+
+
+def test_a_bad_line_keeps_its_place_and_the_others_are_translated(capsys, tiny_checkpoint, learned_pairs, monkeypatch):
+    lines = [learned_pairs[0][0], "", learned_pairs[1][0]]
+    for flags, middle in (([], ""), (["--json"], None)):
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+        status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint, *flags)
+        first, second, third = out.split("\n")[:3]
+        assert status == 2
+        assert err == "Line 2: There is nothing to translate: type an English sentence.\n"
+        if middle is None:
+            assert json.loads(second) == {"error": "There is nothing to translate: type an English sentence."}
+        else:
+            assert [first, second, third] == [learned_pairs[0][1], "", learned_pairs[1][1]]
+
+
+def test_two_dashes_end_the_options(capsys, tiny_checkpoint):
+    status, out, _ = run(capsys, "translate", "--checkpoint", tiny_checkpoint, "--", "--json")
+    assert status == 0 and not out.startswith("{")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "There is nothing to translate"), ("  \n ", "There is nothing to translate"),
+    ("\x07", "There is nothing to translate"), ("word " * 10_000, "(10,000 words); at most 5,000 characters"),
+    ("🙂", "never seen these characters: 🙂"), ("你好", "never seen these characters: 你好")])
+def test_bad_text_gets_one_sentence_and_status_2(capsys, tiny_checkpoint, text, said):
+    status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint, "--json", "--", text)
+    assert (status, out) == (2, "")
+    assert said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("flags", "said"), [
+    (["--beam", 0], "beam is 0; it must be between 1 and 32."),
+    (["--beam", 3, "--n-best", 5], "n_best is 5, but a beam of 3"),
+    (["--device", "cuda:99"], "The device cuda:99 is not to be had"),
+    (["--checkpoint", "no/such/folder"], "There is no checkpoint folder at no/such/folder")])
+def test_bad_options_get_one_sentence_and_status_2(capsys, tiny_checkpoint, flags, said):
+    status, out, err = run(capsys, "translate", "The cat sleeps.", "--checkpoint", tiny_checkpoint, *flags)
+    assert (status, out) == (2, "")
+    assert said in err and err.count("\n") == 1
+
+
+def test_the_environment_names_a_checkpoint(capsys, tiny_checkpoint, learned_pairs, monkeypatch):
+    monkeypatch.setenv("XFORMER_CHECKPOINT", str(tiny_checkpoint))
+    assert run(capsys, "translate", learned_pairs[0][0])[1] == learned_pairs[0][1] + "\n"
+
+
+def test_evaluate_scores_with_signatures(capsys, tiny_checkpoint, learned_pairs, tmp_path):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{english}\t{spanish}\n" for english, spanish in learned_pairs), encoding="utf-8")
+    status, out, _ = run(capsys, "evaluate", "translation", "--pairs", file, "--checkpoint", tiny_checkpoint, "--json")
+    scores = json.loads(out)
+    assert status == 0
+    assert (scores["bleu"], scores["chrf"], scores["sentences"]) == (100.0, 100.0, len(learned_pairs))
+    assert "tok:13a|smooth:exp" in scores["bleu_signature"] and "case:mixed" in scores["bleu_signature"]
+    status, out, _ = run(capsys, "evaluate", "translation", "--pairs", file, "--checkpoint", tiny_checkpoint,
+                         "--limit", 3, "--beam", 1)
+    assert status == 0 and "BLEU 100.0" in out and "3 sentences" in out
+
+
+def test_evaluate_plain_lowers_the_english_and_takes_its_stop_away(capsys, tiny_checkpoint, tmp_path, monkeypatch):
+    from xformer.service import Service
+    seen = []
+    translate = Service.translate_many
+    monkeypatch.setattr(Service, "translate_many", lambda self, texts, *a, **k: seen.extend(texts) or translate(
+        self, texts, *a, **k))
+    file = tmp_path / "pairs.tsv"
+    file.write_text("The Cat sleeps.\tEl gato duerme.\n", encoding="utf-8")
+    status, out, _ = run(capsys, "evaluate", "translation", "--pairs", file, "--checkpoint", tiny_checkpoint,
+                         "--plain", "--lowercase")
+    assert status == 0 and seen == ["the cat sleeps"] and "case:lc" in out
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (None, "There is no file"), ("", "holds no sentence pairs"), ("only English\n", "line 1 of")])
+def test_a_bad_file_of_pairs_gets_one_sentence(capsys, tiny_checkpoint, tmp_path, content, said):
+    file = tmp_path / "pairs.tsv"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    status, out, err = run(capsys, "evaluate", "translation", "--pairs", file, "--checkpoint", tiny_checkpoint)
+    assert (status, out) == (2, "") and said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("spoil", "said"), [
+    (lambda d: (d / "model.safetensors").write_bytes((d / "model.safetensors").read_bytes()[:1000]), "truncated"),
+    (lambda d: (d / "config.json").write_text("{"), "not readable as JSON"),
+    (lambda d: (d / "tokenizer.model").unlink(), "lacks tokenizer.model"),
+    (lambda d: (d / "model.safetensors").rename(d / "pytorch_model.bin"), "pytorch_model.bin, which can run code"),
+    (lambda d: (d / "config.json").write_text((d / "config.json").read_text().replace('"d_ff": 64', '"d_ff": 80')),
+     "of another shape")])
+def test_a_broken_checkpoint_gets_one_sentence_here_and_from_the_app(capsys, tiny_checkpoint, tmp_path, spoil, said):
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_checkpoint, folder)
+    spoil(folder)
+    status, out, err = run(capsys, "translate", "The cat sleeps.", "--checkpoint", folder)
+    assert (status, out) == (2, "") and said in err and err.count("\n") == 1
+
+    import app
+    sys_argv, sys.argv = sys.argv, ["app.py", "--checkpoint", str(folder)]
+    try:
+        assert app.main() == 2
+    finally:
+        sys.argv = sys_argv
+    assert said in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_stack_trace(tiny_checkpoint, learned_pairs):
+    lines = "\n".join(english for english, _ in learned_pairs) * 40
+    command = [sys.executable, "-m", "xformer", "translate", "--checkpoint", str(tiny_checkpoint), "--beam", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        process.stdout.close()
+        err = _feed(process, lines)
+    assert "Traceback" not in err
+
+
+def _feed(process, lines):
+    try:
+        process.stdin.write(lines)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    return process.stderr.read()
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["translate", "--help"], ["train", "translation", "--help"],
+                                  ["evaluate", "translation", "--help"]])
+def test_help_needs_no_torch(argv):
+    code = ("import sys\nfrom xformer.__main__ import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+            "sys.exit('torch' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, check=False).returncode == 0

@@ -1,0 +1,304 @@
+"""Reading pairs, roughening them by hand-worked cases, and packing them into batches."""
+
+import lzma
+import random
+from collections import Counter
+
+import pytest
+
+from xformer.training import corpora
+from xformer.training.corpora import Roughening, TranslationBatches, find, join, plain, read_pairs, roughen, slip
+
+NEVER = Roughening(0, 0, 0, 0, 0, 0)
+
+
+def only(**change):
+    """A roughening that does one thing, always."""
+    return Roughening(**{**vars(NEVER), **change})
+
+
+class Scripted(random.Random):
+    """Chance that is told what to do: `random` gives the floats in turn, `choice` picks by the indices in turn."""
+
+    def __init__(self, floats=(), indices=()):
+        super().__init__(0)
+        self.floats, self.indices = list(floats), list(indices)
+
+    def random(self):
+        return self.floats.pop(0)
+
+    def choice(self, options):
+        return options[self.indices.pop(0)]
+
+
+class Letters:
+    """A tokenizer whose pieces are letters, so that lengths can be seen; it counts the splits that are drawn."""
+
+    def __init__(self):
+        self.drawn = 0
+
+    def encode(self, text, sampling=0.0):
+        self.drawn += sampling > 0
+        return [ord(c) for c in text]
+
+
+def sentences(count, seed=0):
+    """Pairs that all differ, of 4 to 40 letters."""
+    rng = random.Random(seed)
+    return [(f"{i:04}" + "a" * rng.randint(0, 36), f"{i:04}" + "b" * rng.randint(0, 36)) for i in range(count)]
+
+
+def spelled(batches):
+    return [[("".join(map(chr, s)), "".join(map(chr, t))) for s, t in batch] for batch in batches]
+
+
+def flat(batches):
+    return [pair for batch in batches for pair in batch]
+
+
+# Files
+
+
+def test_a_tsv_is_read(tmp_path):
+    (tmp_path / "train.tsv").write_text("Hello.\tHola.\n\n It is me. \t Soy yo. \tan id\r\nYes\tSí", encoding="utf-8")
+    assert read_pairs(tmp_path / "train.tsv") == [("Hello.", "Hola."), ("It is me.", "Soy yo."), ("Yes", "Sí")]
+
+
+def test_a_packed_tsv_is_read(tmp_path):
+    (tmp_path / "train.tsv.xz").write_bytes(lzma.compress("Hello.\t¡Hola!\n".encode()))
+    assert read_pairs(tmp_path / "train.tsv.xz") == [("Hello.", "¡Hola!")]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_sentence(tmp_path):
+    (tmp_path / "train.tsv").write_text("Hello.\tHola.\n", encoding="utf-8-sig")
+    assert read_pairs(tmp_path / "train.tsv") == [("Hello.", "Hola.")]
+
+
+def test_only_line_feeds_end_a_line(tmp_path):
+    """Other characters that Python counts as line ends may stand inside a sentence."""
+    (tmp_path / "train.tsv").write_text("One\u2028two\u0085three\tUno\n", encoding="utf-8")
+    assert read_pairs(tmp_path / "train.tsv") == [("One\u2028two\u0085three", "Uno")]
+
+
+@pytest.mark.parametrize("line", ["no tab here", "\tonly Spanish", "only English\t", "only English\t  \tid"])
+def test_a_line_that_is_no_pair_is_named(tmp_path, line):
+    path = tmp_path / "dev.tsv"
+    path.write_text(f"Hello.\tHola.\n\n{line}\nno tab here either\n", encoding="utf-8")
+    with pytest.raises(ValueError) as error:
+        read_pairs(path)
+    shown = repr(line.rstrip("\r"))
+    assert str(error.value) == f"line 3 of {path} is not a pair; write English, a tab, Spanish: {shown}"
+
+
+def test_a_file_without_pairs_is_refused(tmp_path):
+    (tmp_path / "dev.tsv").write_text("\n\n")
+    with pytest.raises(ValueError, match=r"dev\.tsv holds no sentence pairs; write one a line: English, a tab"):
+        read_pairs(tmp_path / "dev.tsv")
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("train.tsv", b"caf\xe9\tcaf\xe9\n"), ("train.tsv.xz", b"Hello.\tHola.\n"),
+    ("train.tsv.xz", lzma.compress(b"Hello.\tHola.\n" * 99)[:-20])], ids=["latin-1", "not packed", "truncated"])
+def test_a_file_in_another_format_is_refused(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{name} is not readable as UTF-8 text \(.+\); fetch or write it again"):
+        read_pairs(tmp_path / name)
+
+
+def test_files_are_found_plain_or_packed(tmp_path):
+    assert find(tmp_path, "train") is None
+    (tmp_path / "train.tsv.xz").touch()
+    assert find(tmp_path, "train") == tmp_path / "train.tsv.xz"
+    (tmp_path / "train.tsv").touch()
+    assert find(tmp_path, "train") == tmp_path / "train.tsv"
+
+
+# Roughening
+
+
+@pytest.mark.parametrize(("text", "typed"), [
+    ("Where is María?", "where is maría"), ("Wait... ", "wait"), ("Well…", "well"), ("It's 5 p.m.", "it's 5 p.m"),
+    ("No!?", "no"), ("A; b", "a; b")])
+def test_plain_is_lower_case_without_a_stop(text, typed):
+    assert plain(text) == typed
+
+
+@pytest.mark.parametrize(("how", "text", "typed"), [
+    (NEVER, "I am not “HERE”.", "I am not “HERE”."),
+    ({"lower": 1}, "I am María.", "i am maría."),
+    ({"no_stop": 1}, "Is it? Yes!", "Is it? Yes"),
+    ({"no_stop": 1}, "...", "..."),
+    ({"no_apostrophe": 1}, "I don't, you’re", "I dont, youre"),
+    ({"contraction": 1}, "I am sure you are not.", "I'm sure you're not."),
+    ({"contraction": 1}, "It is what they do not do.", "It's what they don't do."),
+    ({"contraction": 1}, "He cannot come.", "He can't come."),
+    ({"contraction": 1}, "The cat iss not here.", "The cat iss not here."),
+    ({"contraction": 1}, "I'm sure they don't.", "I am sure they do not."),
+    ({"contraction": 1}, "Don't! You can't.", "Do not! You cannot."),
+    ({"contraction": 1}, "The dog's bone.", "The dog's bone."),
+    ({"lower": 1, "no_stop": 1, "no_apostrophe": 1, "contraction": 1}, "We are not late.", "were not late"),
+])
+def test_roughening_by_hand(how, text, typed):
+    assert roughen(text, how if isinstance(how, Roughening) else only(**how), random.Random(0)) == typed
+
+
+def test_roughening_happens_as_often_as_asked():
+    rng = random.Random(0)
+    lowered = sum(roughen("ABC", only(lower=0.25), rng) == "abc" for _ in range(4000))
+    assert lowered / 4000 == pytest.approx(0.25, abs=4 * (0.25 * 0.75 / 4000) ** 0.5)
+
+
+@pytest.mark.parametrize(("indices", "typed"), [
+    ((0, 0), "hosue"), ((0, 1), "hose"), ((0, 2), "houuse"), ((1, 0), "houes"), ((1, 1), "houe"), ((1, 2), "housse")])
+def test_a_slip_swaps_loses_or_doubles_a_letter(indices, typed):
+    """The first index chooses among the inner letters o, u, s; the second what happens to it."""
+    place, kind = indices
+    assert slip("house", Scripted(indices=(place + 1, kind))) == typed
+
+
+@pytest.mark.parametrize("text", ["", "I", "at 10:45", "a b c", "3.14159"])
+def test_a_text_without_long_words_cannot_slip(text):
+    assert slip(text, random.Random(0)) == text
+
+
+def test_a_slip_stays_inside_one_word():
+    rng, text = random.Random(1), "The cat's 10 big-ish houses!"
+    for _ in range(300):
+        typed = slip(text, rng)
+        assert abs(len(typed) - len(text)) <= 1
+        assert [c for c in typed if not c.isalpha()] == [c for c in text if not c.isalpha()]
+        assert typed[0] == "T" and typed[-1] == "!"
+
+
+# Joining
+
+
+def test_pairs_join_by_hand():
+    """The first joins one more, the second does not, the third joins two more."""
+    pairs = [(c, c.upper()) for c in "abcdefg"]
+    chance = Scripted(floats=[0.1, 0.9, 0.1, 0.9], indices=[0, 2])
+    assert list(join(pairs, only(join=0.5), chance)) == [("a b", "A B"), ("c", "C"), ("d e f", "D E F"), ("g", "G")]
+
+
+def test_nothing_is_joined_to_the_last_pair():
+    assert list(join([("a", "A")], only(join=1), random.Random(0))) == [("a", "A")]
+
+
+def test_joining_keeps_every_pair_in_order_and_within_the_limit():
+    pairs = sentences(500)
+    joined = list(join(pairs, only(join=0.7), random.Random(0), longest=50))
+    assert [word for english, _ in joined for word in english.split()] == [english for english, _ in pairs]
+    assert [word for _, spanish in joined for word in spanish.split()] == [spanish for _, spanish in pairs]
+    assert all(len(english.split()) == len(spanish.split()) for english, spanish in joined)
+    assert set(Counter(len(english.split()) for english, _ in joined)) == {1, 2, 3}
+    assert max(len(english) for english, _ in joined) <= 50
+
+
+def test_a_joined_sentence_may_just_fill_the_limit():
+    pairs, how = [("a" * 20, "x"), ("b" * 29, "y")], only(join=1)
+    assert [s for _, s in join(pairs, how, random.Random(0), longest=50)] == ["x y"]
+    assert [s for _, s in join(pairs, how, random.Random(0), longest=49)] == ["x", "y"]
+
+
+# Batches
+
+
+def batches(pairs, tokenizer=None, **more):
+    settings = {"batch_tokens": 300, "roughening": NEVER, "sampled": 0.0, **more}
+    return TranslationBatches(tokenizer or Letters(), pairs, **settings)
+
+
+def test_an_epoch_holds_every_pair_once():
+    pairs = sentences(300)
+    for epoch in (0, 1):
+        assert sorted(flat(spelled(batches(pairs).epoch(epoch)))) == sorted(pairs)
+
+
+@pytest.mark.parametrize("budget", [100, 300, 2000])
+def test_no_batch_is_larger_than_its_budget(budget):
+    """Padding and special pieces included; and most of the budget is used."""
+    made = list(batches(sentences(500), batch_tokens=budget).epoch(0))
+    sizes = [len(b) * (max(len(s) for s, _ in b) + 1 + max(len(t) for _, t in b) + 1) for b in made]
+    assert max(sizes) <= budget
+    assert sum(sizes) / len(sizes) > 0.6 * budget
+
+
+def test_a_pair_above_the_budget_is_a_batch_of_its_own():
+    pairs = [("a" * 50, "b" * 50), ("a", "b"), ("c", "d")]
+    assert sorted(map(len, batches(pairs, batch_tokens=60).epoch(0))) == [1, 2]
+
+
+def test_a_batch_holds_pairs_of_like_length():
+    made = list(batches(sentences(2000)).epoch(0))
+    spread = [max(len(t) for _, t in b) - min(len(t) for _, t in b) for b in made]
+    assert sum(spread) / len(spread) < 1
+    longest = [max(len(t) for _, t in b) for b in made]
+    assert longest != sorted(longest)  # but the batches are shuffled
+
+
+def test_pairs_that_are_too_long_or_empty_are_left_out():
+    pairs = [("a" * 9, "b"), ("a", "b" * 9), ("a" * 10, "b"), ("a", "b" * 10), ("", "b")]
+    assert sorted(flat(spelled(batches(pairs, max_pieces=10).epoch(0)))) == sorted(pairs[:2])
+
+
+def test_the_same_seed_and_epoch_make_the_same_batches():
+    def made(seed, epoch):
+        return list(batches(sentences(300), roughening=Roughening(), seed=seed).epoch(epoch))
+    assert made(0, 0) == made(0, 0)
+    assert made(0, 0) != made(1, 0)
+    assert made(0, 0) != made(0, 1)
+    assert made(0, 1) == made(0, 1)
+
+
+@pytest.mark.parametrize("skip", [0, 1, 7, 30, 10_000])
+def test_skipping_is_dropping_the_first(skip, monkeypatch):
+    """Also across windows: 300 pairs in windows of 100."""
+    monkeypatch.setattr(corpora, "WINDOW", 100)
+    made = list(batches(sentences(300), roughening=Roughening()).epoch(2))
+    assert len(made) > 31
+    assert list(batches(sentences(300), roughening=Roughening()).epoch(2, skip)) == made[skip:]
+
+
+def test_windows_together_hold_every_pair_once(monkeypatch):
+    monkeypatch.setattr(corpora, "WINDOW", 64)
+    pairs = sentences(300)
+    assert sorted(flat(spelled(batches(pairs).epoch(0)))) == sorted(pairs)
+
+
+@pytest.mark.parametrize(("weight", "count"), [(0.0, 0), (0.5, 20), (1.0, 40)])
+def test_a_share_of_the_extra_pairs_is_drawn_each_epoch(weight, count):
+    pairs, extra = sentences(50), [(f"x{i:03}", f"y{i:03}") for i in range(40)]
+    made = batches(pairs, extra=extra, extra_weight=weight)
+    drawn = [{pair for pair in flat(spelled(made.epoch(epoch))) if pair in extra} for epoch in (0, 1)]
+    assert [len(d) for d in drawn] == [count, count]
+    assert (drawn[0] != drawn[1]) == (0 < weight < 1)
+    assert set(pairs) <= set(flat(spelled(made.epoch(0))))
+
+
+def test_only_the_english_is_roughened():
+    pairs = [(f"ABC{i}D.", f"XYZ{i}.") for i in range(50)]
+    made = flat(spelled(batches(pairs, roughening=only(lower=1, no_stop=1)).epoch(0)))
+    assert sorted(made) == sorted((f"abc{i}d", f"XYZ{i}.") for i in range(50))
+
+
+@pytest.mark.parametrize(("sampled", "least", "most"), [(0.0, 0, 0), (0.3, 80, 160), (1.0, 400, 400)])
+def test_a_share_of_the_splits_is_drawn(sampled, least, most):
+    letters = Letters()
+    assert len(flat(batches(sentences(200), letters, sampled=sampled).epoch(0))) == 200
+    assert least <= letters.drawn <= most
+
+
+def test_an_epoch_may_be_left_early():
+    epoch = batches(sentences(300)).epoch(0)
+    assert next(epoch)
+    epoch.close()
+    assert list(epoch) == []
+
+
+def test_no_pairs_make_no_batches():
+    assert list(batches([]).epoch(0)) == []
+
+
+def test_real_pieces_come_back_as_the_sentences(tokenizer, pairs):
+    made = flat(batches(pairs, tokenizer, sampled=1.0).epoch(0))
+    assert sorted((tokenizer.decode(s), tokenizer.decode(t)) for s, t in made) == sorted(pairs)

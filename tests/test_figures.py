@@ -1,0 +1,112 @@
+"""Pictures say what they show: axes, labels and values read back from the figures."""
+
+import math
+
+import numpy as np
+import pytest
+
+from xformer.figures import heatmap, labels, translation
+from xformer.results import Bleu, Candidate, Trace
+
+
+@pytest.fixture
+def trace():
+    """Two layers of two heads over "the cat the" and its translation; every number tells where it stands."""
+    source, target = ("▁the", "▁ca", "t", "▁the", "</s>"), ("<s>", "▁el", "▁gato")
+    rng = np.random.default_rng(0)
+
+    def maps(queries, keys):
+        raw = rng.random((2, 2, queries, keys)).astype(np.float32)
+        return raw / raw.sum(axis=-1, keepdims=True)
+
+    return Trace(source, target, ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), maps(5, 5), maps(3, 3), maps(3, 5))
+
+
+@pytest.mark.parametrize("stack", ["encoder_self", "decoder_self", "cross"])
+@pytest.mark.parametrize(("layer", "head"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_a_heatmap_shows_the_numbers_of_its_head(trace, stack, layer, head):
+    figure = heatmap.heatmap(trace, stack, layer, head)
+    np.testing.assert_array_equal(figure.data[0].z, getattr(trace, stack)[layer - 1, head - 1])
+    assert f"layer {layer} of 2 · head {head} of 2" in figure.layout.title.text
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+
+
+def test_rows_say_what_was_given_and_what_is_predicted(trace):
+    figure = heatmap.heatmap(trace, "cross", 1, 1)
+    assert list(figure.layout.yaxis.ticktext) == [
+        "after &lt;s&gt; → predicts el", "after el → predicts gato", "after gato → predicts &lt;/s&gt;"]
+    assert figure.layout.yaxis.autorange == "reversed", "the first row stands on top"
+    assert figure.layout.yaxis.title.text == "asks (decoder position)"
+    assert figure.layout.xaxis.title.text == "is looked at (English piece)"
+
+
+def test_equal_words_keep_their_own_columns(trace):
+    figure = heatmap.heatmap(trace, "encoder_self", 1, 1)
+    assert list(figure.layout.xaxis.tickvals) == list(figure.data[0].x) == [0, 1, 2, 3, 4]
+    assert list(figure.layout.xaxis.ticktext) == ["the", "ca", "…t", "the", "&lt;/s&gt;"]
+
+
+def test_hover_names_query_key_and_value(trace):
+    figure = heatmap.heatmap(trace, "decoder_self", 2, 1, "es")
+    value = trace.decoder_self[1, 0, 1, 0]
+    assert figure.data[0].text[1][0] == f"tras el → predice gato mira a &lt;s&gt;<br><b>{value:.3f}</b>"
+
+
+def test_the_summary_names_where_each_row_looks_most(trace):
+    best = trace.cross[0, 1].argmax(axis=1)
+    said = heatmap.summary(trace, "cross", 1, 2)
+    columns = ["the", "ca", "…t", "the", "</s>"]
+    for row, query in enumerate(["after <s> → predicts el", "after el → predicts gato"]):
+        p = trace.cross[0, 1, row, best[row]]
+        assert f"{query} looks most at {columns[best[row]]} ({100 * p:.1f} %)" in said
+
+
+def test_text_that_looks_like_markup_stays_text_in_figures(trace):
+    evil = Trace(("▁<b>", "</s>"), trace.target, trace.predicted, trace.log_probs, trace.encoder_self[..., :2, :2],
+                 trace.decoder_self, trace.cross[..., :2])
+    figure = heatmap.heatmap(evil, "cross", 1, 1)
+    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;"
+    assert "<b>&lt;" not in figure.data[0].text[0][0] and "&lt;b&gt;" in figure.data[0].text[0][0]
+
+
+def candidate(*pieces):
+    steps = tuple(((piece, -0.5), ("▁rival", -1.5)) for piece in pieces)
+    return Candidate("text", -0.5, tuple(range(4, 4 + len(pieces))), pieces, (-0.5,) * len(pieces), steps, True)
+
+
+def test_every_piece_shows_its_probability_and_rivals():
+    html = translation.translation(candidate("▁El", "▁ga", "to", "</s>"))
+    assert html.count('class="piece') == 4
+    assert f"--unsure:{1 - math.exp(-0.5):.3f}" in html
+    assert "<b>rival</b> 22.3 %" in html and "<b>…to</b> 60.7 %" in html
+    assert '<li class=chosen><b>El</b>' in html
+
+
+def test_pieces_of_a_word_stand_together_and_words_apart():
+    html = translation.translation(candidate("▁El", "▁ga", "to"))
+    assert html.count('</span> <span class="piece') == 1, "one space, before ga"
+
+
+def test_text_from_a_model_or_person_is_never_html():
+    html = translation.translation(candidate("▁<script>", "▁&"))
+    assert "<script>" not in html and "&lt;script&gt;" in html
+    table = translation.n_best([Candidate("<img src=x>", -1.0, (5,), ("▁x",), (-1.0,), ((),), True)])
+    assert "<img" not in table
+    assert "<b>" not in translation.notice(["<b>bold</b>"], "error")
+
+
+def test_bleu_table_shows_matches_totals_and_brevity():
+    html = translation.bleu(Bleu(0.0, 12.3, (2, 1, 0, 0), (3, 2, 1, 0), 0.717, 3, 4))
+    assert "66.7 %" in html and "50.0 %" in html and "0.0 %" in html
+    assert "Brevity penalty: 0.717" in html and "would be 12.3" in html
+
+
+@pytest.mark.parametrize(("p", "shown"), [(1.0, "100 %"), (0.9999, "> 99.9 %"), (0.5, "50.0 %"), (0.0001, "< 0.1 %")])
+def test_percentages_never_claim_certainty(p, shown):
+    assert labels.percent(p) == shown
+
+
+@pytest.mark.parametrize(("piece", "shown"), [
+    ("▁gat", "gat"), ("o", "…o"), (".", "."), ("▁", "␣"), ("</s>", "</s>"), ("▁¿", "¿")])
+def test_labels_tell_a_words_start_from_its_continuation(piece, shown):
+    assert labels.shown(piece) == shown

@@ -1,0 +1,462 @@
+"""The training loop with a task of a few numbers: schedule, averaging, what is written, and going on after a stop."""
+
+import json
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from xformer.results import UserError
+from xformer.training import loop
+from xformer.training.loop import Average, Options, Trainer, learning_rate
+
+CPU = torch.device("cpu")
+OFTEN = {"evaluate_minutes": 0.0, "save_minutes": 0.0}  # after every step
+
+
+class Line(nn.Module):
+    """y = w x + b for x of three numbers."""
+
+    def __init__(self, seed=0):
+        super().__init__()
+        self.config = SimpleNamespace(d_model=16)
+        self.layer = nn.Linear(3, 1)
+        generator = torch.Generator().manual_seed(seed)
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, generator=generator)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class LineTask:
+    """Four batches an epoch, of 1 to 4 examples. `evaluate` gives the scores it was handed, one after the other."""
+
+    score = "good"
+
+    def __init__(self, scores=(), seed=0, crash_at=0):
+        self.model = Line(seed)
+        self.scores, self.crash_at = list(scores), crash_at
+        self.seen, self.asked, self.looks, self.saved = [], [], [], []
+
+    def batches(self, epoch, skip):
+        self.asked.append((epoch, skip))
+        rng = torch.Generator().manual_seed(epoch)
+        made = [[(torch.randn(3, generator=rng), torch.randn(1, generator=rng)) for _ in range(size)]
+                for size in (2, 4, 1, 3)]
+        yield from made[skip:]
+
+    def weight(self, batch):
+        return len(batch)
+
+    def loss(self, model, batch, device):
+        self.seen.append(batch)
+        if len(self.seen) == self.crash_at:
+            raise KeyboardInterrupt
+        x, y = (torch.stack(column) for column in zip(*batch, strict=True))
+        return (model(x) - y).square().sum()
+
+    def evaluate(self):
+        self.looks.append((self.model.training, weights(self.model)))
+        return {"good": self.scores.pop(0) if self.scores else 0.0, "also": 7}
+
+    def save(self, folder, metrics):
+        self.saved.append((metrics["step"], weights(self.model), metrics))
+
+
+def weights(model):
+    return torch.cat([p.detach().flatten().clone() for p in model.parameters()])
+
+
+def train(task, folder, **options):
+    trainer = Trainer(task, folder, Options(**{"weight_decay": 0.1, "peak": 0.01, "warmup": 3, **options}), CPU)
+    return trainer, trainer.train()
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+# Learning rate
+
+
+def test_noam_is_the_formula_of_the_paper():
+    """d_model^-0.5 min(step^-0.5, step warmup^-1.5) of section 5.3, with its d_model of 512 and warmup of 4,000."""
+    options = Options(steps=1, schedule="noam", peak=1.0, warmup=4000)
+    rates = {step: learning_rate(step, 0.0, options, 512) for step in range(1, 20_001)}
+    assert max(rates, key=rates.get) == 4000
+    assert rates[4000] == pytest.approx(512 ** -0.5 * 4000 ** -0.5) == pytest.approx(6.99e-4, rel=1e-3)
+    assert rates[1] == pytest.approx(rates[4000] / 4000)
+    assert rates[2000] == pytest.approx(rates[4000] / 2)
+    assert rates[16_000] == pytest.approx(rates[4000] / 2)
+    assert learning_rate(4000, 0.9, Options(steps=1, schedule="noam", peak=2.0, warmup=4000), 512) == 2 * rates[4000]
+
+
+def test_cosine_rises_to_the_peak_and_ends_at_zero():
+    options = Options(steps=1, schedule="cosine", peak=0.8, warmup=100)
+    assert [learning_rate(step, 0.0, options, 512) for step in (1, 50, 100, 5000)] == pytest.approx(
+        [0.008, 0.4, 0.8, 0.8])
+    assert [learning_rate(1000, done, options, 512) for done in (1 / 3, 0.5, 2 / 3, 1.0, 1.2)] == pytest.approx(
+        [0.6, 0.4, 0.2, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("schedule", loop.SCHEDULES)
+def test_no_warmup_is_no_division_by_zero(schedule):
+    assert learning_rate(1, 0.0, Options(steps=1, schedule=schedule, warmup=0, peak=1.0), 4) in (0.5, 1.0)
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({}, "the length of training is 0; give a number of steps or of minutes"),
+    ({"steps": -5}, "the length of training is 0; give a number of steps or of minutes"),
+    ({"steps": 1, "schedule": "flat"}, "schedule is 'flat'; choose one of noam, cosine"),
+    ({"steps": 1, "average": 1.0}, "average is 1.0; it must be at least 0 and below 1")])
+def test_wrong_options_are_refused(change, text):
+    with pytest.raises(ValueError) as error:
+        Options(**change)
+    assert str(error.value) == text
+
+
+# Averaging
+
+
+def numbers(model, *values):
+    for parameter, value in zip(model.parameters(), values, strict=True):
+        parameter.data.fill_(value)
+
+
+def test_the_average_by_hand():
+    """Decay is min(0.5, (1 + n) / (10 + n)): 2/11 and 3/12 at first, and 0.5 from the eighth step."""
+    model = nn.Linear(1, 1)
+    numbers(model, 1.0, -1.0)
+    average = Average(model, 0.5)
+    numbers(model, 12.0, 10.0)
+    average.update()
+    assert [float(w) for w in average.weights] == pytest.approx([1 + 9 / 11 * 11, -1 + 9 / 11 * 11])  # 10, 8
+    numbers(model, 2.0, 0.0)
+    average.update()
+    assert [float(w) for w in average.weights] == pytest.approx([10 - 0.75 * 8, 8 - 0.75 * 8])  # 4, 2
+    for _ in range(5):
+        numbers(model, float(average.weights[0]), float(average.weights[1]))
+        average.update()
+    numbers(model, 8.0, 8.0)
+    average.update()
+    assert [float(w) for w in average.weights] == pytest.approx([6.0, 5.0])
+
+
+def test_swapping_twice_changes_nothing():
+    model = Line(0)
+    average = Average(model, 0.9)
+    numbers(model, 1.0, 2.0)
+    average.update()
+    own, mean = weights(model), torch.cat([w.flatten() for w in average.weights])
+    assert not torch.equal(own, mean)
+    average.swap()
+    assert torch.equal(weights(model), mean)
+    average.swap()
+    assert torch.equal(weights(model), own)
+    assert torch.equal(torch.cat([w.flatten() for w in average.weights]), mean)
+
+
+def test_without_decay_the_average_is_the_newest():
+    model = Line(0)
+    average = Average(model, 0.0)
+    numbers(model, 3.0, 4.0)
+    average.update()
+    assert torch.equal(torch.cat([w.flatten() for w in average.weights]), weights(model))
+
+
+# A run
+
+
+def test_training_lowers_the_loss(tmp_path):
+    task = LineTask()
+    (batch, *_) = task.batches(0, 0)
+    before = float(task.loss(task.model, batch, CPU).detach())
+    train(task, tmp_path, steps=60, peak=0.1)
+    assert float(task.loss(task.model, batch, CPU).detach()) < 0.5 * before
+
+
+def test_epochs_follow_each_other_without_a_gap(tmp_path):
+    task = LineTask()
+    train(task, tmp_path, steps=10)
+    assert task.asked == [(0, 0), (1, 0), (2, 0)]
+    assert [len(batch) for batch in task.seen] == [2, 4, 1, 3, 2, 4, 1, 3, 2, 4]
+
+
+def first_gradient(task):
+    """That of the mean loss of the first batch, in full precision."""
+    (batch, *_) = task.batches(0, 0)
+    loss = task.loss(task.model, batch, CPU) / len(batch)
+    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(task.model.parameters()))])
+
+
+def moments(trainer):
+    return torch.cat([trainer.optimizer.state[p]["exp_avg"].flatten() for p in trainer.task.model.parameters()])
+
+
+def test_a_step_follows_the_gradient_of_the_mean_loss(tmp_path):
+    """Adam's first moment after one step is 0.1 of it. A bfloat16 has 8 bits, hence 1 %: measured 0.3 %."""
+    want = first_gradient(LineTask())
+    trainer, _ = train(LineTask(), tmp_path, steps=1, clip=1e9)
+    torch.testing.assert_close(moments(trainer), 0.1 * want, rtol=1e-2, atol=1e-2 * float(want.norm()) * 0.1)
+
+
+def test_gradients_are_clipped(tmp_path):
+    want = first_gradient(LineTask())
+    trainer, _ = train(LineTask(), tmp_path, steps=1, clip=0.25)
+    assert want.norm() > 0.5
+    assert float(moments(trainer).norm()) == pytest.approx(0.1 * 0.25, rel=1e-3)
+
+
+def test_weights_decay(tmp_path):
+    """By the learning rate of the step times the decay, apart from Adam's own step of at most the rate."""
+    task = LineTask()
+    before = weights(task.model)
+    train(task, tmp_path, steps=1, peak=0.01, warmup=1, weight_decay=10.0)
+    torch.testing.assert_close(weights(task.model), 0.9 * before, rtol=0, atol=0.0101)
+    assert (weights(task.model) - 0.9 * before).abs().max() > 0.009
+
+
+def test_a_line_of_metrics_says_how_it_stands(tmp_path):
+    """With a learning rate of 0 the model stays, so that the losses can be told beforehand; they are weighted by the
+    examples. A bfloat16 has 8 bits, hence 1 %."""
+    task = LineTask(scores=[1.5])
+    train(task, tmp_path, steps=6, peak=0.0)
+    losses = [float(task.loss(task.model, batch, CPU).detach()) for batch in task.seen[:6]]
+    (line,) = lines(tmp_path)
+    assert list(line) == ["step", "epoch", "minutes", "done", "loss", "learning_rate", "per_second", "good", "also"]
+    assert (line["step"], line["epoch"], line["done"], line["good"], line["also"]) == (6, 1, 1.0, 1.5, 7)
+    assert line["loss"] == pytest.approx(sum(losses) / (2 + 4 + 1 + 3 + 2 + 4), rel=1e-2)
+    assert line["learning_rate"] == 0.0 and line["per_second"] > 0
+
+
+def test_a_line_holds_the_loss_since_the_line_before(tmp_path):
+    task = LineTask()
+    train(task, tmp_path, steps=3, peak=0.0, **OFTEN)
+    losses = [float(task.loss(task.model, batch, CPU).detach()) / len(batch) for batch in task.seen[:3]]
+    assert [line["loss"] for line in lines(tmp_path)] == pytest.approx(losses, rel=1e-2)
+
+
+def test_the_learning_rate_is_that_of_the_schedule(tmp_path):
+    train(LineTask(), tmp_path, steps=6, peak=0.5, warmup=2, **OFTEN)
+    rates = [0.5 * min(1, (i + 1) / 2) * 0.5 * (1 + math.cos(math.pi * i / 6)) for i in range(6)]
+    assert [line["learning_rate"] for line in lines(tmp_path)] == pytest.approx(rates)
+
+
+def test_the_averaged_weights_are_scored_and_the_others_trained_on(tmp_path):
+    looked, unlooked = LineTask(), LineTask()
+    (tmp_path / "unlooked").mkdir()
+    train(unlooked, tmp_path / "unlooked", steps=5)
+    trainer, _ = train(looked, tmp_path, steps=5, **OFTEN)
+    assert torch.equal(weights(looked.model), weights(unlooked.model))
+    training, scored = looked.looks[-1]
+    assert training is False
+    assert torch.equal(scored, torch.cat([w.flatten() for w in trainer.average.weights]))
+    assert not torch.equal(scored, weights(looked.model))
+
+
+def test_the_best_weights_are_kept(tmp_path):
+    task = LineTask(scores=[1.0, 3.0, 2.0, 3.0, 4.0])
+    trainer, scores = train(task, tmp_path, steps=5, **OFTEN)
+    assert [step for step, _, _ in task.saved] == [1, 2, 5]
+    for step, saved, metrics in task.saved:
+        assert torch.equal(saved, task.looks[step - 1][1])  # what was scored is what is kept
+        assert metrics["good"] == {1: 1.0, 2: 3.0, 5: 4.0}[step] and metrics["options"]["steps"] == 5
+    assert scores == {"good": 4.0, "also": 7} and trainer.best == 4.0
+
+
+def clock(monkeypatch, seconds):
+    """Every look at the clock is so many seconds after the one before: a step begins and ends with one."""
+    now = iter(range(0, 10**9, seconds))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(now)))
+
+
+def test_a_run_ends_after_its_minutes(tmp_path, monkeypatch):
+    clock(monkeypatch, 15)
+    trainer, _ = train(LineTask(), tmp_path, minutes=1.5)
+    assert trainer.step == 6 and trainer.elapsed == 90
+    assert lines(tmp_path)[-1]["minutes"] == 1.5
+
+
+def test_whichever_limit_comes_first_ends_a_run(tmp_path, monkeypatch):
+    clock(monkeypatch, 15)
+    assert train(LineTask(), tmp_path, minutes=1.0, steps=3)[0].step == 3
+    assert train(LineTask(), tmp_path, minutes=1.0, steps=9)[0].step == 4
+
+
+def test_scores_and_states_come_at_their_intervals(tmp_path, monkeypatch):
+    """A step a quarter of a minute: scores every minute, states every half."""
+    clock(monkeypatch, 15)
+    saved = []
+    monkeypatch.setattr(loop.os, "replace", lambda new, old: saved.append((new.name, old.name)))
+    train(LineTask(), tmp_path, steps=10, evaluate_minutes=1.0, save_minutes=0.5)
+    assert [line["step"] for line in lines(tmp_path)] == [4, 8, 10]
+    assert saved == [("state.pt.new", "state.pt")] * 5
+
+
+def test_an_epoch_without_batches_ends_the_run(tmp_path):
+    task = LineTask()
+    task.batches = lambda epoch, skip: iter(())
+    with pytest.raises(UserError, match="^There is nothing to train on: an epoch has no batch for 1 process"):
+        train(task, tmp_path, steps=3)
+
+
+# Going on after a stop
+
+
+@pytest.mark.parametrize("crash", [2, 4, 5, 6, 9])
+def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path, crash):
+    """Killed in the step `crash`, after the state of the one before was saved; an epoch ends with step 4 and 8."""
+    (tmp_path / "whole").mkdir()
+    whole, stopped, resumed = LineTask(), LineTask(crash_at=crash), LineTask(seed=99)
+    one, _ = train(whole, tmp_path / "whole", steps=10)
+    with pytest.raises(KeyboardInterrupt):
+        train(stopped, tmp_path, steps=10, save_minutes=0.0)
+    two, _ = train(resumed, tmp_path, steps=10, save_minutes=0.0)
+    assert len(stopped.seen) + len(resumed.seen) == 11  # the step that was killed came twice
+    assert torch.equal(weights(whole.model), weights(resumed.model))
+    assert torch.equal(moments(one), moments(two))
+    for a, b in zip(one.average.weights, two.average.weights, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_run_goes_on_from_the_last_state_only(tmp_path):
+    """What was learned after it was saved is learned again."""
+    whole, stopped, resumed = LineTask(), LineTask(crash_at=7), LineTask(seed=99)
+    (tmp_path / "whole").mkdir()
+    train(whole, tmp_path / "whole", steps=10)
+    trainer = Trainer(stopped, tmp_path, Options(steps=10, weight_decay=0.1, peak=0.01, warmup=3), CPU)
+    learn = trainer._learn
+
+    def save_after_three(batch, done):
+        if trainer.step == 3:
+            trainer._save()
+        return learn(batch, done)
+    trainer._learn = save_after_three
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    train(resumed, tmp_path, steps=10)
+    assert resumed.asked[0] == (0, 3) and len(resumed.seen) == 7
+    assert torch.equal(weights(whole.model), weights(resumed.model))
+
+
+def test_the_best_score_outlives_a_stop(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(LineTask(scores=[5.0, 1.0], crash_at=3), tmp_path, steps=6, **OFTEN)
+    resumed = LineTask(scores=[4.0, 2.0, 6.0, 3.0])
+    train(resumed, tmp_path, steps=6, **OFTEN)
+    assert [step for step, _, _ in resumed.saved] == [5]
+    assert [(line["step"], line["good"]) for line in lines(tmp_path)] == [
+        (1, 5.0), (2, 1.0), (3, 4.0), (4, 2.0), (5, 6.0), (6, 3.0)]
+
+
+def test_time_is_counted_over_all_parts_of_a_run(tmp_path, monkeypatch):
+    clock(monkeypatch, 15)
+    with pytest.raises(KeyboardInterrupt):
+        train(LineTask(crash_at=4), tmp_path, minutes=2.0, save_minutes=0.0)
+    resumed = LineTask()
+    trainer, _ = train(resumed, tmp_path, minutes=2.0)
+    assert (len(resumed.seen), trainer.step, trainer.elapsed) == (5, 8, 120)
+
+
+def test_a_finished_run_learns_nothing_more(tmp_path):
+    task, again = LineTask(), LineTask(seed=99)
+    train(task, tmp_path, steps=4)
+    _, scores = train(again, tmp_path, steps=4)
+    assert again.seen == [] and scores == {}
+    assert torch.equal(weights(again.model), weights(task.model))
+
+
+def test_a_finished_run_may_be_prolonged(tmp_path):
+    train(LineTask(), tmp_path, steps=4)
+    task = LineTask()
+    trainer, _ = train(task, tmp_path, steps=6)
+    assert trainer.step == 6 and [len(batch) for batch in task.seen] == [2, 4]
+
+
+def test_no_half_written_state_is_left(tmp_path, monkeypatch):
+    """A process that ends while it writes leaves the state before."""
+    def broken(state, path):
+        path.write_bytes(b"half")
+        raise KeyboardInterrupt
+    train(LineTask(), tmp_path, steps=2)
+    before = (tmp_path / "state.pt").read_bytes()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(torch, "save", broken)
+        train(LineTask(), tmp_path, steps=5, save_minutes=0.0)
+    assert (tmp_path / "state.pt").read_bytes() == before
+    assert train(LineTask(), tmp_path, steps=5)[0].step == 5
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.jsonl", "state.pt"]
+
+
+class Trap:
+    """A pickle that runs code when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+def test_a_state_cannot_run_code(tmp_path):
+    torch.save({"model": Trap(str(tmp_path / "ran"))}, tmp_path / "state.pt")
+    with pytest.raises(Exception, match="(?i)weights.only"):
+        Trainer(LineTask(), tmp_path, Options(steps=1), CPU)
+    assert not (tmp_path / "ran").exists()
+
+
+# Several processes, as far as one can see of them; two real ones are in test_training.py
+
+
+def test_batches_too_small_to_share_out_are_passed_over_but_counted(tmp_path, monkeypatch):
+    """So that a run that goes on skips what the one before has seen: of 2, 4, 1 and 3 examples the third."""
+    monkeypatch.setattr(loop, "dist", SimpleNamespace(broadcast_object_list=lambda parcel, src: None,
+                                                      is_initialized=lambda: False))
+    trainer = Trainer(LineTask(), tmp_path, Options(steps=1), CPU)
+    trainer.processes = 2
+    seen = []
+    for batch in trainer._shared(trainer.task.batches(0, 0)):
+        trainer.batch += 1
+        seen.append((len(batch), trainer.batch))
+    assert seen == [(2, 1), (4, 2), (3, 4)]
+
+
+def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch):
+    """Each has every second example, and the sum of them all to divide by. Measured 0.5 %, of a bfloat16's 8 bits."""
+    monkeypatch.setattr(loop, "dist", SimpleNamespace(all_reduce=lambda total: None, is_initialized=lambda: False))
+    found = {}
+    for processes, rank in ((1, 0), (2, 0), (2, 1)):
+        trainer = Trainer(LineTask(), tmp_path, Options(steps=1, clip=1e9), CPU)
+        trainer.processes, trainer.rank = processes, rank
+        trainer._learn(list(trainer.task.batches(0, 0))[1], 0.0)
+        assert [len(batch) for batch in trainer.task.seen] == [4 // processes]
+        found[processes, rank] = moments(trainer)
+    mean = (found[2, 0] + found[2, 1]) / 2
+    torch.testing.assert_close(mean, found[1, 0], rtol=1e-2, atol=1e-2 * float(mean.norm()))
+
+
+def test_the_same_seed_trains_the_same(tmp_path):
+    """Chance that the task draws on comes from the seed of the run."""
+    class Noisy(LineTask):
+        def loss(self, model, batch, device):
+            return super().loss(model, batch, device) * torch.rand(())
+
+    ends = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        (tmp_path / name).mkdir()
+        task = Noisy()
+        train(task, tmp_path / name, steps=3, seed=seed)
+        ends.append(weights(task.model))
+    assert torch.equal(ends[0], ends[1]) and not torch.equal(ends[0], ends[2])
+
+
+@pytest.mark.parametrize(("cuda", "mps", "device"), [
+    (True, False, "cuda:1"), (False, True, "mps"), (False, False, "cpu"), (True, True, "cuda:1")])
+def test_the_best_device_is_used(monkeypatch, cuda, mps, device):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert str(loop.best_device()) == device

@@ -1,0 +1,399 @@
+"""Search with toy languages instead of a model: small enough to be worked by hand, or listed in full."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from xformer.pieces import BOS, EOS, PAD
+from xformer.search import Options, search
+
+A, B, C, D = 4, 5, 6, 7
+VOCABULARY = 8
+
+
+class Toy:
+    """A `search.Step` over languages: functions from what has been said to the probability of each next token."""
+
+    def __init__(self, *languages):
+        self.sentences = list(languages)
+        self.rows = None  # what each hypothesis has said so far
+
+    def __call__(self, tokens):
+        if self.rows is None:
+            self.rows = [()] * len(tokens)
+            assert tokens.tolist() == [[BOS]] * len(tokens)
+        else:
+            assert len(tokens) == len(self.rows)
+            self.rows = [(*row, token) for row, (token,) in zip(self.rows, tokens.tolist(), strict=True)]
+        assert len(self.rows) % len(self.sentences) == 0
+        width = len(self.rows) // len(self.sentences)
+        logits = torch.full((len(self.rows), VOCABULARY), -math.inf)
+        for n, row in enumerate(self.rows):
+            for token, probability in self.sentences[n // width](row).items():
+                logits[n, token] = math.log(probability) if probability else -math.inf
+        return logits + 3.0  # logits are log-probabilities but for a constant
+
+    def select(self, hypotheses, sentences):
+        self.rows = [self.rows[i] for i in hypotheses.tolist()]
+        if sentences is not None:
+            self.sentences = [self.sentences[i] for i in sentences.tolist()]
+
+
+def told(table, otherwise):
+    """A language written down: what may follow each beginning, and what follows all others."""
+    return lambda said: table.get(said, otherwise)
+
+
+def drawn(seed, tokens=(EOS, A, B, C, D), sharpness=1.5):
+    """A language drawn at random in which every beginning matters."""
+    def language(said):
+        rng = random.Random(f"{seed} {said}")
+        weights = [math.exp(sharpness * rng.gauss(0, 1)) for _ in tokens]
+        return {token: weight / sum(weights) for token, weight in zip(tokens, weights, strict=True)}
+    return language
+
+
+def log_prob(language, tokens):
+    return [math.log(language(tuple(tokens[:i]))[token]) for i, token in enumerate(tokens)]
+
+
+def every_sentence(language, limit, tokens=(EOS, A, B)):
+    """All that can be said in at most `limit` tokens, with its log-probability."""
+    for length in range(1, limit + 1):
+        for said in itertools.product(tokens, repeat=length):
+            if EOS not in said[:-1] and (said[-1] == EOS or length == limit):
+                yield list(said), sum(log_prob(language, said))
+
+
+def beam_by_hand(language, limit, beam, alpha, prefix=()):
+    """Beam search over one sentence in plain Python: the K best unfinished live on, it stops when K have finished."""
+    live, done = [((), 0.0)], []
+    for length in range(1, limit + 1):
+        grown = [(said + (token,), total + math.log(p)) for said, total in live
+                 for token, p in language(said).items() if length > len(prefix) or token == prefix[length - 1]]
+        live = []
+        for rank, (said, total) in enumerate(sorted(grown, key=lambda g: -g[1])[:2 * beam]):
+            if said[-1] != EOS and length < limit:
+                live.append((said, total))
+            elif rank < beam:
+                done.append((list(said), total / length ** alpha))
+            if len(live) == beam:
+                break
+        if len(done) >= beam:
+            break
+    return sorted(done, key=lambda d: -d[1])
+
+
+def say(hypotheses):
+    return [h.tokens for h in hypotheses]
+
+
+# The trap that greedy search walks into: A is likelier than B, but all that follows A is unlikely.
+TRAP = told({(): {A: 0.6, B: 0.4}, (A,): {C: 0.4, D: 0.35, EOS: 0.25}, (B,): {EOS: 0.9, C: 0.1}}, {EOS: 1.0})
+
+
+# Worked by hand
+
+
+def test_greedy_search_takes_the_likeliest_token_and_beam_search_the_likeliest_sentence():
+    """Greedy: A C EOS, 0.6 * 0.4 * 1 = 0.24. The better one: B EOS, 0.4 * 0.9 = 0.36."""
+    (greedy,), (beam,) = (search(Toy(TRAP), [5], Options(beam=k, length_penalty=0))[0] for k in (1, 2))
+    assert (greedy.tokens, beam.tokens) == ([A, C, EOS], [B, EOS])
+    assert greedy.score == pytest.approx(math.log(0.24)) and beam.score == pytest.approx(math.log(0.36))
+    assert greedy.log_probs == pytest.approx([math.log(0.6), math.log(0.4), 0.0], abs=1e-6)
+    assert greedy.finished and beam.finished
+
+
+def test_the_n_best_come_in_order_and_differ():
+    """B EOS 0.36, A C EOS 0.24, A D EOS 0.21, A EOS 0.15; B C EOS 0.04."""
+    found = search(Toy(TRAP), [5], Options(beam=5, n_best=5, length_penalty=0))[0]
+    assert say(found) == [[B, EOS], [A, C, EOS], [A, D, EOS], [A, EOS], [B, C, EOS]]
+    assert [math.exp(h.score) for h in found] == pytest.approx([0.36, 0.24, 0.21, 0.15, 0.04])
+
+
+def test_a_length_penalty_favours_the_longer():
+    """ln 0.36 / 2 = -0.51, ln 0.24 / 3 = -0.48: A C EOS is better by the token, B EOS as a whole."""
+    best = {alpha: search(Toy(TRAP), [5], Options(beam=5, length_penalty=alpha))[0][0] for alpha in (0, 1)}
+    assert (best[0].tokens, best[1].tokens) == ([B, EOS], [A, C, EOS])
+    assert best[1].score == pytest.approx(math.log(0.24) / 3)
+
+
+def test_a_finished_hypothesis_must_beat_what_would_live_in_its_place():
+    """With a beam of 2, EOS (0.2) ranks third behind A and B; with a beam of 3 it is kept."""
+    language = told({(): {A: 0.5, B: 0.3, EOS: 0.2}}, {EOS: 1.0})
+    assert say(search(Toy(language), [5], Options(beam=2, n_best=2, length_penalty=0))[0]) == [[A, EOS], [B, EOS]]
+    assert [EOS] in say(search(Toy(language), [5], Options(beam=3, n_best=3))[0])
+
+
+def test_rivals_are_the_likeliest_tokens_of_each_step():
+    (found,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, rivals=2))[0]
+    assert [[token for token, _ in step] for step in found.rivals] == [[A, B], [EOS, C]]
+    assert [math.exp(value) for step in found.rivals for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
+
+
+def test_rivals_may_be_left_out():
+    assert search(Toy(TRAP), [5], Options(rivals=0))[0][0].rivals == [[], [], []]
+
+
+def test_the_limit_cuts_a_sentence_off():
+    endless = told({}, {A: 0.9, EOS: 0.1})
+    for limit in (1, 3):
+        (found,) = search(Toy(endless), [limit], Options(beam=1))[0]
+        assert found.tokens == [A] * limit and not found.finished
+        assert found.score == pytest.approx(math.log(0.9))  # a token, by length^1
+
+
+def test_a_sentence_that_ends_at_the_limit_is_finished():
+    (found,) = search(Toy(told({(A,): {EOS: 1.0}}, {A: 1.0})), [2], Options(beam=1))[0]
+    assert found.tokens == [A, EOS] and found.finished
+
+
+def test_padding_and_beginnings_are_never_said():
+    """A model that wants to say PAD and BOS is held to the rest, whose log-probabilities stay its own."""
+    language = told({}, {PAD: 0.5, BOS: 0.3, A: 0.15, EOS: 0.05})
+    for options in (Options(beam=3, n_best=3, length_penalty=0), Options(temperature=1, n_best=20)):
+        for found in search(Toy(language), [3], options)[0]:
+            assert not {PAD, BOS} & set(found.tokens)
+            assert [math.exp(p) for p in found.log_probs] == pytest.approx(
+                [{A: 0.15, EOS: 0.05}[token] for token in found.tokens])
+
+
+# Against other ways to search
+
+
+def test_greedy_search_is_a_loop_over_argmax():
+    for seed in range(20):
+        language, said = drawn(seed), []
+        while len(said) < 12 and said[-1:] != [EOS]:
+            likely = language(tuple(said))
+            said.append(max(likely, key=likely.get))
+        (found,) = search(Toy(language), [12], Options(beam=1))[0]
+        assert found.tokens == said
+        assert found.log_probs == pytest.approx(log_prob(language, said), abs=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
+def test_a_beam_that_holds_everything_finds_the_best_of_all(alpha):
+    """31 sentences of A, B and EOS have at most four tokens, and a beam of 32 drops none."""
+    for seed in range(10):
+        language = drawn(seed, tokens=(EOS, A, B))
+        want = sorted(((said, total / len(said) ** alpha) for said, total in every_sentence(language, 4)),
+                      key=lambda pair: -pair[1])
+        found = search(Toy(language), [4], Options(beam=32, n_best=32, length_penalty=alpha))[0]
+        assert len(want) == 31 and say(found) == [said for said, _ in want]
+        assert [h.score for h in found] == pytest.approx([score for _, score in want], abs=1e-5)
+        assert all(h.finished == (h.tokens[-1] == EOS) for h in found)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_beam_search_equals_the_one_in_plain_python(beam, alpha):
+    rng = random.Random(beam)
+    for seed in range(15):
+        language, limit = drawn(seed), rng.randint(4, 9)
+        prefix = [rng.choice((A, B, C, D)) for _ in range(rng.randint(0, 3))]
+        want = beam_by_hand(language, limit, beam, alpha, prefix)[:beam]
+        found = search(Toy(language), [limit], Options(beam=beam, n_best=beam, length_penalty=alpha), [prefix])[0]
+        assert say(found) == [said for said, _ in want]
+        assert [h.score for h in found] == pytest.approx([score for _, score in want], abs=1e-5)
+
+
+# What every hypothesis must be
+
+
+SETTINGS = [Options(beam=1), Options(beam=4, n_best=4), Options(beam=4, n_best=4, length_penalty=0.3),
+            Options(temperature=1.0, n_best=6), Options(temperature=2.0, n_best=6, top_k=3, top_p=0.9)]
+IDS = ["greedy", "beam", "alpha", "sampling", "nucleus"]
+
+
+@pytest.mark.parametrize("options", SETTINGS, ids=IDS)
+def test_numbers_are_the_languages_own(options):
+    """Log-probabilities and rivals of every hypothesis, whatever temperature, cut-offs and prefixes did to the choice;
+    several sentences of unequal limits run together, and end at different times."""
+    languages = [drawn(f"numbers {i}") for i in range(6)]
+    limits, prefixes = [3, 9, 1, 6, 9, 7], [[], [B, C], [D], [A], [D, D, D, D], []]
+    for language, limit, prefix, found in zip(languages, limits, prefixes,
+                                              search(Toy(*languages), limits, options, prefixes), strict=True):
+        assert len(found) == options.n_best or limit == len(prefix)
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        for h in found:
+            assert h.tokens[:len(prefix)] == prefix and len(h.tokens) <= limit
+            assert EOS not in h.tokens[:-1] and h.finished == (h.tokens[-1] == EOS)
+            assert h.finished or len(h.tokens) == limit
+            assert h.log_probs == pytest.approx(log_prob(language, h.tokens), abs=1e-5)
+            assert h.score == pytest.approx(sum(h.log_probs) / len(h.tokens) ** options.length_penalty, abs=1e-5)
+            for i, rivals in enumerate(h.rivals):
+                likely = language(tuple(h.tokens[:i]))
+                assert [token for token, _ in rivals] == sorted(likely, key=likely.get, reverse=True)
+                assert [math.exp(p) for _, p in rivals] == pytest.approx(sorted(likely.values(), reverse=True))
+            assert len(h.rivals) == len(h.log_probs) == len(h.tokens)
+
+
+@pytest.mark.parametrize("beam", [1, 3, 6])
+def test_a_batch_of_unequal_sentences_equals_each_alone(beam):
+    languages = [drawn(f"batch {i}") for i in range(8)]
+    limits = [4, 10, 1, 7, 10, 2, 6, 9]
+    prefixes = [[], [A], [C], [B, B, B, B, B], [], [D], [], [C, A]]
+    options = Options(beam=beam, n_best=beam)
+    together = search(Toy(*languages), limits, options, prefixes)
+    alone = [search(Toy(language), [limit], options, [prefix])[0]
+             for language, limit, prefix in zip(languages, limits, prefixes, strict=True)]
+    assert together == alone
+
+
+def test_beam_hypotheses_are_distinct():
+    for seed in range(10):
+        found = say(search(Toy(drawn(seed)), [8], Options(beam=8, n_best=8))[0])
+        assert len({tuple(tokens) for tokens in found}) == len(found) == 8
+
+
+def test_no_sentences_give_no_hypotheses():
+    assert search(Toy(), []) == []
+
+
+# Prefixes
+
+
+def test_a_prefix_that_fills_the_limit_is_cut_off():
+    (found,) = search(Toy(TRAP), [2], Options(beam=3), [[B, C]])[0]
+    assert found.tokens == [B, C] and not found.finished
+    assert found.score == pytest.approx(math.log(0.4 * 0.1) / 2)
+
+
+def test_a_prefix_with_its_end_is_the_whole_sentence():
+    found = search(Toy(TRAP), [5], Options(beam=3), [[A, EOS]])[0]
+    assert say(found) == [[A, EOS]] and found[0].finished
+
+
+def test_a_prefix_that_is_unlikely_is_still_kept():
+    language = told({(): {A: 0.999, B: 0.001}, (B,): {C: 0.01, D: 0.99}}, {EOS: 1.0})
+    (found,) = search(Toy(language), [5], Options(beam=2), [[B, C]])[0]
+    assert found.tokens == [B, C, EOS]
+    assert [math.exp(p) for p in found.log_probs] == pytest.approx([0.001, 0.01, 1.0], rel=1e-4)
+
+
+@pytest.mark.parametrize(("limits", "prefixes", "text"), [
+    ([3], [[A], [B]], "there are 2 prefixes for 1 sentences; give one to each"),
+    ([2], [[A, B, C]], "a target of at most 2 pieces cannot begin with 3 given ones"),
+    ([0], None, "a target of at most 0 pieces cannot begin with 0 given ones")])
+def test_wrong_prefixes_are_refused(limits, prefixes, text):
+    with pytest.raises(ValueError) as error:
+        search(Toy(*[TRAP] * len(limits)), limits, None, prefixes)
+    assert str(error.value) == text
+
+
+# Sampling
+
+
+LIKELY = {EOS: 0.05, A: 0.4, B: 0.3, C: 0.2, D: 0.05}
+
+
+def first_tokens(**options):
+    """How often each token came first among 4,800 samples."""
+    found = search(Toy(*[told({}, LIKELY)] * 150), [1] * 150, Options(n_best=32, **options))
+    tokens = [h.tokens[0] for hypotheses in found for h in hypotheses]
+    assert len(tokens) == 4800
+    return np.bincount(tokens, minlength=VOCABULARY)
+
+
+def test_the_same_seed_draws_the_same():
+    def draw(seed):
+        return search(Toy(drawn("seed")), [20], Options(temperature=1.5, n_best=10, seed=seed))
+    assert draw(3) == draw(3)
+    assert draw(3) != draw(4)
+
+
+def test_sampling_leaves_the_global_generator_alone():
+    torch.manual_seed(0)
+    want = torch.rand(1)
+    torch.manual_seed(0)
+    search(Toy(TRAP), [5], Options(temperature=1.0, seed=9))
+    assert torch.equal(torch.rand(1), want)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_samples_are_as_frequent_as_likely(temperature):
+    """Pearson's chi-square of 5 outcomes is above 23.5 once in 10,000 fair draws."""
+    counts = first_tokens(temperature=temperature, seed=1)
+    weights = np.array([LIKELY.get(token, 0.0) ** (1 / temperature) for token in range(VOCABULARY)])
+    want = 4800 * weights / weights.sum()
+    possible = want > 0
+    assert counts[~possible].sum() == 0
+    assert ((counts - want)[possible] ** 2 / want[possible]).sum() < 23.5
+
+
+def test_the_samples_of_a_sentence_are_drawn_independently():
+    """Half of all pairs of neighbours agree where two tokens are equally likely."""
+    found = search(Toy(*[told({}, {A: 0.5, B: 0.5})] * 100), [12] * 100, Options(temperature=1.0, n_best=2))
+    same = [np.mean(np.equal(one.tokens, other.tokens)) for one, other in found]
+    assert np.mean(same) == pytest.approx(0.5, abs=4 * 0.5 / 1200 ** 0.5)
+
+
+def test_samples_go_on_after_others_have_ended():
+    """The tokens after the first are as likely as the language says, however rows were moved about."""
+    language = told({(): {EOS: 0.5, A: 0.3, B: 0.2}, (A,): {C: 1.0}, (B,): {D: 1.0}}, {EOS: 1.0})
+    found = [h.tokens for found in search(Toy(*[language] * 40), [5] * 40, Options(temperature=1.0, n_best=30))
+             for h in found]
+    kinds = [[EOS], [A, C, EOS], [B, D, EOS]]
+    counts = np.array([found.count(kind) for kind in kinds])
+    assert counts.sum() == len(found) == 1200
+    want = 1200 * np.array([0.5, 0.3, 0.2])
+    assert ((counts - want) ** 2 / want).sum() < 18.4  # once in 10,000 for three outcomes
+
+
+def test_the_likeliest_alone_is_greedy_search():
+    for seed in range(10):
+        greedy = search(Toy(drawn(seed)), [12], Options(beam=1))[0]
+        for options in (Options(temperature=1.3, top_k=1, seed=seed), Options(temperature=1.3, top_p=0.01, seed=seed)):
+            (found,) = search(Toy(drawn(seed)), [12], options)[0]
+            assert found.tokens == greedy[0].tokens
+            assert found.log_probs == pytest.approx(greedy[0].log_probs)
+
+
+@pytest.mark.parametrize(("options", "allowed"), [
+    ({"top_k": 2}, {A, B}), ({"top_k": 3}, {A, B, C}), ({"top_k": 100}, set(LIKELY)),
+    ({"top_p": 0.39}, {A}), ({"top_p": 0.41}, {A, B}), ({"top_p": 0.69}, {A, B}), ({"top_p": 0.71}, {A, B, C}),
+    ({"top_p": 1.0}, set(LIKELY)), ({"top_p": 0.71, "top_k": 2}, {A, B})])
+def test_cut_offs_leave_out_the_tail(options, allowed):
+    counts = first_tokens(temperature=1.0, **options)
+    assert set(np.flatnonzero(counts)) == allowed
+    want = np.array([LIKELY[token] for token in sorted(allowed)])
+    share = counts[sorted(allowed)] / 4800
+    np.testing.assert_allclose(share, want / want.sum(), atol=4 * 0.5 / 4800 ** 0.5)
+
+
+def test_top_p_cuts_what_temperature_has_shaped():
+    """At a temperature of 0.5 the four likeliest have 0.533, 0.3, 0.133 and 0.008 of the whole: 0.5 is one token's."""
+    assert set(np.flatnonzero(first_tokens(temperature=0.5, top_p=0.5))) == {A}
+    assert set(np.flatnonzero(first_tokens(temperature=1.0, top_p=0.5))) == {A, B}
+
+
+# Options
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({"beam": 0}, "beam is 0; it must be between 1 and 32"),
+    ({"beam": 33}, "beam is 33; it must be between 1 and 32"),
+    ({"n_best": 0}, "n_best is 0; it must be between 1 and 32"),
+    ({"length_penalty": -0.1}, "length_penalty is -0.1; it must be between 0 and 5"),
+    ({"temperature": -1}, "temperature is -1; it must be between 0 and 10"),
+    ({"temperature": float("nan")}, "temperature is nan; it must be between 0 and 10"),
+    ({"top_k": -1}, "top_k is -1; it must be between 0 and 100000"),
+    ({"top_p": 1.1}, "top_p is 1.1; it must be between 0 and 1"),
+    ({"top_p": 0}, "top_p is 0; it must be above 0 to leave a piece to choose"),
+    ({"rivals": 33}, "rivals is 33; it must be between 0 and 32"),
+    ({"beam": 2, "n_best": 3}, "n_best is 3, but a beam of 2 ends with 2 hypotheses; raise beam or lower n_best"),
+])
+def test_wrong_options_are_refused(change, text):
+    with pytest.raises(ValueError) as error:
+        Options(**change)
+    assert str(error.value) == text
+
+
+def test_samples_need_no_beam():
+    assert Options(beam=1, n_best=8, temperature=1.0).sampling
+    assert not Options().sampling

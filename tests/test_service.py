@@ -1,0 +1,214 @@
+"""The service: limits and warnings in words, batches of strangers kept apart, traces that belong to their sentence."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from xformer import results, service
+from xformer.results import UserError
+from xformer.search import Options
+from xformer.service import MAX_CHARACTERS, Service, bleu, clean, repeats
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = Service.open(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+def test_translates_what_it_knows_by_heart(running, learned_pairs):
+    for english, spanish in learned_pairs:
+        assert running.translate(english).best.text == spanish
+
+
+def test_a_result_holds_pieces_log_probabilities_and_rivals_that_belong_together(running, learned_pairs):
+    found = running.translate(learned_pairs[0][0], Options(beam=4, n_best=3))
+    assert len(found.n_best) == 3
+    assert [c.score for c in found.n_best] == sorted((c.score for c in found.n_best), reverse=True)
+    for candidate in found.n_best:
+        assert len(candidate.pieces) == len(candidate.log_probs) == len(candidate.alternatives)
+        assert candidate.pieces[-1] == "</s>"
+        assert candidate.score == pytest.approx(sum(candidate.log_probs) / len(candidate.pieces), abs=1e-5)
+    best = found.best
+    for piece, log_prob, rivals in zip(best.pieces, best.log_probs, best.alternatives, strict=True):
+        assert dict(rivals)[piece] == pytest.approx(log_prob, abs=1e-5)
+
+
+def test_a_trace_gives_every_piece_the_log_probability_that_decoding_gave_it(running, learned_pairs):
+    found = running.translate(learned_pairs[1][0])
+    trace = running.trace(found.source, found.best.tokens)
+    assert trace.predicted == found.best.pieces
+    np.testing.assert_allclose(trace.log_probs, found.best.log_probs, atol=1e-4)
+    layers, heads = running.info.n_layers, running.info.n_heads
+    source, target = len(trace.source), len(trace.target)
+    assert trace.encoder_self.shape == (layers, heads, source, source)
+    assert trace.decoder_self.shape == (layers, heads, target, target)
+    assert trace.cross.shape == (layers, heads, target, source)
+    for stack in results.STACKS:
+        maps = getattr(trace, stack)
+        assert maps.dtype == np.float32
+        np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=1e-5)
+    assert np.triu(trace.decoder_self, k=1).max() == 0, "a position looks at its future"
+
+
+def test_a_trace_of_a_typed_translation_is_that_of_its_pieces(running, learned_pairs):
+    english, spanish = learned_pairs[2]
+    typed = running.trace(english, spanish)
+    searched = running.trace(english, running.tokenizer.encode(spanish))
+    assert typed.predicted == searched.predicted
+    np.testing.assert_array_equal(typed.cross, searched.cross)
+
+
+def test_requests_of_many_threads_share_batches_and_never_see_each_other(running, learned_pairs, monkeypatch):
+    batches = []
+    decode = service.translate_ids
+
+    def counted(model, sources, *rest):
+        batches.append(len(sources))
+        return decode(model, sources, *rest)
+
+    monkeypatch.setattr(service, "translate_ids", counted)
+    alone = {english: running.trace(english, spanish) for english, spanish in learned_pairs}
+    together = threading.Barrier(len(learned_pairs) * 2)
+    wrong = []
+
+    def person(english, spanish, options):
+        together.wait()
+        for _ in range(6):
+            found = running.translate(english, options)
+            trace = running.trace(found.source, found.best.tokens)
+            same = all(np.allclose(getattr(trace, s), getattr(alone[english], s), atol=1e-5) for s in results.STACKS)
+            if found.best.text != spanish or found.source != english or not same:
+                wrong.append((english, found.best.text))
+
+    people = [threading.Thread(target=person, args=(*pair, Options(beam=beam)))
+              for pair in learned_pairs for beam in (1, 3)]
+    for one in people:
+        one.start()
+    for one in people:
+        one.join()
+    assert not wrong
+    assert sum(batches) == len(people) * 6
+    assert max(batches) > 1, "nothing that arrived together was decoded together"
+
+
+def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running, learned_pairs, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "translate_ids", broken)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            running.translate(learned_pairs[0][0])
+    assert running.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
+
+
+def test_closing_answers_what_was_asked_before(tiny_checkpoint, learned_pairs):
+    short_lived = Service.open(tiny_checkpoint, "cpu")
+    found = short_lived.translate(learned_pairs[0][0])
+    short_lived.close()
+    assert found.best.text == learned_pairs[0][1]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x07", "\u200b"])
+def test_nothing_to_translate(running, text):
+    with pytest.raises(UserError, match="There is nothing to translate: type an English sentence"):
+        running.translate(text)
+
+
+def test_ten_thousand_words_are_refused_with_their_number_and_the_limit(running):
+    with pytest.raises(UserError) as told:
+        running.translate("word " * 10_000)
+    assert "50,000 characters (10,000 words)" in str(told.value)
+    assert f"at most {MAX_CHARACTERS:,} characters" in str(told.value)
+    assert "shorten it" in str(told.value)
+    assert "50\u202f000" in told.value.say("es")
+
+
+def test_more_pieces_than_the_model_has_positions_are_refused(running):
+    with pytest.raises(UserError, match=r"The text has 200 words, which make \d+ pieces; .* at most 128 pieces"):
+        running.translate("cat " * 200)
+
+
+@pytest.mark.parametrize("text", ["🙂🙂", "你好吗", "Привет"])
+def test_a_text_of_unknown_characters_only_is_refused_by_naming_them(running, text):
+    with pytest.raises(UserError, match=f"never seen these characters: {text}"):
+        running.translate(text)
+
+
+def test_unknown_characters_among_known_ones_are_warned_of(running):
+    found = running.translate("The cat 🙂 sleeps.")
+    assert [w.say() for w in found.warnings if w.key == "warning_unknown"] == [
+        "The model has never seen 🙂; it leaves these out or guesses."]
+
+
+def test_control_characters_are_left_out_and_said(running, learned_pairs):
+    english, spanish = learned_pairs[0]
+    found = running.translate(english[:5] + "\x07\x00" + english[5:])
+    assert (found.source, found.best.text) == (english, spanish)
+    assert [w.say() for w in found.warnings] == ["2 control characters were left out."]
+
+
+def test_markup_is_text(running):
+    found = running.translate("<script>alert(1)</script> The cat sleeps.")
+    assert found.source.startswith("<script>")
+    assert "warning_markup" in [w.key for w in found.warnings]
+
+
+def test_a_translation_that_met_its_limit_says_so(running, learned_pairs):
+    found = running.translate(learned_pairs[0][0], max_length=2)
+    assert not found.best.finished
+    assert len(found.best.pieces) == 2
+    assert "cut off at 2 pieces" in [w.say() for w in found.warnings][-1]
+
+
+def test_a_prefix_begins_the_translation(running, learned_pairs):
+    prefix = running.tokenizer.encode("Los perros")
+    found = running.translate(learned_pairs[0][0], prefix=prefix)
+    assert found.best.text.startswith("Los perros")
+
+
+@pytest.mark.parametrize(("tokens", "loop"), [
+    ([5, 6, 7, 8, 9], False), ([5, 5, 5], False), ([5, 5, 5, 5], True), ([4, 5, 6, 5, 6, 5, 6, 5, 6, 9], True),
+    ([5, 6, 5, 6, 5, 7], False), ([], False)])
+def test_repetition_is_a_run_of_pieces_four_times_in_a_row(tokens, loop):
+    assert repeats(tokens) is loop
+
+
+def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
+    with pytest.raises(UserError, match="The device cuda:99 is not to be had on this machine; choose cuda, mps or cpu"):
+        Service.open(tiny_checkpoint, "cuda:99")
+    with pytest.raises(UserError, match="The device toaster is not to be had"):
+        Service.open(tiny_checkpoint, "toaster")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=80))
+def test_any_text_gets_a_translation_or_one_sentence(running, text):
+    try:
+        found = running.translate(text, Options(beam=1), max_length=12)
+    except UserError as refusal:
+        assert str(refusal).endswith(".") and "\n" not in str(refusal)
+    else:
+        assert found.source == clean(text)[0]
+        assert all(math.isfinite(p) and p <= 0 for p in found.best.log_probs)
+
+
+def test_bleu_of_the_papers_example():
+    """Papineni et al. (2002), section 2.1: "the" seven times has a modified unigram precision of 2/7."""
+    parts = bleu("the the the the the the the", "the cat is on the mat")
+    assert (parts.matches[0], parts.totals[0]) == (2, 7)
+    assert parts.score == 0 and parts.brevity_penalty == 1
+
+
+def test_bleu_multiplies_to_its_score_with_the_brevity_penalty():
+    parts = bleu("El gato duerme en la mesa", "El gato duerme en la mesa grande de hoy")
+    assert parts.brevity_penalty == pytest.approx(math.exp(1 - 9 / 6))
+    assert parts.score == pytest.approx(100 * parts.brevity_penalty), "all precisions are 1"
+    with pytest.raises(UserError):
+        bleu("El gato", " ")
