@@ -94,5 +94,6 @@ def visit(chromium, address):
     yield open_page
     for context in contexts:
         context.close()
-    assert not errors
+    # Gradio's own client complains of the requests that are broken off when somebody leaves a page.
+    assert not [error for error in errors if "AbortError" not in error]
     assert hosts <= {"127.0.0.1", None}, "the page asked for something outside this machine"
