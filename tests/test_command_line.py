@@ -167,6 +167,7 @@ def _feed(process, lines):
 @pytest.mark.parametrize("argv", [[], ["--help"], ["translate", "--help"], ["train", "translation", "--help"],
                                   ["evaluate", "translation", "--help"]])
 def test_help_needs_no_torch(argv):
-    code = ("import sys\nfrom xformer.__main__ import main\ntry:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+    code = ("import sys\nfrom xformer.__main__ import main\n"
+            "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
             "sys.exit('torch' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, check=False).returncode == 0

@@ -1,11 +1,14 @@
 """Pictures say what they show: axes, labels and values read back from the figures."""
 
+import base64
 import math
 
 import numpy as np
 import pytest
 
-from xformer.figures import heatmap, labels, translation
+from xformer.explain import maps
+from xformer.figures import grid, heatmap, labels, translation
+from xformer.figures.picture import Choice, picture, summary
 from xformer.results import Bleu, Candidate, Trace
 
 
@@ -22,17 +25,21 @@ def trace():
     return Trace(source, target, ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), maps(5, 5), maps(3, 3), maps(3, 5))
 
 
+def drawn(trace, *choice, language="en", **more):
+    return heatmap.heatmap(picture(trace, Choice(*choice, **more), language), language)
+
+
 @pytest.mark.parametrize("stack", ["encoder_self", "decoder_self", "cross"])
 @pytest.mark.parametrize(("layer", "head"), [(1, 1), (1, 2), (2, 1), (2, 2)])
 def test_a_heatmap_shows_the_numbers_of_its_head(trace, stack, layer, head):
-    figure = heatmap.heatmap(trace, stack, layer, head)
+    figure = drawn(trace, stack, layer, head)
     np.testing.assert_array_equal(figure.data[0].z, getattr(trace, stack)[layer - 1, head - 1])
     assert f"layer {layer} of 2 · head {head} of 2" in figure.layout.title.text
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
 
 
 def test_rows_say_what_was_given_and_what_is_predicted(trace):
-    figure = heatmap.heatmap(trace, "cross", 1, 1)
+    figure = drawn(trace, "cross")
     assert list(figure.layout.yaxis.ticktext) == [
         "after &lt;s&gt; → predicts el", "after el → predicts gato", "after gato → predicts &lt;/s&gt;"]
     assert figure.layout.yaxis.autorange == "reversed", "the first row stands on top"
@@ -41,20 +48,52 @@ def test_rows_say_what_was_given_and_what_is_predicted(trace):
 
 
 def test_equal_words_keep_their_own_columns(trace):
-    figure = heatmap.heatmap(trace, "encoder_self", 1, 1)
+    figure = drawn(trace, "encoder_self")
     assert list(figure.layout.xaxis.tickvals) == list(figure.data[0].x) == [0, 1, 2, 3, 4]
     assert list(figure.layout.xaxis.ticktext) == ["the", "ca", "…t", "the", "&lt;/s&gt;"]
 
 
 def test_hover_names_query_key_and_value(trace):
-    figure = heatmap.heatmap(trace, "decoder_self", 2, 1, "es")
+    figure = drawn(trace, "decoder_self", 2, 1, language="es")
     value = trace.decoder_self[1, 0, 1, 0]
     assert figure.data[0].text[1][0] == f"tras el → predice gato mira a &lt;s&gt;<br><b>{value:.3f}</b>"
 
 
+def test_words_join_their_pieces_and_say_by_which_rule(trace):
+    shown = picture(trace, Choice("encoder_self", 1, 1, words=True))
+    assert shown.queries == shown.keys == ("the", "cat", "the", "</s>")
+    whole = trace.encoder_self[0, 0]
+    assert shown.values[1, 1] == pytest.approx((whole[1, 1] + whole[1, 2] + whole[2, 1] + whole[2, 2]) / 2)
+    np.testing.assert_allclose(shown.values.sum(axis=1), 1, atol=1e-6)
+    assert shown.rules[-1].startswith("Words: the columns of a word’s pieces are summed")
+
+
+def test_hidden_sinks_are_zero_the_rest_renormalised_and_both_said(trace):
+    shown = picture(trace, Choice("cross", 2, 1, hide=True))
+    assert (shown.values[:, -1] == 0).all()
+    np.testing.assert_allclose(shown.values.sum(axis=1), 1, atol=1e-6)
+    assert shown.sinks == pytest.approx(float(trace.cross[1, 0, :, -1].mean()))
+    assert "renormalised" in shown.rules[-1]
+
+
+def test_a_layer_is_its_mean_or_maximum_and_says_which(trace):
+    mean = picture(trace, Choice("cross", 2, 1, show="mean"))
+    np.testing.assert_allclose(mean.values, trace.cross[1].mean(axis=0), atol=1e-7)
+    assert mean.rules == ("Mean over the 2 heads of layer 2.",) and "mean of 2 heads" in mean.title
+    largest = trace.cross[1].max(axis=0)
+    np.testing.assert_allclose(picture(trace, Choice("cross", 2, 1, show="max")).values,
+                               largest / largest.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_rollout_names_its_source(trace):
+    shown = picture(trace, Choice("encoder_self", 1, 1, show="rollout"))
+    np.testing.assert_allclose(shown.values, maps.rollout(trace.encoder_self), atol=1e-6)
+    assert "Abnar" in shown.rules[0] and "rollout through 2 layers" in shown.title
+
+
 def test_the_summary_names_where_each_row_looks_most(trace):
     best = trace.cross[0, 1].argmax(axis=1)
-    said = heatmap.summary(trace, "cross", 1, 2)
+    said = summary(picture(trace, Choice("cross", 1, 2)))
     columns = ["the", "ca", "…t", "the", "</s>"]
     for row, query in enumerate(["after <s> → predicts el", "after el → predicts gato"]):
         p = trace.cross[0, 1, row, best[row]]
@@ -64,9 +103,17 @@ def test_the_summary_names_where_each_row_looks_most(trace):
 def test_text_that_looks_like_markup_stays_text_in_figures(trace):
     evil = Trace(("▁<b>", "</s>"), trace.target, trace.predicted, trace.log_probs, trace.encoder_self[..., :2, :2],
                  trace.decoder_self, trace.cross[..., :2])
-    figure = heatmap.heatmap(evil, "cross", 1, 1)
+    figure = drawn(evil, "cross")
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;"
     assert "<b>&lt;" not in figure.data[0].text[0][0] and "&lt;b&gt;" in figure.data[0].text[0][0]
+
+
+def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
+    sent = grid.payload(trace.cross, "cross", 2, 1)
+    cells = np.frombuffer(base64.b64decode(sent["data"]), dtype=np.uint8).reshape(2, 2, 3, 5)
+    np.testing.assert_array_equal(cells, np.round(trace.cross * 255))
+    assert (sent["layers"], sent["heads"], sent["rows"], sent["columns"]) == (2, 2, 3, 5)
+    assert "Chosen: layer 2, head 1" in sent["description"]
 
 
 def candidate(*pieces):

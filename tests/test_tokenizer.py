@@ -48,10 +48,10 @@ def test_nothing_is_no_pieces(tokenizer):
     assert tokenizer.decode([]) == ""
 
 
-def test_digits_stand_alone(tokenizer):
-    """So that every number can be written with ten pieces."""
-    pieces = tokenizer.pieces(tokenizer.encode("in 1987"))
-    assert pieces[-4:] == ["1", "9", "8", "7"]
+def test_digits_stand_alone(pairs):
+    """So that every number can be written with ten pieces, however often 1987 is in the text."""
+    often = Tokenizer.train([f"{text} 1987" for pair in pairs for text in pair], vocab_size=150, threads=1)
+    assert often.pieces(often.encode("in 1987"))[-4:] == ["1", "9", "8", "7"]
 
 
 def test_special_pieces_have_the_ids_that_models_expect(tokenizer):

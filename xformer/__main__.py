@@ -31,6 +31,10 @@ def parser() -> argparse.ArgumentParser:
     _evaluate_translation(evaluate.add_parser(
         "translation", help="BLEU and chrF of a file of pairs",
         description="Translate the English of a file of pairs and score it with sacrebleu, one reference a line."))
+    _evaluate_alignment(evaluate.add_parser(
+        "alignment", help="alignment error rate of every cross-attention head",
+        description="Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
+                    "2003); 0 is best, 1 worst."))
     data = commands.add_parser("data", help="fetch training data").add_subparsers(dest="what", required=True)
     _data_translation(data.add_parser(
         "translation", help="English-Spanish sentence pairs", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -65,6 +69,15 @@ def _evaluate_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--plain", action="store_true",
                    help="lower-case the English and take off its final punctuation first, as many people type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
+
+
+def _evaluate_alignment(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, words "
+                                                  "counted from 0; assets/alignments.tsv if not given")
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--json", action="store_true", help="one JSON object")
+    p.add_argument("--save", action="store_true", help="keep the scores in the checkpoint's metrics.json")
 
 
 def _data_translation(p: argparse.ArgumentParser) -> None:
@@ -196,8 +209,50 @@ def evaluate_translation(args: argparse.Namespace) -> None:
     else:
         print(f"BLEU {scores['bleu']}  {scores['bleu_signature']}")
         print(f"chrF {scores['chrf']}  {scores['chrf_signature']}")
-        print(f"{scores['sentences']:,} sentences in {scores['seconds']} s on {scores['device']}, beam {scores['beam']}, "
-              f"checkpoint {scores['checkpoint']} {scores['identity']}")
+        print(f"{scores['sentences']:,} sentences in {scores['seconds']} s on {scores['device']}, "
+              f"beam {scores['beam']}, checkpoint {scores['checkpoint']} {scores['identity']}")
+
+
+def evaluate_alignment(args: argparse.Namespace) -> None:
+    """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
+    from tqdm import tqdm
+
+    from xformer import checkpoint
+    from xformer.explain import alignment
+    from xformer.service import Service
+    try:
+        gold = alignment.read_gold(Path(args.gold) if args.gold else alignment.GOLD)
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {error.filename}; name one of English, a tab, Spanish, a tab, "
+                        f"links.") from error
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+    folder = checkpoint_folder(args.checkpoint)
+    service = Service.open(folder, args.device)
+    traces = [service.trace(pair.english, pair.spanish)
+              for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
+    try:
+        scores = alignment.head_scores(traces, gold)
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+    layer, head = divmod(int(scores.argmin()), scores.shape[1])
+    found = {"alignment_error_rate": scores.round(4).tolist(), "best": {"layer": layer + 1, "head": head + 1}}
+    if args.json:
+        print(json.dumps({**found, "sentences": len(gold), "checkpoint": service.info.name,
+                          "identity": service.info.identity, "device": service.info.device}))
+    else:
+        print("AER      " + "".join(f"{f'head {h}':>8}" for h in range(1, scores.shape[1] + 1)))
+        for i, row in enumerate(scores, 1):
+            print(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row))
+        print(f"best: layer {layer + 1}, head {head + 1}, AER {scores[layer, head]:.3f}; {len(gold):,} sentences, "
+              f"checkpoint {service.info.name} {service.info.identity}")
+    if args.save:
+        metrics = {**service.metrics, "alignment": found}
+        try:
+            checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+        except OSError as error:
+            raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
+                            f"copy the checkpoint to where it can.") from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -206,8 +261,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.command == "translate":
             return translate(args)
-        elif args.command == "evaluate":
+        elif args.command == "evaluate" and args.what == "translation":
             evaluate_translation(args)
+        elif args.command == "evaluate":
+            evaluate_alignment(args)
         elif args.command == "data":
             from xformer.training.fetch import fetch_translation
             fetch_translation(args)

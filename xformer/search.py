@@ -1,6 +1,6 @@
 """Search for a target sentence over a step function: greedy, beam, sampling. It knows no model and no text.
 
-Axes: B sentences, K hypotheses of each, N = B K rows, V vocabulary.
+Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a beam N = B), V vocabulary.
 """
 
 from __future__ import annotations
@@ -109,10 +109,9 @@ class _Search:
 
     def run(self) -> list[list[Hypothesis]]:
         alive = list(range(len(self.max_lengths)))  # sentences still searched; each has `width` rows, in this order
-        tokens = [BOS] * (len(alive) * self.width)
-        # All rows of a sentence begin alike. Samples go their own ways; of a beam only the first row may, so far.
-        start = [0.0 if self.options.sampling or k == 0 else -torch.inf for k in range(self.width)]
-        scores = start * len(alive)
+        # A beam grows out of a single row at the first step; samples go their own ways from the beginning.
+        tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
+        scores = [0.0] * len(tokens)
         while alive:
             logits = self.step(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
             choices, log_probs, rivals = self._choices(logits, alive)
@@ -123,24 +122,24 @@ class _Search:
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, list[list[tuple[int, float]]]]:
         """What each row may go on with: tokens [N, C], their log-probabilities [N, C], and every row's rivals."""
         position, vocabulary = len(self.steps), logits.shape[1]
-        total = logits.logsumexp(dim=1, keepdim=True)
-        logits[:, PAD] = logits[:, BOS] = -torch.inf  # neither is ever part of a sentence
+        scores = logits.log_softmax(dim=1)
+        scores[:, PAD] = scores[:, BOS] = -torch.inf  # neither is ever part of a sentence
         # The 2K best continuations of a sentence are among the 2K best of each of its rows.
-        top, top_tokens = logits.topk(min(max(2 * self.width, self.options.rivals), vocabulary), dim=1)
-        top = top - total
+        top, top_tokens = scores.topk(min(max(2 * self.width, self.options.rivals), vocabulary), dim=1)
         best = self.options.rivals
         rivals = [list(zip(tokens, values, strict=True)) for tokens, values in
                   zip(top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True)]
         if self.options.sampling:
-            choices = self._sample(logits)
-            log_probs = logits.gather(1, choices) - total
+            choices = self._sample(scores)
+            log_probs = scores.gather(1, choices)
         else:
             choices, log_probs = top_tokens[:, :2 * self.width], top[:, :2 * self.width]
         forced = [p[position] if position < len(p) else -1 for p in (self.prefixes[s] for s in alive)]
         if max(forced) >= 0:  # one choice only, and its true log-probability
-            given = torch.tensor(forced, device=self.device).repeat_interleave(self.width)[:, None]  # [N, 1]
+            rows = len(logits) // len(alive)  # of a sentence
+            given = torch.tensor(forced, device=self.device).repeat_interleave(rows)[:, None]  # [N, 1]
             only = torch.full_like(log_probs, -torch.inf)
-            only[:, :1] = logits.gather(1, given.clamp(min=0)) - total
+            only[:, :1] = scores.gather(1, given.clamp(min=0))
             choices, log_probs = torch.where(given >= 0, given, choices), torch.where(given >= 0, only, log_probs)
         return choices, log_probs, rivals
 
@@ -158,11 +157,12 @@ class _Search:
               alive: list[int]) -> tuple[list[int], list[float], list[int]]:
         """Choose what lives on, set finished hypotheses aside, and tell the step; -> tokens, scores, sentences."""
         width, per_row = self.width, choices.shape[1]
+        per_sentence = choices.numel() // len(alive)  # at the first step of a beam one row, later `width` of them
         if self.options.sampling:
             order = torch.arange(width, device=self.device).expand(len(alive), -1)  # every row is its own sample
         else:
-            order = sums.view(len(alive), -1).topk(min(2 * width, width * per_row), dim=1).indices  # best first
-        flat = order + torch.arange(len(alive), device=self.device)[:, None] * width * per_row
+            order = sums.view(len(alive), -1).topk(min(2 * width, per_sentence), dim=1).indices  # best first
+        flat = order + torch.arange(len(alive), device=self.device)[:, None] * per_sentence
         picked_rows = (flat // per_row).tolist()
         picked_tokens, picked_log_probs, picked_sums = (
             x.flatten()[flat].tolist() for x in (choices, log_probs, sums))

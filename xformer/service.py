@@ -94,6 +94,7 @@ class Service:
         self.device = choose_device(device)
         self.dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self.model = loaded.model.to(self.device, self.dtype)
+        self.model.pack()
         self.tokenizer: Tokenizer = loaded.tokenizer
         self.metrics = loaded.metrics
         config = self.model.config

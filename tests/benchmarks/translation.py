@@ -68,6 +68,7 @@ def without_eos(tokens: Sequence[int]) -> list[int]:
 class Ours:
     def __init__(self, folder: Path, threads: int) -> None:
         self.model = checkpoint.load(folder).model
+        self.model.pack()
 
     def __call__(self, request: Request) -> Answer:
         options = Options(beam=request.beam, rivals=0)

@@ -75,7 +75,7 @@ def chromium():
 
 @pytest.fixture
 def visit(chromium, address):
-    """`visit(path, width)` opens the page for one more person; at the end nothing may have gone wrong in any of them."""
+    """`visit(path, width)` opens the page for one more person; at the end nothing may have gone wrong in any."""
     contexts, errors, hosts = [], [], set()
 
     def open_page(path="/", width=1280):

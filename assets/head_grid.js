@@ -1,0 +1,96 @@
+// All heads of a stack at once: a row a layer, a column a head. Draws props.value on a canvas and says which head is
+// chosen, by click or by the arrow keys, with the event 'choose' {layer, head}.
+const GAP = 6, LABEL = 34, TOP = 20, LARGEST = 116, SMALLEST = 34;
+
+function bytes(base64) {
+  return Uint8Array.from(atob(base64), c => c.charCodeAt(0));
+}
+
+function accent() {
+  const probe = document.createElement('canvas').getContext('2d');
+  probe.fillStyle = getComputedStyle(element).getPropertyValue('--map-accent').trim() || '#2b7af6';
+  probe.fillRect(0, 0, 1, 1);
+  return probe.getImageData(0, 0, 1, 1).data;
+}
+
+function layout(v) {
+  const room = element.clientWidth || 600;
+  const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((room - LABEL) / v.heads) - GAP));
+  return {size, width: LABEL + v.heads * (size + GAP), height: TOP + v.layers * (size + GAP)};
+}
+
+function draw() {
+  const v = props.value, canvas = element.querySelector('canvas');
+  if (!canvas || !v || !v.data) return;
+  const {size, width, height} = layout(v), scale = window.devicePixelRatio || 1;
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  canvas.style.width = width + 'px';
+  canvas.style.height = height + 'px';
+  const g = canvas.getContext('2d'), style = getComputedStyle(element);
+  g.scale(scale, scale);
+  g.font = '12px system-ui, sans-serif';
+  const data = bytes(v.data), [red, green, blue] = accent(), cells = v.rows * v.columns;
+  const tile = document.createElement('canvas');
+  tile.width = v.columns;
+  tile.height = v.rows;
+  const t = tile.getContext('2d'), image = t.createImageData(v.columns, v.rows);
+  for (let layer = 0; layer < v.layers; layer++) {
+    for (let head = 0; head < v.heads; head++) {
+      const from = (layer * v.heads + head) * cells, x = LABEL + head * (size + GAP), y = TOP + layer * (size + GAP);
+      for (let i = 0; i < cells; i++) image.data.set([red, green, blue, data[from + i]], 4 * i);
+      t.putImageData(image, 0, 0);
+      g.fillStyle = 'rgba(128, 128, 128, 0.12)';
+      g.fillRect(x, y, size, size);
+      g.imageSmoothingEnabled = v.columns > size || v.rows > size;
+      g.drawImage(tile, x, y, size, size);
+      const chosen = v.layer === layer + 1 && v.head === head + 1;
+      g.strokeStyle = chosen ? style.getPropertyValue('--color-accent') : style.getPropertyValue('--border-color-primary');
+      g.lineWidth = chosen ? 3 : 1;
+      g.strokeRect(x, y, size, size);
+    }
+  }
+  g.fillStyle = style.getPropertyValue('--body-text-color') || '#444';
+  g.textBaseline = 'middle';
+  for (let layer = 0; layer < v.layers; layer++) g.fillText(v.layer_label + (layer + 1), 2, TOP + layer * (size + GAP) + size / 2);
+  g.textBaseline = 'alphabetic';
+  g.textAlign = 'center';
+  for (let head = 0; head < v.heads; head++) g.fillText(v.head_label + (head + 1), LABEL + head * (size + GAP) + size / 2, TOP - 6);
+  canvas.setAttribute('aria-label', v.description);
+  canvas.dataset.layer = v.layer;
+  canvas.dataset.head = v.head;
+  canvas.dataset.drawn = v.key;
+}
+
+function at(event) {
+  const v = props.value, {size} = layout(v), box = element.querySelector('canvas').getBoundingClientRect();
+  const head = Math.floor((event.clientX - box.left - LABEL) / (size + GAP)) + 1;
+  const layer = Math.floor((event.clientY - box.top - TOP) / (size + GAP)) + 1;
+  return head >= 1 && head <= v.heads && layer >= 1 && layer <= v.layers ? {layer, head} : null;
+}
+
+function choose(where) {
+  Object.assign(props.value, where);
+  draw();
+  trigger('choose', where);
+}
+
+element.addEventListener('click', event => {
+  if (!props.value || !props.value.data || event.target.tagName !== 'CANVAS') return;
+  const where = at(event);
+  if (where) choose(where);
+});
+element.addEventListener('mousemove', event => {
+  if (!props.value || !props.value.data || event.target.tagName !== 'CANVAS') return;
+  const where = at(event);
+  event.target.title = where ? `${props.value.layer_word} ${where.layer} · ${props.value.head_word} ${where.head}` : '';
+});
+element.addEventListener('keydown', event => {
+  const v = props.value, move = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
+  if (!move || !v || !v.data) return;
+  event.preventDefault();
+  choose({layer: Math.max(1, Math.min(v.layers, v.layer + move[0])), head: Math.max(1, Math.min(v.heads, v.head + move[1]))});
+});
+new ResizeObserver(draw).observe(element);
+watch('value', draw);
+draw();

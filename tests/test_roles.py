@@ -1,0 +1,67 @@
+"""Roles of heads, on maps constructed to have them."""
+
+import numpy as np
+import pytest
+
+from xformer.explain import roles
+
+PIECES = ["▁the", "▁cat", "▁the", "▁dog", ".", "</s>"]
+SIZE = len(PIECES)
+
+
+def sends(targets):
+    """A map whose row q looks at targets[q] only."""
+    attention = np.zeros((len(targets), SIZE))
+    attention[range(len(targets)), targets] = 1
+    return attention
+
+
+@pytest.mark.parametrize(("role", "targets"), [
+    ("previous", [0, 0, 1, 2, 3, 4]), ("next", [1, 2, 3, 4, 5, 5]), ("itself", range(SIZE)), ("first", [0] * SIZE),
+    ("last", [SIZE - 1] * SIZE), ("separator", [4, 5, 4, 5, 4, 5]), ("same_word", [2, 1, 0, 3, 4, 5])])
+def test_a_head_that_does_nothing_else_scores_one(role, targets):
+    assert roles.score(sends(list(targets)), role, PIECES, PIECES) == 1
+
+
+@pytest.mark.parametrize("role", roles.SELF_ROLES)
+def test_even_attention_scores_what_chance_gives(role):
+    even = np.full((SIZE, SIZE), 1 / SIZE)
+    chance = 2 / SIZE if role == "separator" else 1 / SIZE
+    assert roles.score(even, role, PIECES, PIECES) == pytest.approx(chance)
+
+
+def test_rows_of_which_a_role_says_nothing_are_not_counted():
+    attention = sends([2, 1, 0, 3, 4, 5])
+    attention[1] = 0.5  # no other "cat": whatever this row does cannot matter
+    assert roles.score(attention, "same_word", PIECES, PIECES) == 1
+    assert roles.score(attention, "same_word", PIECES[1:2], PIECES[1:2]) == 0
+
+
+def test_the_decoder_is_not_blamed_for_what_it_cannot_see():
+    """The first position can only look at itself: it proves no role."""
+    attention = np.tril(np.ones((3, 3)))
+    attention /= attention.sum(axis=1, keepdims=True)
+    assert roles.score(attention, "itself", PIECES[:3], PIECES[:3], causal=True) == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert roles.score(attention, "next", PIECES[:3], PIECES[:3], causal=True) == 0
+
+
+def test_the_finder_puts_the_right_head_first():
+    even = np.full((SIZE, SIZE), 1 / SIZE)
+    maps = np.stack([np.stack([even, sends([0, 0, 1, 2, 3, 4])]), np.stack([sends([1, 2, 3, 4, 5, 5]), even])])
+    found = roles.rank("encoder_self", maps, PIECES, PIECES)
+    assert {(r.role, r.layer, r.head) for r in found[:2]} == {("previous", 1, 2), ("next", 2, 1)}
+    assert len(found) == 4 * len(roles.SELF_ROLES)
+
+
+def test_alignedness_wants_sharp_rows_that_go_to_different_words():
+    own = [True, True, True, False]
+    diagonal = np.eye(3, 4)
+    assert roles.alignedness(diagonal, own) == 1
+    assert roles.alignedness(np.repeat(diagonal[:1], 3, axis=0), own) == pytest.approx(1 / 3)
+    assert roles.alignedness(np.eye(4)[[3, 3, 3]], own) == 0, "everything on </s> is no alignment"
+    assert roles.alignedness(np.ones((2, 1)), [False]) == 0
+
+
+def test_an_unknown_role_is_named():
+    with pytest.raises(ValueError, match="the role is 'verb'; choose one of previous, next"):
+        roles.score(np.eye(2), "verb", PIECES[:2], PIECES[:2])

@@ -1,0 +1,162 @@
+"""How far a cross-attention head aligns words: its alignment error rate against pairs aligned by hand. No torch.
+
+Och and Ney (2003), "A systematic comparison of various statistical alignment models", Computational Linguistics 29(1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from xformer.explain.maps import by_words
+from xformer.pieces import EOS, SPECIAL, WORD_START, words
+from xformer.results import Trace
+from xformer.strings import ASSETS
+
+GOLD = ASSETS / "alignments.tsv"
+LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
+Link = tuple[int, int]  # an English word and a Spanish one, counted from 0
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A sentence pair aligned by hand."""
+
+    english: str
+    spanish: str
+    sure: frozenset[Link]
+    possible: frozenset[Link]  # the sure ones among them
+
+    @property
+    def source(self) -> tuple[str, ...]:
+        return split(self.english)
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        return split(self.spanish)
+
+
+def grouped(pieces: Sequence[str]) -> list[tuple[str, list[int]]]:
+    """Words as (text, indices of their pieces), without </s>; a "▁" on its own belongs to the mark that follows it.
+
+    >>> grouped(["▁gat", "o", "s", "▁", "...", "</s>"])
+    [('gatos', [0, 1, 2]), ('...', [3, 4])]
+    """
+    found = []
+    before: list[int] = []
+    for group in words(pieces):
+        text = "".join(pieces[i] for i in group).removeprefix(WORD_START)
+        if text == "":
+            before = group
+        elif text != SPECIAL[EOS]:
+            found.append((text, before + group))
+            before = []
+    return found
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Words of a sentence as those of its pieces would be: the same rule, with a piece for every character.
+
+    >>> split("¿Dónde está?")
+    ('¿', 'Dónde', 'está', '?')
+    """
+    pieces = [c if i else WORD_START + c for word in text.split() for i, c in enumerate(word)]
+    return tuple(word for word, _ in grouped(pieces))
+
+
+def read_gold(path: Path = GOLD) -> list[Gold]:
+    """Pairs aligned by hand: English TAB Spanish TAB links, `i-j` a sure one and `i?j` one that is merely possible.
+
+    i counts the words of the English and j those of the Spanish, as `split` makes them, from 0. In the file that ships,
+    what a word means is sure. Possible are words without one of their own on the other side, with the word that carries
+    their meaning: subjects left out, articles, "do", particles of verbs, and "¿" with "?". Every Spanish word has a
+    link and at most one sure one, so that a head could reach an error of 0. Its sentences do without apostrophes, which
+    are words of their own as other punctuation is: "don't" would be three.
+
+    Raises FileNotFoundError, or ValueError naming the first line that is wrong.
+    """
+    try:
+        lines = path.read_bytes().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); write it again") from error
+    gold = [_read_pair(line.rstrip("\r"), f"line {number} of {path}") for number, line in enumerate(lines, 1)
+            if line.strip()]
+    if not gold:
+        raise ValueError(f"{path} holds no aligned pairs; write one a line: English, a tab, Spanish, a tab, links")
+    return gold
+
+
+def _read_pair(line: str, where: str) -> Gold:
+    columns = [column.strip() for column in line.split("\t")]
+    if len(columns) != 3 or not all(columns):
+        raise ValueError(f"{where} is no aligned pair; write English, a tab, Spanish, a tab, links: {line[:60]!r}")
+    english, spanish, written = columns
+    last = len(split(english)) - 1, len(split(spanish)) - 1
+    kinds: dict[Link, str] = {}
+    for text in written.split():
+        found = LINK.fullmatch(text)
+        if not found:
+            raise ValueError(f"{where} has {text!r} for a link; write i-j (sure) or i?j (possible)")
+        link = int(found[1]), int(found[3])
+        if link[0] > last[0] or link[1] > last[1]:
+            raise ValueError(f"{where} has the link {text}, but its last words are {last[0]} and {last[1]}; "
+                             f"count from 0, punctuation too")
+        if link in kinds:
+            raise ValueError(f"{where} has the link {text} twice; write it once, as sure or as possible")
+        kinds[link] = found[2]
+    sure = frozenset(link for link, kind in kinds.items() if kind == "-")
+    if not sure:
+        raise ValueError(f"{where} has no sure link; write at least one i-j")
+    return Gold(english, spanish, sure, frozenset(kinds))
+
+
+def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[str]) -> frozenset[Link]:
+    """Links (source word, target word) of one head: each target word with the source word it looks at most.
+
+    attention (T, S), as in a `Trace`: row t looks from the position that predicts `predicted[t]`, so it is counted for
+    that piece, not for the one the decoder is given there. Words by `by_words`; </s> has no part in it on either side,
+    even where a row looks at nothing else.
+    """
+    queries, keys = ([group for _, group in grouped(pieces)] for pieces in (predicted, source))
+    return frozenset((int(row.argmax()), t) for t, row in enumerate(by_words(attention, queries, keys)))
+
+
+def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]],
+                         possible: Set[tuple[int, ...]]) -> float:
+    """1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure S and possible P, of which S is a part.
+
+    0: all of S, and nothing outside P; 1: nothing in P. Raises ValueError where S is not in P, or A and S are empty.
+    """
+    if not sure <= possible:
+        raise ValueError(f"{len(sure - possible)} sure links are not among the possible ones; add them there")
+    if not links and not sure:
+        raise ValueError("there are neither links nor sure links; give at least one to compare")
+    return 1 - (len(links & sure) + len(links & possible)) / (len(links) + len(sure))
+
+
+def head_scores(traces: Sequence[Trace], gold: Sequence[Gold]) -> np.ndarray:
+    """Alignment error rate of every cross-attention head over all pairs together: float64 (layers, heads).
+
+    traces[n] is the pass over gold[n].english and gold[n].spanish. Links are counted over the whole set, not averaged
+    sentence by sentence. Raises ValueError where the pieces of a trace do not make the words of its pair.
+    """
+    if len(traces) != len(gold) or not gold:
+        raise ValueError(f"there are {len(traces)} traces for {len(gold)} aligned pairs; give one for each")
+    for number, (trace, pair) in enumerate(zip(traces, gold, strict=True), 1):
+        for pieces, wanted in ((trace.source, pair.source), (trace.predicted, pair.target)):
+            found = tuple(word for word, _ in grouped(pieces))
+            if found != wanted:
+                raise ValueError(f"pair {number} has the words {' '.join(wanted)!r}, but the model's vocabulary makes "
+                                 f"{' '.join(found)!r} of them; write the pair without the characters that differ")
+    sure = {(n, *link) for n, pair in enumerate(gold) for link in pair.sure}
+    possible = {(n, *link) for n, pair in enumerate(gold) for link in pair.possible}
+    scores = np.empty(traces[0].cross.shape[:2])
+    for layer, head in np.ndindex(scores.shape):
+        links = {(n, *link) for n, trace in enumerate(traces)
+                 for link in alignment(trace.cross[layer, head], trace.source, trace.predicted)}
+        scores[layer, head] = alignment_error_rate(links, sure, possible)
+    return scores

@@ -1,0 +1,98 @@
+"""What a head does on one sentence: a score from 0 to 1 for each role, defined on its map alone. Numpy only.
+
+Every score is the share of attention that goes where the role says, averaged over the rows for which it says anything;
+1 means that the head does nothing else. Roles after Voita et al. (2019) and Clark et al. (2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xformer.pieces import SPECIAL, WORD_START
+
+SELF_ROLES = ("previous", "next", "itself", "first", "last", "separator", "same_word")
+CROSS_ROLES = ("aligned", "first", "last", "separator")
+
+
+@dataclass(frozen=True)
+class Role:
+    """How well a head fits a role on this sentence; layer and head count from 1."""
+
+    stack: str
+    layer: int
+    head: int
+    role: str
+    score: float
+
+
+def targets(role: str, queries: Sequence[str], keys: Sequence[str]) -> list[set[int]]:
+    """For each query the keys that the role sends it to; an empty set where it says nothing of that row.
+
+    previous, next: one position before or after. itself: the same position. first, last: that key. separator: special
+    pieces and punctuation. same_word: another position that holds the same piece (whether or not it starts a word).
+    """
+    count = len(keys)
+    if role in ("previous", "next", "itself"):
+        step = {"previous": -1, "next": 1, "itself": 0}[role]
+        return [{q + step} & set(range(count)) for q in range(len(queries))]
+    if role in ("first", "last"):
+        return [{0 if role == "first" else count - 1} for _ in queries]
+    if role == "separator":
+        marks = {k for k, piece in enumerate(keys) if _is_separator(piece)}
+        return [marks for _ in queries]
+    if role == "same_word":
+        bare = [piece.removeprefix(WORD_START).lower() for piece in keys]
+        return [{k for k in range(count) if k != q and bare[k] == bare[q]} if not _is_separator(keys[q]) else set()
+                for q in range(len(queries))]
+    raise ValueError(f"the role is {role!r}; choose one of {', '.join(SELF_ROLES)}")
+
+
+def _is_separator(piece: str) -> bool:
+    return piece in SPECIAL.values() or not any(c.isalnum() for c in piece)
+
+
+def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequence[str], causal: bool = False) -> float:
+    """Mean, over the rows of attention (queries, keys) of which the role says anything, of the share that follows it.
+
+    0 where it says nothing of any row. causal: keys after the query cannot be looked at, so they are not asked for, and
+    a row that can look at nothing but what the role names (the first one) is not counted.
+    """
+    shares = []
+    for q, wanted in enumerate(targets(role, queries, keys)):
+        reachable = set(range(q + 1)) if causal else set(range(len(keys)))
+        wanted = wanted & reachable
+        if wanted and wanted != reachable:
+            shares.append(float(attention[q, sorted(wanted)].sum()))
+    return float(np.mean(shares)) if shares else 0.0
+
+
+def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float:
+    """How far a cross-attention map (T, S) looks like an alignment without knowing one.
+
+    The mean over rows of the largest share on a piece that is no separator (`own` True), times the share of those
+    pieces that are some row's favourite, as against all rows that could have one of their own.
+    """
+    columns = [k for k, is_own in enumerate(own) if is_own]
+    if not columns:
+        return 0.0
+    inside = attention[:, columns]
+    favourites = {int(row.argmax()) for row in inside if row.max() > 0}
+    return float(inside.max(axis=1).mean() * len(favourites) / min(len(columns), len(attention)))
+
+
+def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
+    """Every head of maps (layers, heads, queries, keys) with every role of its stack, best score first."""
+    cross = stack == "cross"
+    found = []
+    for layer, heads in enumerate(maps, 1):
+        for head, attention in enumerate(heads, 1):
+            for role in CROSS_ROLES if cross else SELF_ROLES:
+                if role == "aligned":
+                    value = alignedness(attention, [not _is_separator(piece) for piece in keys])
+                else:
+                    value = score(attention, role, queries, keys, causal=stack == "decoder_self")
+                found.append(Role(stack, layer, head, role, value))
+    return sorted(found, key=lambda r: -r.score)
