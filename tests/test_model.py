@@ -1,5 +1,6 @@
 """The transformer against PyTorch's own layers, numpy, and itself: every fast way equals the readable one."""
 
+import copy
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -545,3 +546,24 @@ def test_a_cache_belongs_to_its_caller(model):
     model.step(torch.tensor([[BOS]] * 3), first)
     assert isinstance(first, Cache) and (first.length, second.length) == (1, 0)
     assert second.pasts[0].tensor is None
+
+
+def test_packed_weights_give_the_same_logits(tiny_model):
+    source, target = torch.randint(4, 150, (3, 7)), torch.randint(4, 150, (3, 5))
+    packed = copy.deepcopy(tiny_model)
+    packed.pack()
+    assert packed.packed_embedding is not None, "there is no oneDNN here, so this test shows nothing"
+    with torch.no_grad():
+        torch.testing.assert_close(packed(source, target), tiny_model(source, target), atol=1e-5, rtol=1e-4)
+        caches = [model.start(source) for model in (tiny_model, packed)]
+        for step in target.T:
+            plain, quick = (model.step(step[:, None], cache)
+                            for model, cache in zip((tiny_model, packed), caches, strict=True))
+            torch.testing.assert_close(quick, plain, atol=1e-5, rtol=1e-4)
+
+
+def test_a_packed_model_still_has_gradients(tiny_model):
+    packed = copy.deepcopy(tiny_model)
+    packed.pack()
+    packed(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
+    assert all(parameter.grad is not None for parameter in packed.parameters())

@@ -73,8 +73,8 @@ def _evaluate_translation(p: argparse.ArgumentParser) -> None:
 
 def _evaluate_alignment(p: argparse.ArgumentParser) -> None:
     p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
-    p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, words "
-                                                  "counted from 0; assets/alignments.tsv if not given")
+    p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
+                                                  "words counted from 0; assets/alignments.tsv if not given")
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--json", action="store_true", help="one JSON object")
     p.add_argument("--save", action="store_true", help="keep the scores in the checkpoint's metrics.json")

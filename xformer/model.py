@@ -137,23 +137,23 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None, packed: Tensor | Non
 
 
 def pack(weight: Tensor) -> Tensor:
+    """W [out, in] in the layout that oneDNN multiplies fastest; opaque to everything but `product`."""
     return torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), None)
 
 
 class Linear(nn.Linear):
     """`nn.Linear` of which one may ask for some rows of W only, and whose weights can be packed for inference."""
 
-    packed: dict[tuple[int, int], Tensor] | None = None  # by first and last row, filled as they are asked for
+    packed: dict[tuple[int, int | None], Tensor] | None = None  # by first and last row, filled as they are asked for
 
     def forward(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         """x [..., in] -> [..., last - first]"""
-        last = self.out_features if last is None else last
-        weight, bias = self.weight, self.bias
-        if last - first < self.out_features:
-            weight, bias = weight[first:last], bias[first:last]
-        if self.packed is not None and (first, last) not in self.packed:
-            self.packed[first, last] = pack(weight)
-        return product(x, weight, bias, self.packed and self.packed[first, last])
+        weight, bias, packed = self.weight[first:last], self.bias[first:last], None
+        if self.packed is not None:
+            if (first, last) not in self.packed:
+                self.packed[first, last] = pack(weight)
+            packed = self.packed[first, last]
+        return product(x, weight, bias, packed)
 
 
 class PastKeyValues:
@@ -400,7 +400,8 @@ class Transformer(nn.Module):
         to gain, the model stays as it is. Results differ in the last bits.
         """
         weight = self.embedding.weight
-        if weight.device.type != "cpu" or weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
+        able = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        if weight.device.type != "cpu" or weight.dtype != torch.float32 or not able:
             return
         self.packed_embedding = pack(weight)
         for module in self.modules():

@@ -1,5 +1,7 @@
 """What a person sees and does on the page, in Chromium, on a model that knows eight sentences by heart."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -107,13 +109,18 @@ def test_bleu_is_taken_apart(visit, learned_pairs):
     expect(page.get_by_text("The reference is empty")).to_be_visible()
 
 
-def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
-    page = visit()
+def open_attention(page, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     page.get_by_role("tab", name="Attention").click()
     title = page.locator(".picture .gtitle")
     expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
+    return title
+
+
+def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
     expect(page.locator(".picture g.ytick").first).to_contain_text("after <s> → predicts")
     expect(page.locator(".picture .xtitle")).to_have_text("is looked at (English piece)")
     page.get_by_role("radio", name="2", exact=True).last.press("Space")  # the second of the heads, by keyboard
@@ -121,6 +128,48 @@ def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
     page.get_by_text("Encoder self", exact=True).click()
     expect(title).to_contain_text("Encoder self-attention · layer 2 of 2 · head 2 of 4")
     expect(page.locator(".picture g.xtick")).to_have_count(page.locator(".picture g.ytick").count())
+
+
+def test_a_small_map_opens_its_head_by_click_and_by_arrow_keys(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    small = page.locator(".heads canvas")
+    expect(small).to_have_attribute("data-drawn", re.compile("^cross"))
+    box = small.bounding_box()
+    size = (box["width"] - 34) / 4
+    small.click(position={"x": 34 + 2.5 * size, "y": 20 + 0.4 * size})
+    expect(title).to_contain_text("layer 1 of 2 · head 3 of 4")
+    small.focus()
+    page.keyboard.press("ArrowDown")
+    expect(title).to_contain_text("layer 2 of 2 · head 3 of 4")
+    page.keyboard.press("ArrowRight")
+    expect(title).to_contain_text("layer 2 of 2 · head 4 of 4")
+    expect(page.get_by_role("radio", name="4", exact=True)).to_be_checked()
+
+
+def test_words_aggregates_and_sinks_say_their_rules(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    expect(page.locator(".rules")).to_contain_text("of this picture’s attention lies on </s>")
+    page.get_by_label("Join pieces into words").check()
+    expect(page.locator(".rules")).to_contain_text("columns of a word’s pieces are summed")
+    expect(page.locator(".picture g.xtick text")).to_have_text(["The", "cat", "sleeps", ".", "</s>"])
+    page.get_by_label("Hide </s>, <s> and full stops").check()
+    expect(page.locator(".rules")).to_contain_text("renormalised over what is left")
+    page.get_by_text("Mean of the layer").click()
+    expect(title).to_contain_text("mean of 4 heads")
+    page.get_by_text("Rollout", exact=True).click()
+    expect(page.locator(".rules")).to_contain_text("Abnar and Zuidema")
+
+
+def test_the_finder_opens_the_head_it_names(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    page.get_by_role("button", name="Head finder").click()
+    row = page.locator(".finder tbody tr").filter(has_text="aligns: one English piece")
+    layer, head = re.search(r"layer (\d), head (\d)", row.inner_text()).groups()
+    row.click()
+    expect(title).to_contain_text(f"layer {layer} of 2 · head {head} of 4")
 
 
 def test_the_picture_is_also_in_words(visit):

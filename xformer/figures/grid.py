@@ -11,7 +11,7 @@ from xformer.strings import text
 
 
 def payload(maps: np.ndarray, stack: str, layer: int, head: int, language: str = "en") -> dict[str, Any]:
-    """Maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1; layer and head, the chosen ones, from 1.
+    """Maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1. The chosen layer and head count from 1.
 
     A byte a cell and no nested lists: eight heads of 40 by 40 are 17 kB.
     """
