@@ -97,6 +97,14 @@ def test_no_more_rows_than_allowed_are_decoded_at_once(tiny_model, monkeypatch):
     assert max(rows) == 3  # one sentence always is
 
 
+def test_sentences_of_like_length_are_decoded_together(tiny_model, monkeypatch):
+    """Of four sentences, two at a time, the short ones are not padded to the long ones."""
+    shapes, start = [], type(tiny_model).start
+    monkeypatch.setattr(type(tiny_model), "start", lambda *args: shapes.append(tuple(args[1].shape)) or start(*args))
+    translate_ids(tiny_model, [[10], [11] * 9, [12], [13] * 9], Options(beam=1), batch_rows=2)
+    assert sorted(shapes) == [(2, 2), (2, 10)]
+
+
 def test_nothing_to_translate_is_no_translation(tiny_model):
     assert translate_ids(tiny_model, []) == []
 

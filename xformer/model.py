@@ -11,7 +11,7 @@ step-by-step decoding are made by the caller and handed in, so that many threads
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -73,6 +73,34 @@ class Trace:
     encoder_self: list[Tensor] = field(default_factory=list)  # [B, H, S, S]
     decoder_self: list[Tensor] = field(default_factory=list)  # [B, H, T, T]
     cross: list[Tensor] = field(default_factory=list)  # [B, H, T, S]
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Which heads take part in a pass, and how much: factors [layers, H] on what each head answers, 0 to switch it off.
+
+    Handed to a pass like a trace, so that nobody else's pass is touched (Michel et al. 2019).
+    """
+
+    encoder_self: Tensor
+    decoder_self: Tensor
+    cross: Tensor
+
+    @classmethod
+    def without(cls, config: Config, off: Iterable[tuple[str, int, int]], device: torch.device | None = None) -> Heads:
+        """All heads but those named (stack, layer, head), layer and head counted from 1; ValueError if there is none.
+        """
+        layers = {"encoder_self": config.n_layers, "decoder_self": config.decoder_layers,
+                  "cross": config.decoder_layers}
+        factors = {stack: torch.ones(count, config.n_heads, device=device) for stack, count in layers.items()}
+        for stack, layer, head in off:
+            if stack not in layers:
+                raise ValueError(f"the stack is {stack!r}; choose one of {', '.join(layers)}")
+            if not (1 <= layer <= layers[stack] and 1 <= head <= config.n_heads):
+                raise ValueError(f"there is no head {head} in layer {layer} of {stack}; this model has {layers[stack]} "
+                                 f"layers of {config.n_heads} heads there")
+            factors[stack][layer - 1, head - 1] = 0
+        return cls(**factors)
 
 
 def sinusoids(length: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -194,12 +222,13 @@ class Attention(nn.Module):
         return self.split(self.in_proj(memory, first=self.d_model))
 
     def forward(self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None,
-                past: PastKeyValues | None = None, record: list[Tensor] | None = None) -> Tensor:
+                past: PastKeyValues | None = None, record: list[Tensor] | None = None, keep: Tensor | None = None
+                ) -> Tensor:
         """x [B, Q, D] asks and is answered [B, Q, D].
 
         It looks at itself (and at its `past`), or at `memory`, the `keys_values` of another sequence; several
         hypotheses may share one row of memory: x [B n, Q, D] with memory [2, B, H, S, d]. The probabilities
-        [B, H, Q, K] are appended to `record` if there is one.
+        [B, H, Q, K] are appended to `record` if there is one. `keep` [H] scales what each head answers.
         """
         if memory is None:
             projected = self.split(self.in_proj(x))  # [3, B, H, Q, d]
@@ -214,6 +243,8 @@ class Attention(nn.Module):
         y, probabilities = attend(q, k, v, mask, fused)
         if record is not None and probabilities is not None:
             record.append(probabilities)
+        if keep is not None:
+            y = y * keep.to(y.dtype)[:, None, None]
         return self.out_proj(y.transpose(1, 2).reshape(x.shape))
 
 
@@ -255,9 +286,10 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.self_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, keep: Tensor | None = None
+                ) -> Tensor:
         record = trace.encoder_self if trace else None
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, record=record))
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, record=record, keep=keep))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -271,11 +303,17 @@ class DecoderLayer(nn.Module):
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor, memory_mask: Tensor | None,
-                past: PastKeyValues | None = None, trace: Trace | None = None) -> Tensor:
-        """x [B, T, D]; `memory` is this layer's `cross_attention.keys_values` of the encoder's output."""
-        own, other = (trace.decoder_self, trace.cross) if trace else (None, None)
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=own))
-        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory_mask, memory=memory, record=other))
+                past: PastKeyValues | None = None, trace: Trace | None = None,
+                keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """x [B, T, D]; `memory` is this layer's `cross_attention.keys_values` of the encoder's output.
+
+        keep: factors [H] of the heads of its self-attention and of its cross-attention.
+        """
+        record, record_cross = (trace.decoder_self, trace.cross) if trace else (None, None)
+        keep_self, keep_cross = keep or (None, None)
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, keep=keep_self))
+        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory_mask, memory, record=record_cross,
+                                                                  keep=keep_cross))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -290,10 +328,10 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.norm = final_norm(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: Heads | None = None) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]"""
-        for layer in self.layers:
-            x = layer(x, mask, trace)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, trace, heads.encoder_self[i] if heads else None)
         return self.norm(x)
 
 
@@ -308,10 +346,12 @@ class Decoder(nn.Module):
         return [layer.cross_attention.keys_values(memory) for layer in self.layers]  # type: ignore[operator,union-attr]
 
     def forward(self, x: Tensor, mask: Tensor | None, memories: list[Tensor], memory_mask: Tensor | None,
-                pasts: list[PastKeyValues] | None = None, trace: Trace | None = None) -> Tensor:
+                pasts: list[PastKeyValues] | None = None, trace: Trace | None = None, heads: Heads | None = None
+                ) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, memories[i], memory_mask, pasts[i] if pasts else None, trace)
+            keep = (heads.decoder_self[i], heads.cross[i]) if heads else None
+            x = layer(x, mask, memories[i], memory_mask, pasts[i] if pasts else None, trace, keep)
         return self.norm(x)
 
 
@@ -340,7 +380,8 @@ class Embedding(nn.Module):
 class Cache:
     """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
 
-    def __init__(self, memories: list[Tensor], memory_mask: Tensor) -> None:
+    def __init__(self, memories: list[Tensor], memory_mask: Tensor, heads: Heads | None = None) -> None:
+        self.heads = heads
         self.memories = memories  # one [2, B, H, S, d] a layer
         self.memory_mask = memory_mask  # [B, 1, 1, S]
         self.pasts = [PastKeyValues() for _ in memories]  # one [2, N, H, T, d] a layer
@@ -373,22 +414,24 @@ class Transformer(nn.Module):
                 nn.init.zeros_(module.bias)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
 
-    def encode(self, source: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor]:
+    def encode(self, source: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> tuple[Tensor, Tensor]:
         """source [B, S] -> memory [B, S, D] and its padding mask [B, 1, 1, S]"""
         mask = padding_mask(source)
-        return self.encoder(self.embedding(source), mask, trace), mask
+        return self.encoder(self.embedding(source), mask, trace, heads), mask
 
-    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, trace: Trace | None = None) -> Tensor:
+    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, trace: Trace | None = None,
+               heads: Heads | None = None) -> Tensor:
         """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
         # Padding stands at the end of a target, where the future mask already hides it from every real position.
         mask = future_mask(target.shape[1], target.device)
-        x = self.decoder(self.embedding(target), mask, self.decoder.keys_values(memory), memory_mask, trace=trace)
+        memories = self.decoder.keys_values(memory)
+        x = self.decoder(self.embedding(target), mask, memories, memory_mask, trace=trace, heads=heads)
         return self.logits(x)
 
-    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> Tensor:
         """source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]"""
-        memory, mask = self.encode(source, trace)
-        return self.decode(target, memory, mask, trace)
+        memory, mask = self.encode(source, trace, heads)
+        return self.decode(target, memory, mask, trace, heads)
 
     def logits(self, x: Tensor) -> Tensor:
         return product(x, self.embedding.weight, None, self.packed_embedding)
@@ -408,10 +451,10 @@ class Transformer(nn.Module):
             if isinstance(module, Linear):
                 module.packed = {}
 
-    def start(self, source: Tensor) -> Cache:
+    def start(self, source: Tensor, heads: Heads | None = None) -> Cache:
         """Encode source [B, S] once, for `step`."""
-        memory, mask = self.encode(source)
-        return Cache(self.decoder.keys_values(memory), mask)
+        memory, mask = self.encode(source, heads=heads)
+        return Cache(self.decoder.keys_values(memory), mask, heads)
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
@@ -420,7 +463,7 @@ class Transformer(nn.Module):
         mask = None if steps == 1 else future_mask(cache.length + steps, tokens.device)[cache.length:]
         x = self.embedding(tokens, offset=cache.length)
         cache.length += steps
-        x = self.decoder(x, mask, cache.memories, cache.memory_mask, cache.pasts)
+        x = self.decoder(x, mask, cache.memories, cache.memory_mask, cache.pasts, heads=cache.heads)
         return self.logits(x[:, -1])
 
     def parameter_count(self) -> int:

@@ -89,6 +89,26 @@ class Trace:
     cross: np.ndarray  # (layers, heads, T, S)
 
 
+@dataclass(frozen=True, eq=False)
+class Occlusion:
+    """What each word of the source did for each piece of the target: how much its log-probability falls without it."""
+
+    words: tuple[str, ...]  # of the source, W of them, as pieces joined
+    predicted: tuple[str, ...]  # T pieces
+    log_probs: tuple[float, ...]  # of `predicted`, with the whole source
+    effect: np.ndarray  # (T, W), nats; positive where the word helped
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """What one head is worth to a translation; layer and head count from 1."""
+
+    stack: str
+    layer: int
+    head: int
+    effect: float  # nats by which the translation's log-probability falls without it
+
+
 STACKS = ("encoder_self", "decoder_self", "cross")
 
 

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,8 @@ import sacrebleu
 import torch
 
 from xformer import checkpoint, results
-from xformer.model import Trace
-from xformer.pieces import BOS, EOS
+from xformer.model import Heads, Trace
+from xformer.pieces import BOS, EOS, words
 from xformer.results import Bleu, Candidate, Message, ModelInfo, Translation, UserError
 from xformer.search import Hypothesis, Options
 from xformer.tokenizer import Tokenizer
@@ -29,6 +29,7 @@ from xformer.translator import pad, target_limit, translate_ids
 MAX_CHARACTERS = 5_000  # looked at before anything is computed
 MAX_PIECES = 256  # of a source sentence, </s> included
 BATCH_ROWS = 320  # hypotheses decoded at once, over all requests in a batch
+Head = tuple[str, int, int]  # stack, layer, head, as in `results.STACKS`, counted from 1
 MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>")
 
 
@@ -40,6 +41,7 @@ class _Request:
     options: Options
     prefix: list[int]
     max_length: int
+    off: frozenset[Head]
     answer: Future[list[Hypothesis]]
 
 
@@ -119,19 +121,22 @@ class Service:
     # Translation
 
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None) -> Translation:
+                  max_length: int | None = None, off: Iterable[Head] = ()) -> Translation:
         """Translate one text, decoded together with whatever else is waiting.
 
-        prefix: target pieces to begin with. max_length: the most target pieces, </s> included. Raises UserError.
+        prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to do
+        without. Raises UserError.
         """
-        return self.translate_many([text], options, [prefix], max_length)[0]
+        return self.translate_many([text], options, [prefix], max_length, off=off)[0]
 
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
-                       progress: Callable[[int], object] | None = None) -> list[Translation]:
+                       progress: Callable[[int], object] | None = None, off: Iterable[Head] = ()
+                       ) -> list[Translation]:
         """Translate texts in order; `progress` is told how many more are done. Raises UserError on the first bad one.
         """
-        options = options or Options()
+        options, missing = options or Options(), frozenset(off)
+        self._heads(missing)  # refuses heads that the model lacks, before anything is queued
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         requests = []
@@ -139,7 +144,7 @@ class Service:
             longest = target_limit(len(tokens) + 1, self.model.config.max_length)
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
-            requests.append(_Request(tokens, options, prefix, limit, Future()))
+            requests.append(_Request(tokens, options, prefix, limit, missing, Future()))
         for request in sorted(requests, key=lambda r: -len(r.tokens)):  # neighbours in the queue share a batch
             if progress is not None:
                 request.answer.add_done_callback(lambda _: progress(1))
@@ -191,14 +196,14 @@ class Service:
                 except queue.Empty:
                     break
             running = None not in waiting
-            groups: dict[Options, list[_Request]] = {}
+            groups: dict[tuple[Options, frozenset[Head]], list[_Request]] = {}
             for request in waiting:
                 if request is not None and request.answer.set_running_or_notify_cancel():
-                    groups.setdefault(request.options, []).append(request)
-            for options, group in groups.items():
+                    groups.setdefault((request.options, request.off), []).append(request)
+            for (options, off), group in groups.items():
                 try:
                     found = translate_ids(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                          [r.max_length for r in group], BATCH_ROWS)
+                                          [r.max_length for r in group], BATCH_ROWS, self._heads(off))
                 except Exception as error:  # whoever asked is told; the thread lives on for the others
                     for request in group:
                         request.answer.set_exception(error)
@@ -206,27 +211,83 @@ class Service:
                 for request, hypotheses in zip(group, found, strict=True):
                     request.answer.set_result(hypotheses)
 
+    def _heads(self, off: Iterable[Head]) -> Heads | None:
+        """All heads but these, for a pass; None where none is to be missing."""
+        off = list(off)
+        try:
+            return Heads.without(self.model.config, off, self.device) if off else None
+        except ValueError as error:
+            raise UserError(f"A head cannot be switched off: {error}.") from error
+
     # Looking inside
 
     @torch.inference_mode()
-    def trace(self, source: str, target: str | Sequence[int]) -> results.Trace:
+    def trace(self, source: str, target: str | Sequence[int], off: Iterable[Head] = ()) -> results.Trace:
         """All attention maps of one pass over a source and a target: a text, or the tokens of a `Candidate`.
 
-        Raises UserError where either is empty or too long.
+        off: heads to do without. Raises UserError where source or target is empty or too long.
         """
-        _, source_tokens, _ = self._prepare(source)
-        tokens = self._prepare(target)[1] if isinstance(target, str) else [t for t in target if t != EOS]
-        given, wanted = [BOS, *tokens], [*tokens, EOS]
-        if len(given) > self.model.config.max_length:
-            raise UserError(Message.of("error_pieces", words=len(given), pieces=len(given),
-                                       limit=self.model.config.max_length))
+        source_tokens, given, wanted = self._pair(source, target)
         seen = Trace()
-        logits = self.model(pad([[*source_tokens, EOS]], self.device), pad([given], self.device), seen)[0].float()
-        log_probs = logits.log_softmax(dim=-1)[range(len(wanted)), wanted].tolist()
+        log_probs = self._log_probs([[*source_tokens, EOS]], given, wanted, seen, self._heads(off))[0].tolist()
         maps = {stack: torch.stack(getattr(seen, stack))[:, 0].float().cpu().numpy() for stack in results.STACKS}
         pieces = self.tokenizer.pieces
         return results.Trace(tuple(pieces([*source_tokens, EOS])), tuple(pieces(given)), tuple(pieces(wanted)),
                              tuple(log_probs), **maps)
+
+    def _pair(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+        """Source pieces without EOS, what the decoder is given, and what it is asked to predict. Raises UserError."""
+        source_tokens = self._prepare(source)[1]
+        tokens = self._prepare(target)[1] if isinstance(target, str) else [t for t in target if t != EOS]
+        if len(tokens) + 1 > self.model.config.max_length:
+            raise UserError(Message.of("error_pieces", words=len(tokens), pieces=len(tokens) + 1,
+                                       limit=self.model.config.max_length))
+        return source_tokens, [BOS, *tokens], [*tokens, EOS]
+
+    def _log_probs(self, sources: Sequence[Sequence[int]], given: list[int], wanted: list[int],
+                   trace: Trace | None = None, heads: Heads | None = None) -> torch.Tensor:
+        """Log-probabilities [B, T] of one target after each of B sources, in one pass with teacher forcing."""
+        source = pad(sources, self.device)
+        target = torch.tensor([given], device=self.device).expand(len(sources), -1)
+        logits = self.model(source, target, trace, heads).float()
+        return logits.log_softmax(dim=-1)[:, range(len(wanted)), wanted]
+
+    @torch.inference_mode()
+    def occlude(self, source: str, target: str | Sequence[int]) -> results.Occlusion:
+        """Leave out each word of the source in turn, and see how much likelier each target piece was with it.
+
+        Leave-one-out occlusion (Li et al. 2016), all of it in one batch. Raises UserError.
+        """
+        source_tokens, given, wanted = self._pair(source, target)
+        pieces = self.tokenizer.pieces(source_tokens)
+        groups = words(pieces)
+        without = [[t for i, t in enumerate(source_tokens) if i not in group] + [EOS] for group in groups]
+        log_probs = self._log_probs([[*source_tokens, EOS], *without], given, wanted)
+        effect = (log_probs[:1] - log_probs[1:]).T.cpu().numpy()
+        return results.Occlusion(tuple("".join(pieces[i] for i in group) for group in groups),
+                                 tuple(self.tokenizer.pieces(wanted)), tuple(log_probs[0].tolist()), effect)
+
+    @torch.inference_mode()
+    def head_effects(self, source: str, target: str | Sequence[int], stacks: Sequence[str] = results.STACKS,
+                     progress: Callable[[int, int], object] | None = None) -> list[results.HeadEffect]:
+        """What each head is worth to a translation: its log-probability with all heads, minus that without this one.
+
+        The heads whose loss hurts most come first. `progress` is told how many passes are done and how many there are.
+        """
+        source_tokens, given, wanted = self._pair(source, target)
+        sources = [[*source_tokens, EOS]]
+        whole = float(self._log_probs(sources, given, wanted).sum())
+        layers = {"encoder_self": self.info.n_layers}
+        every = [(stack, layer, head) for stack in stacks
+                 for layer in range(1, layers.get(stack, self.info.n_decoder_layers) + 1)
+                 for head in range(1, self.info.n_heads + 1)]
+        found = []
+        for done, head in enumerate(every, 1):
+            without = float(self._log_probs(sources, given, wanted, heads=self._heads([head])).sum())
+            found.append(results.HeadEffect(*head, whole - without))
+            if progress is not None:
+                progress(done, len(every))
+        return sorted(found, key=lambda effect: -effect.effect)
 
 
 def bleu(translation: str, reference: str) -> Bleu:

@@ -88,7 +88,7 @@ def picture(trace: Trace, choice: Choice, language: str = "en") -> Picture:
 
 def _joined(pieces: tuple[str, ...], group: list[int]) -> str:
     """A word as a label; a piece alone keeps the mark that it goes on with a word."""
-    return shown(pieces[group[0]]) + "".join(pieces[i] for i in group[1:])
+    return shown("".join(pieces[i] for i in group))
 
 
 def summary(shown_picture: Picture, language: str = "en") -> str:
