@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from xformer.explain import maps
-from xformer.figures import grid, heatmap, labels, translation
+from xformer.figures import comparison, grid, heatmap, labels, translation
 from xformer.figures.picture import Choice, picture, summary
-from xformer.results import Bleu, Candidate, Trace
+from xformer.results import Bleu, Candidate, HeadEffect, Trace
 
 
 @pytest.fixture
@@ -157,3 +157,21 @@ def test_percentages_never_claim_certainty(p, shown):
     ("▁gat", "gat"), ("o", "…o"), (".", "."), ("▁", "␣"), ("</s>", "</s>"), ("▁¿", "¿")])
 def test_labels_tell_a_words_start_from_its_continuation(piece, shown):
     assert labels.shown(piece) == shown
+
+
+def test_changed_words_are_marked_and_escaped():
+    html = comparison.changed_words("El gato <b> negro", "El perro <b> negro hoy")
+    assert html == "El <del>gato</del> <ins>perro</ins> &lt;b&gt; negro <ins>hoy</ins>"
+
+
+def test_before_and_after_shows_every_piece_of_the_old_translation():
+    html = comparison.before_and_after("El gato", "El gato", ("▁El", "▁gato", "</s>"), (-0.1, -0.2, -0.3),
+                                       (-0.1, -1.2, -0.3))
+    assert "81.9 %" in html and "30.1 %" in html and "-1.00" in html
+    assert "stays the same" in html and "-0.60; without them: -1.60 (-1.00)" in html
+
+
+def test_effects_are_listed_in_the_order_given_with_signs():
+    html = comparison.effects([HeadEffect("cross", 2, 1, 1.25), HeadEffect("cross", 1, 4, -0.5)])
+    assert html.index("layer 2, head 1") < html.index("layer 1, head 4")
+    assert "+1.250" in html and "-0.500" in html and 'value="0.400"' in html

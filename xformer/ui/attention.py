@@ -15,6 +15,7 @@ from xformer.figures.picture import SHOW, Choice, picture, summary
 from xformer.results import STACKS, Trace
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
+from xformer.ui import ablation
 
 
 def head_grid() -> gr.HTML:
@@ -26,8 +27,8 @@ def head_grid() -> gr.HTML:
                    js_on_load=(ASSETS / "head_grid.js").read_text(encoding="utf-8"))
 
 
-def build(service: Service, language: str, trace: gr.State) -> None:
-    """Lay the tab out; called inside it. Every control redraws from the trace and asks the model nothing."""
+def build(service: Service, language: str, translation: gr.State, trace: gr.State) -> None:
+    """Lay the tab out; called inside it. Every control above the ablation redraws from the trace alone."""
     say = speaker(language)
     info = service.info
     with gr.Row(elem_classes="controls"):
@@ -51,6 +52,7 @@ def build(service: Service, language: str, trace: gr.State) -> None:
         finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
                             headers=[say("finder_role"), say("finder_head"), say("finder_score")], show_label=False,
                             elem_classes="finder")
+    ablation.build(service, language, translation, stack, layer, head)
     found = gr.State([])
 
     choice = [trace, stack, layer, head, show, words, hide]

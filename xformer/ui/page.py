@@ -52,7 +52,7 @@ def _page(demo: gr.Blocks, service: Service, language: str) -> None:
         with gr.Tab(say("tab_translate"), id="translate"):
             outputs = translate.build(service, language, translation)
         with gr.Tab(say("tab_attention"), id="attention"):
-            attention.build(service, language, trace)
+            attention.build(service, language, translation, trace)
 
     handler = partial(translate.run, service, language)
     inputs = [sentence, *outputs.settings]

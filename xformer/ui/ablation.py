@@ -1,0 +1,89 @@
+"""Part of the Attention tab: switch heads off and see the translation again, or rank heads by what they are worth."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from xformer.figures import comparison
+from xformer.figures.translation import notice
+from xformer.results import STACKS, Translation, UserError
+from xformer.search import Options
+from xformer.service import Service
+from xformer.strings import speaker, text
+
+log = logging.getLogger(__name__)
+
+
+def build(service: Service, language: str, translation: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio
+          ) -> None:
+    """Lay the part out; called inside the tab, whose choice of stack, layer and head it adds to."""
+    say = speaker(language)
+    with gr.Accordion(say("ablation"), open=False):
+        off = gr.Dropdown(_heads(service, language), value=[], multiselect=True, label=say("ablation_off"))
+        with gr.Row():
+            this = gr.Button(say("ablation_add"), size="sm", min_width=140)
+            whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
+            run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
+            rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
+        result = gr.HTML(elem_classes="tables ablation", min_height=80)
+    heads = service.info.n_heads
+    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    this.click(_add, [off, stack, layer, head], off, **quiet)
+    whole.click(partial(_add_layer, heads), [off, stack, layer], off, **quiet)
+    run_button.click(partial(run, service, language), [translation, off], result, api_visibility="private")
+    rank_button.click(_ranker(service, language), [translation, stack], result, api_visibility="private")
+
+
+def _heads(service: Service, language: str) -> list[tuple[str, str]]:
+    info = service.info
+    counts = {"encoder_self": info.n_layers, "decoder_self": info.n_decoder_layers, "cross": info.n_decoder_layers}
+    return [(f"{text(f'stack_{stack}', language)} · {text('finder_where', language, layer=layer, head=head)}",
+             f"{stack} {layer} {head}")
+            for stack in STACKS for layer in range(1, counts[stack] + 1) for head in range(1, info.n_heads + 1)]
+
+
+def _add(off: list[str], stack: str, layer: int, head: int) -> list[str]:
+    name = f"{stack} {layer} {head}"
+    return off if name in off else [*off, name]
+
+
+def _add_layer(heads: int, off: list[str], stack: str, layer: int) -> list[str]:
+    for head in range(1, heads + 1):
+        off = _add(off, stack, layer, head)
+    return off
+
+
+def run(service: Service, language: str, found: Translation | None, off: list[str]) -> str:
+    """Translate again without these heads, and say what became of every piece of the old translation."""
+    if found is None or not off:
+        return notice([text("ablation_none", language)], "error")
+    missing = [(stack, int(layer), int(head)) for stack, layer, head in (name.split() for name in off)]
+    try:
+        again = service.translate(found.source, Options(rivals=1), off=missing)
+        after = service.trace(found.source, found.best.tokens, missing)
+        before = service.trace(found.source, found.best.tokens)
+    except UserError as error:
+        return notice([error.say(language)], "error")
+    except Exception:
+        log.exception("a translation without some heads failed")
+        return notice([text("error_unexpected", language)], "error")
+    return comparison.before_and_after(found.best.text, again.best.text, before.predicted, before.log_probs,
+                                       after.log_probs, language)
+
+
+def _ranker(service: Service, language: str) -> Any:
+    def rank(found: Translation | None, stack: str, progress: gr.Progress = gr.Progress()) -> str:  # noqa: B008
+        """The heads of a stack by what they are worth to the translation on the page."""
+        if found is None:
+            return notice([text("no_trace", language)], "error")
+        try:
+            ranked = service.head_effects(found.source, found.best.tokens, [stack],
+                                          lambda done, of: progress((done, of)))
+        except UserError as error:
+            return notice([error.say(language)], "error")
+        return comparison.effects(ranked, language)
+    return rank
