@@ -1,3 +1,19 @@
 """xformer: see how attention works, on a translation transformer trained from scratch."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xformer.service import Service
+
 __version__ = "0.1.0"
+
+
+def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
+    """A service on a checkpoint folder (the one that ships, if none is named): translate, explain, and more."""
+    from xformer.__main__ import checkpoint_folder
+    from xformer.service import Service
+    return Service.open(checkpoint_folder(str(checkpoint) if checkpoint else None), device)

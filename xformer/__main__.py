@@ -27,6 +27,9 @@ def parser() -> argparse.ArgumentParser:
     _translate(commands.add_parser(
         "translate", help="translate a text, or each line of standard input",
         description="Translate TEXT, or each line of standard input; one result a line."))
+    _explain(commands.add_parser(
+        "explain", help="write the attention maps of a translation to a file",
+        description="Write every attention map of one pass over TEXT and its translation (or --target) to a file."))
     evaluate = commands.add_parser("evaluate", help="score a model").add_subparsers(dest="what", required=True)
     _evaluate_translation(evaluate.add_parser(
         "translation", help="BLEU and chrF of a file of pairs",
@@ -60,6 +63,14 @@ def _translate(p: argparse.ArgumentParser) -> None:
                                                            "“--” before it ends the options")
     _search_options(p)
     p.add_argument("--n-best", type=int, default=1, help="how many translations of each text (default 1)")
+
+
+def _explain(p: argparse.ArgumentParser) -> None:
+    p.add_argument("text", metavar="TEXT", help="English")
+    p.add_argument("--target", metavar="TEXT", help="Spanish; the model's own translation if not given")
+    p.add_argument("--out", required=True, metavar="FILE", help=".json, .npz, or .html that opens offline")
+    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
 
 
 def _evaluate_translation(p: argparse.ArgumentParser) -> None:
@@ -175,6 +186,21 @@ def _print_translations(translations: Sequence[Translation], as_json: bool) -> N
     sys.stdout.flush()
 
 
+def explain(args: argparse.Namespace) -> None:
+    """Write the maps of one pass to a file, whole or not at all."""
+    from xformer import checkpoint
+    from xformer.explain import export
+    from xformer.service import Service
+    out = Path(args.out)
+    export.check(out)
+    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    trace = service.explain(args.text, args.target)
+    try:
+        checkpoint.write(out, export.encode(trace, service.info, out.suffix))
+    except OSError as error:
+        raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error
+
+
 def _blocks(size: int = 64) -> Iterator[list[str]]:
     """Lines of standard input, many at a time from a file or pipe, one by one where a person types."""
     block: list[str] = []
@@ -261,6 +287,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.command == "translate":
             return translate(args)
+        elif args.command == "explain":
+            explain(args)
         elif args.command == "evaluate" and args.what == "translation":
             evaluate_translation(args)
         elif args.command == "evaluate":

@@ -235,6 +235,13 @@ class Service:
         return results.Trace(tuple(pieces([*source_tokens, EOS])), tuple(pieces(given)), tuple(pieces(wanted)),
                              tuple(log_probs), **maps)
 
+    def explain(self, source: str, target: str | None = None, options: Options | None = None) -> results.Trace:
+        """All attention maps for a source and a target; where none is given, for the model's own translation."""
+        if target is not None:
+            return self.trace(source, target)
+        found = self.translate(source, options)
+        return self.trace(found.source, found.best.tokens)
+
     def _pair(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """Source pieces without EOS, what the decoder is given, and what it is asked to predict. Raises UserError."""
         source_tokens = self._prepare(source)[1]

@@ -1,0 +1,89 @@
+"""What is written to a file is what the model computed, and it is whole or not there."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+import xformer
+from xformer.__main__ import main
+from xformer.explain import export
+from xformer.results import STACKS, UserError
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = xformer.load(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def trace(running, learned_pairs):
+    return running.explain(learned_pairs[0][0])
+
+
+def explain(tiny_checkpoint, *argv):
+    return main(["explain", "--checkpoint", str(tiny_checkpoint), *map(str, argv)])
+
+
+def test_three_lines_of_python_give_every_map(trace, learned_pairs):
+    assert "".join(trace.predicted[:-1]).replace("▁", " ").strip() == learned_pairs[0][1]
+    assert trace.cross.shape == (2, 4, len(trace.predicted), len(trace.source))
+
+
+def test_json_holds_arrays_tokens_and_the_identity(trace, running, tiny_checkpoint, learned_pairs, tmp_path):
+    assert explain(tiny_checkpoint, learned_pairs[0][0], "--out", tmp_path / "maps.json") == 0
+    found = json.loads((tmp_path / "maps.json").read_text(encoding="utf-8"))
+    assert found["checkpoint"] == {"name": "tiny-en-es", "identity": running.info.identity}
+    assert (found["source"], found["target"]) == (list(trace.source), list(trace.target))
+    for stack in STACKS:
+        np.testing.assert_allclose(np.array(found[stack], dtype=np.float32), getattr(trace, stack), atol=1e-6)
+
+
+def test_npz_holds_float32_arrays_of_layers_heads_query_key(trace, tiny_checkpoint, learned_pairs, tmp_path):
+    english, spanish = learned_pairs[0]
+    assert explain(tiny_checkpoint, english, "--target", spanish, "--out", tmp_path / "maps.npz") == 0
+    with np.load(tmp_path / "maps.npz") as found:
+        for stack in STACKS:
+            assert found[stack].dtype == np.float32 and found[stack].ndim == 4
+            np.testing.assert_allclose(found[stack].sum(axis=-1), 1, atol=1e-5)
+        assert list(found["source"]) == list(trace.source)
+        assert found["checkpoint"][0] == "tiny-en-es"
+
+
+def test_html_asks_for_nothing_and_holds_markup_as_text(running):
+    trace = running.explain("The cat </script><script>alert(1)</script>", "El gato")
+    page = export.encode(trace, running.info, ".html")
+    page = page.decode()
+    assert not re.findall(r"""(?:src|href)\s*=|https?:|@import|url\(""", page)
+    assert page.count("<script") == 2, "the data and the page's own script"
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert np.array(data["cross"]).shape[:2] == (2, 4)
+
+
+@pytest.mark.parametrize(("name", "said"), [("maps.txt", "of a kind that is not known; end its name with one of .json"),
+                                            ("no/such/maps.json", "There is no folder")])
+def test_a_path_that_will_not_do_is_refused_first(tiny_checkpoint, tmp_path, capsys, name, said):
+    assert explain(tiny_checkpoint, "The cat sleeps.", "--out", tmp_path / name) == 2
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_text_writes_nothing(tiny_checkpoint, tmp_path, capsys):
+    assert explain(tiny_checkpoint, "", "--out", tmp_path / "maps.json") == 2
+    assert "nothing to translate" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_csv_has_labels_and_numbers_and_no_formula():
+    table = list(csv.reader(io.StringIO(export.picture_csv(("=a", "b"), ("x", "+y"), np.eye(2, dtype=np.float32)))))
+    assert table == [["", "x", "'+y"], ["'=a", "1.000000", "0.000000"], ["b", "0.000000", "1.000000"]]
+
+
+def test_an_unknown_kind_is_named(trace, running):
+    with pytest.raises(UserError, match="The kind of file .xml is not known"):
+        export.encode(trace, running.info, ".xml")

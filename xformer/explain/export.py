@@ -1,0 +1,74 @@
+"""A trace as a file: JSON, NPZ, or one HTML page that opens offline; a picture as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xformer.results import STACKS, ModelInfo, Trace, UserError
+from xformer.strings import ASSETS
+
+FORMATS = (".json", ".npz", ".html")
+
+
+def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
+    """Everything of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
+    return {"checkpoint": {"name": info.name, "identity": info.identity}, "source": list(trace.source),
+            "target": list(trace.target), "predicted": list(trace.predicted), "log_probs": list(trace.log_probs),
+            "axes": ["layer", "head", "query", "key"], **{stack: getattr(trace, stack).tolist() for stack in STACKS}}
+
+
+def encode(trace: Trace, info: ModelInfo, suffix: str) -> bytes:
+    """The content of a file of this kind; raises UserError for a kind that is not known."""
+    if suffix == ".json":
+        return json.dumps(as_json(trace, info), ensure_ascii=False).encode()
+    if suffix == ".npz":
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, source=np.array(trace.source), target=np.array(trace.target),
+                            predicted=np.array(trace.predicted), log_probs=np.array(trace.log_probs, np.float32),
+                            checkpoint=np.array([info.name, info.identity]),
+                            **{stack: getattr(trace, stack) for stack in STACKS})
+        return buffer.getvalue()
+    if suffix == ".html":
+        return _page(trace, info).encode()
+    raise UserError(f"The kind of file {suffix or '(none)'} is not known; choose one of {', '.join(FORMATS)}.")
+
+
+def _page(trace: Trace, info: ModelInfo) -> str:
+    """A page that holds its numbers and its script, and asks for nothing from outside."""
+    data = {**as_json(trace, info), "model": asdict(info)}
+    for stack in STACKS:  # three decimals are more than a screen shows, and a quarter of the size
+        data[stack] = np.round(getattr(trace, stack), 3).tolist()
+    template = (ASSETS / "explain.html").read_text(encoding="utf-8")
+    # Inside a script element, only "</script" and "<!--" could end the data early: no "<" is left in it.
+    return template.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
+
+
+def picture_csv(queries: tuple[str, ...], keys: tuple[str, ...], values: np.ndarray) -> str:
+    """A map (queries, keys) as a table with its labels, as a spreadsheet reads it.
+
+    A cell that a spreadsheet would take for a formula is put behind an apostrophe.
+    """
+    def safe(label: str) -> str:
+        return f"'{label}" if label[:1] in ("=", "+", "-", "@", "\t") else label
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["", *map(safe, keys)])
+    for query, row in zip(queries, values.tolist(), strict=True):
+        table.writerow([safe(query), *(f"{p:.6f}" for p in row)])
+    return out.getvalue()
+
+
+def check(path: Path) -> None:
+    """Raise UserError where a trace cannot be written to this path, before anything is computed."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"The file {path} is of a kind that is not known; end its name with one of "
+                        f"{', '.join(FORMATS)}.")
+    if not path.parent.is_dir():
+        raise UserError(f"There is no folder {path.parent}; make it first, or name another.")
