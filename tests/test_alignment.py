@@ -175,6 +175,15 @@ def test_a_head_that_knows_the_pairs_makes_no_error_and_one_that_looks_at_the_fi
     assert first > 0.7
 
 
+def test_a_head_that_looks_one_piece_late_is_found_by_the_other_reading():
+    """Rows are moved down by one: the row that was given "el" looks at "the", and predicts "gato"."""
+    gold = [Gold("the cat", "el gato", frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1)}))]
+    late = [[[[0, 0, 1], [1, 0, 0], [0, 1, 0]]]]
+    found = trace(["▁the", "▁cat", "</s>"], ["▁el", "▁gato", "</s>"], late)
+    assert head_scores([found], gold, "given").tolist() == [[0]]
+    assert head_scores([found], gold).item() > 0.4
+
+
 @pytest.fixture
 def gold_file(tmp_path):
     file = tmp_path / "gold.tsv"
@@ -192,18 +201,22 @@ def test_the_command_prints_every_head_and_the_best(capsys, tiny_checkpoint, gol
     before = (tiny_checkpoint / "metrics.json").read_bytes()
     status, out, _ = run(capsys, "--checkpoint", tiny_checkpoint, "--gold", gold_file, "--device", "cpu", "--json")
     found = json.loads(out)
-    rates = np.array(found["alignment_error_rate"])
-    layer, head = found["best"]["layer"], found["best"]["head"]
-    assert status == 0 and rates.shape == (2, 4) and (rates >= 0).all() and (rates <= 1).all()
-    assert rates[layer - 1, head - 1] == rates.min()
+    rates = np.array([found["alignment_error_rate"][reading] for reading in alignment.READINGS])
+    layer, head, of = found["best"]["layer"], found["best"]["head"], found["best"]["of"]
+    assert status == 0 and rates.shape == (2, 2, 4) and (rates >= 0).all() and (rates <= 1).all()
+    assert rates[alignment.READINGS.index(of), layer - 1, head - 1] == rates.min()
     assert (found["sentences"], found["checkpoint"]) == (3, "tiny-en-es")
 
     status, out, _ = run(capsys, "--checkpoint", tiny_checkpoint, "--gold", gold_file, "--device", "cpu")
     lines = out.splitlines()
-    assert status == 0 and lines[0].split() == ["AER", "head", "1", "head", "2", "head", "3", "head", "4"]
-    assert [line.split()[:2] for line in lines[1:3]] == [["layer", "1"], ["layer", "2"]]
-    np.testing.assert_allclose([[float(n) for n in line.split()[2:]] for line in lines[1:3]], rates, atol=6e-4)
-    assert lines[3].startswith(f"best: layer {layer}, head {head}, AER {rates.min():.3f}; 3 sentences, checkpoint tiny")
+    assert status == 0
+    for table, reading, wanted in ((lines[:4], "predicted", rates[0]), (lines[4:8], "given", rates[1])):
+        assert table[0].endswith(f"for the piece {reading}")
+        assert table[1].split() == ["head", "1", "head", "2", "head", "3", "head", "4"]
+        assert [line.split()[:2] for line in table[2:]] == [["layer", "1"], ["layer", "2"]]
+        shown = [[float(n) for n in line.split()[2:]] for line in table[2:]]
+        np.testing.assert_allclose(shown, wanted, atol=6e-4)
+    assert lines[8].startswith(f"best: layer {layer}, head {head}, AER {rates.min():.3f} of the piece {of}; 3 ")
     assert (tiny_checkpoint / "metrics.json").read_bytes() == before, "without --save nothing is written"
 
 

@@ -265,6 +265,14 @@ def test_windows_together_hold_every_pair_once(monkeypatch):
     assert sorted(flat(spelled(batches(pairs).epoch(0)))) == sorted(pairs)
 
 
+def test_each_seed_and_epoch_shares_the_pairs_out_anew(monkeypatch):
+    """Of 300 pairs in windows of 100, those of the first window come first."""
+    monkeypatch.setattr(corpora, "WINDOW", 100)
+    first = [frozenset(flat(spelled(batches(sentences(300), seed=seed).epoch(epoch)))[:100])
+             for seed, epoch in ((0, 0), (0, 1), (1, 0))]
+    assert len(set(first)) == 3
+
+
 @pytest.mark.parametrize(("weight", "count"), [(0.0, 0), (0.5, 20), (1.0, 40)])
 def test_a_share_of_the_extra_pairs_is_drawn_each_epoch(weight, count):
     pairs, extra = sentences(50), [(f"x{i:03}", f"y{i:03}") for i in range(40)]

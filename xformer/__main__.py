@@ -241,6 +241,7 @@ def evaluate_translation(args: argparse.Namespace) -> None:
 
 def evaluate_alignment(args: argparse.Namespace) -> None:
     """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
+    import numpy as np
     from tqdm import tqdm
 
     from xformer import checkpoint
@@ -258,20 +259,24 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     try:
-        scores = alignment.head_scores(traces, gold)
+        scores = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])
     except ValueError as error:
         raise UserError(f"{error}.") from error
-    layer, head = divmod(int(scores.argmin()), scores.shape[1])
-    found = {"alignment_error_rate": scores.round(4).tolist(), "best": {"layer": layer + 1, "head": head + 1}}
+    of, layer, head = (int(i) for i in np.unravel_index(scores.argmin(), scores.shape))
+    found = {"alignment_error_rate": dict(zip(alignment.READINGS, scores.round(4).tolist(), strict=True)),
+             "best": {"layer": layer + 1, "head": head + 1, "of": alignment.READINGS[of]}}
     if args.json:
         print(json.dumps({**found, "sentences": len(gold), "checkpoint": service.info.name,
                           "identity": service.info.identity, "device": service.info.device}))
     else:
-        print("AER      " + "".join(f"{f'head {h}':>8}" for h in range(1, scores.shape[1] + 1)))
-        for i, row in enumerate(scores, 1):
-            print(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row))
-        print(f"best: layer {layer + 1}, head {head + 1}, AER {scores[layer, head]:.3f}; {len(gold):,} sentences, "
-              f"checkpoint {service.info.name} {service.info.identity}")
+        for reading, rates in zip(alignment.READINGS, scores, strict=True):
+            print(f"Alignment error rate, each row counted for the piece {reading}")
+            print("         " + "".join(f"{f'head {h}':>8}" for h in range(1, scores.shape[2] + 1)))
+            for i, row in enumerate(rates, 1):
+                print(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row))
+        print(f"best: layer {layer + 1}, head {head + 1}, AER {scores.min():.3f} of the piece "
+              f"{alignment.READINGS[of]}; {len(gold):,} sentences, checkpoint {service.info.name} "
+              f"{service.info.identity}")
     if args.save:
         metrics = {**service.metrics, "alignment": found}
         try:

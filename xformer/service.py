@@ -30,7 +30,14 @@ MAX_CHARACTERS = 5_000  # looked at before anything is computed
 MAX_PIECES = 256  # of a source sentence, </s> included
 BATCH_ROWS = 320  # hypotheses decoded at once, over all requests in a batch
 Head = tuple[str, int, int]  # stack, layer, head, as in `results.STACKS`, counted from 1
+FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
+THREADS = torch.get_num_threads()
 MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>")
+
+
+def use_threads(rows: int) -> None:
+    """Let this thread compute with as many CPU threads as so many sequences at once are worth."""
+    torch.set_num_threads(1 if rows <= FEW_ROWS else THREADS)
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,26 @@ class Service:
         self._queue.put(None)
         self._worker.join()
 
+    @property
+    def best_head(self) -> tuple[int, int]:
+        """Layer and head of the cross-attention that aligns words best, where `evaluate alignment --save` found out;
+        else the first of the last layer."""
+        try:
+            best = self.metrics["alignment"]["best"]
+            layer, head = int(best["layer"]), int(best["head"])
+        except (KeyError, TypeError, ValueError):
+            layer, head = 0, 0
+        known = 1 <= layer <= self.info.n_decoder_layers and 1 <= head <= self.info.n_heads
+        return (layer, head) if known else (self.info.n_decoder_layers, 1)
+
+    def alignment_errors(self, layer: int, head: int) -> tuple[float, float] | None:
+        """Alignment error rates of a cross-attention head, for the piece it predicts and the piece it was given."""
+        try:
+            rates = self.metrics["alignment"]["alignment_error_rate"]
+            return (float(rates["predicted"][layer - 1][head - 1]), float(rates["given"][layer - 1][head - 1]))
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+
     # Translation
 
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
@@ -201,6 +228,7 @@ class Service:
                 if request is not None and request.answer.set_running_or_notify_cancel():
                     groups.setdefault((request.options, request.off), []).append(request)
             for (options, off), group in groups.items():
+                use_threads(len(group) * (options.n_best if options.sampling else options.beam))
                 try:
                     found = translate_ids(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
                                           [r.max_length for r in group], BATCH_ROWS, self._heads(off))
@@ -254,6 +282,7 @@ class Service:
     def _log_probs(self, sources: Sequence[Sequence[int]], given: list[int], wanted: list[int],
                    trace: Trace | None = None, heads: Heads | None = None) -> torch.Tensor:
         """Log-probabilities [B, T] of one target after each of B sources, in one pass with teacher forcing."""
+        use_threads(len(sources))
         source = pad(sources, self.device)
         target = torch.tensor([given], device=self.device).expand(len(sources), -1)
         logits = self.model(source, target, trace, heads).float()

@@ -20,6 +20,7 @@ from xformer.strings import ASSETS
 GOLD = ASSETS / "alignments.tsv"
 LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
 Link = tuple[int, int]  # an English word and a Spanish one, counted from 0
+READINGS = ("predicted", "given")  # which piece a row of a decoder's map is counted for
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,7 @@ def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[
 
     attention (T, S), as in a `Trace`: row t looks from the position that predicts `predicted[t]`, so it is counted for
     that piece, not for the one the decoder is given there. Words by `by_words`; </s> has no part in it on either side,
-    even where a row looks at nothing else. (Chen et al. (2020), "Accurate Word Alignment Induction from Neural Machine
-    Translation", find heads that align the piece they are given instead; such heads get a high error here.)
+    even where a row looks at nothing else.
     """
     queries, keys = ([group for _, group in grouped(pieces)] for pieces in (predicted, source))
     return frozenset((int(row.argmax()), t) for t, row in enumerate(by_words(attention, queries, keys)))
@@ -139,8 +139,11 @@ def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]]
     return 1 - (len(links & sure) + len(links & possible)) / (len(links) + len(sure))
 
 
-def head_scores(traces: Sequence[Trace], gold: Sequence[Gold]) -> np.ndarray:
+def head_scores(traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "predicted") -> np.ndarray:
     """Alignment error rate of every cross-attention head over all pairs together: float64 (layers, heads).
+
+    reading: a head may look for the piece that its position is to predict, or for the one that it was given, one row
+    later (Chen et al. (2020), "Accurate Word Alignment Induction from Neural Machine Translation", find such heads).
 
     traces[n] is the pass over gold[n].english and gold[n].spanish. Links are counted over the whole set, not averaged
     sentence by sentence. Raises ValueError where the pieces of a trace do not make the words of its pair.
@@ -156,8 +159,10 @@ def head_scores(traces: Sequence[Trace], gold: Sequence[Gold]) -> np.ndarray:
     sure = {(n, *link) for n, pair in enumerate(gold) for link in pair.sure}
     possible = {(n, *link) for n, pair in enumerate(gold) for link in pair.possible}
     scores = np.empty(traces[0].cross.shape[:2])
+    first = READINGS.index(reading)
     for layer, head in np.ndindex(scores.shape):
         links = {(n, *link) for n, trace in enumerate(traces)
-                 for link in alignment(trace.cross[layer, head], trace.source, trace.predicted)}
+                 for link in alignment(trace.cross[layer, head, first:], trace.source,
+                                       trace.predicted[:len(trace.predicted) - first])}
         scores[layer, head] = alignment_error_rate(links, sure, possible)
     return scores

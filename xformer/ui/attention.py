@@ -30,13 +30,13 @@ def head_grid() -> gr.HTML:
 def build(service: Service, language: str, translation: gr.State, trace: gr.State) -> None:
     """Lay the tab out; called inside it. Every control above the ablation redraws from the trace alone."""
     say = speaker(language)
-    info = service.info
+    info, (best_layer, best_head) = service.info, service.best_head
     with gr.Row(elem_classes="controls"):
         stack = gr.Radio([(say(f"stack_{name}"), name) for name in STACKS], value="cross", label=say("stack"),
                          scale=4, min_width=280)
-        layer = gr.Radio(_numbers(info.n_decoder_layers), value=info.n_decoder_layers, label=say("layer"), scale=3,
+        layer = gr.Radio(_numbers(info.n_decoder_layers), value=best_layer, label=say("layer"), scale=3,
                          min_width=180)
-        head = gr.Radio(_numbers(info.n_heads), value=1, label=say("head"), scale=4, min_width=280)
+        head = gr.Radio(_numbers(info.n_heads), value=best_head, label=say("head"), scale=4, min_width=280)
     gr.HTML(f'<h3>{escape(say("grid_title"))} <span class="sub">{escape(say("grid_hint"))}</span></h3>')
     heads = head_grid()
     with gr.Row(elem_classes="controls"):
@@ -57,7 +57,7 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 
     choice = [trace, stack, layer, head, show, words, hide]
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    draw_all = partial(draw, language)
+    draw_all = partial(draw, service, language)
     shown = [heads, plot, below]
     gr.on([layer.input, head.input, show.input, words.input, hide.input], draw_all, choice, shown, **quiet)
 
@@ -100,13 +100,18 @@ def find(language: str, trace: Trace | None, stack: str) -> tuple[Any, list[tupl
     return gr.update(samples=rows), [(role.layer, role.head) for role in best.values()]
 
 
-def draw(language: str, trace: Trace | None, stack: str, layer: int, head: int, show: str, words: bool, hide: bool
-         ) -> tuple[Any, Any, str]:
+def draw(service: Service, language: str, trace: Trace | None, stack: str, layer: int, head: int, show: str,
+         words: bool, hide: bool) -> tuple[Any, Any, str]:
     """The small maps, the heatmap of what is chosen, and its rules, sink meter and summary in words."""
     if trace is None:
         return None, None, f"<p>{escape(text('no_trace', language))}</p>"
+    errors = service.alignment_errors(int(layer), int(head)) if stack == "cross" and show == "head" else None
     seen = picture(trace, Choice(stack, int(layer), int(head), show, words, hide), language)
-    rules = "".join(f"<p>{escape(rule)}</p>" for rule in seen.rules)
+    said = [*seen.rules]
+    if errors:
+        said.append(text("aligns_given" if errors[1] < errors[0] else "aligns_predicted", language,
+                         predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}"))
+    rules = "".join(f"<p>{escape(rule)}</p>" for rule in said)
     meter = escape(text("sink_meter", language, percent=percent(seen.sinks)))
     label = escape(text("summary_label", language))
     return (grid.payload(getattr(trace, stack), stack, int(layer), int(head), language),
