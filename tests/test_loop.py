@@ -280,10 +280,10 @@ def test_a_run_ends_after_its_minutes(tmp_path, monkeypatch):
     assert lines(tmp_path)[-1]["minutes"] == 1.5
 
 
-def test_whichever_limit_comes_first_ends_a_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("steps", "end"), [(3, 3), (9, 4)])
+def test_whichever_limit_comes_first_ends_a_run(tmp_path, monkeypatch, steps, end):
     clock(monkeypatch, 15)
-    assert train(LineTask(), tmp_path, minutes=1.0, steps=3)[0].step == 3
-    assert train(LineTask(), tmp_path, minutes=1.0, steps=9)[0].step == 4
+    assert train(LineTask(), tmp_path, minutes=1.0, steps=steps)[0].step == end
 
 
 def test_scores_and_states_come_at_their_intervals(tmp_path, monkeypatch):

@@ -353,9 +353,9 @@ def test_many_threads_share_a_model(model):
         maps = [*trace.encoder_self, *trace.decoder_self, *trace.cross]
         return [whole, *steps, *maps]
 
-    alone = [ask(seed) for seed in range(48)]
+    alone = [ask(seed) for seed in range(24)]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(ask, range(48)))
+        together = list(pool.map(ask, range(24)))
     for one, other in zip(alone, together, strict=True):
         assert len(one) == len(other) == 1 + 6 + 3 * 2
         for a, b in zip(one, other, strict=True):

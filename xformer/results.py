@@ -18,7 +18,7 @@ class Message:
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, key: str, **values: Any) -> Message:
+    def of(cls, key: str, /, **values: Any) -> Message:
         return cls(key, tuple(values.items()))
 
     def say(self, language: str = "en") -> str:

@@ -88,7 +88,7 @@ def visit(chromium, address):
         page.on("dialog", lambda dialog: (errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: hosts.add(urlparse(request.url).hostname))
         page.goto(address + path)
-        page.locator(".piece").first.wait_for()
+        page.locator(".piece").first.wait_for(state="attached")
         return page
 
     yield open_page

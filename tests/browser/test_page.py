@@ -1,6 +1,7 @@
 """What a person sees and does on the page, in Chromium, on a model that knows eight sentences by heart."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -221,3 +222,35 @@ def test_a_password_is_asked_for_where_one_is_set(serve, tiny_checkpoint, chromi
     page.get_by_role("button", name="Login").click()
     page.locator(".piece").first.wait_for()
     context.close()
+
+
+def test_a_link_opens_the_same_picture_and_names_its_nonsense(visit, learned_pairs):
+    english, spanish = learned_pairs[1]
+    page = visit(f"/?text={quote(english)}&tab=attention&stack=encoder_self&layer=1&head=3&words=1&show=sideways")
+    expect(page.locator(".picture .gtitle")).to_have_text("Encoder self-attention · layer 1 of 2 · head 3 of 4")
+    expect(page.get_by_text("In the address, show is “sideways”; it must be one of head")).to_be_visible()
+    page.get_by_text("Cross", exact=True).click()
+    page.wait_for_url("**stack=cross**")
+    copied = page.url
+    again = visit("/" + copied.split("/", 3)[3])
+    expect(again.locator(".picture .gtitle")).to_have_text(
+        "Cross-attention (Spanish looks at English) · layer 1 of 2 · head 3 of 4")
+    again.get_by_role("link", name="Español").click()
+    again.wait_for_url("**/es?text=**")
+    expect(again.locator(".picture .gtitle")).to_contain_text("capa 1 de 2 · cabeza 3 de 4")
+    again.get_by_role("tab", name="Traducir").click()
+    expect_spanish(again, spanish)
+
+
+def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pairs):
+    page = visit()
+    open_attention(page, learned_pairs)
+    page.get_by_role("button", name="Switch heads off and translate again").click()
+    page.get_by_role("button", name="Translate without them").click()
+    expect(page.get_by_text("No head is switched off: add one")).to_be_visible()
+    page.get_by_role("button", name="Add its whole layer").click()
+    page.get_by_role("button", name="Translate without them").click()
+    expect(page.locator(".block.ablation")).to_contain_text("Log-probability of the translation above with all heads")
+    expect(page.locator(".ablation [lang=es].large").first).to_have_text(learned_pairs[0][1])
+    page.get_by_role("button", name="Rank this stack’s heads by effect").click()
+    expect(page.locator(".ablation tbody tr")).to_have_count(8)

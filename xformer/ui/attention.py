@@ -27,16 +27,18 @@ def head_grid() -> gr.HTML:
                    js_on_load=(ASSETS / "head_grid.js").read_text(encoding="utf-8"))
 
 
-def build(service: Service, language: str, translation: gr.State, trace: gr.State) -> None:
-    """Lay the tab out; called inside it. Every control above the ablation redraws from the trace alone."""
+def build(service: Service, language: str, translation: gr.State, trace: gr.State) -> list[gr.components.Component]:
+    """Lay the tab out, called inside it; -> the controls that say what is seen, in the order of `Choice`.
+
+    Every control above the ablation redraws from the trace alone."""
     say = speaker(language)
     info, (best_layer, best_head) = service.info, service.best_head
     with gr.Row(elem_classes="controls"):
         stack = gr.Radio([(say(f"stack_{name}"), name) for name in STACKS], value="cross", label=say("stack"),
                          scale=4, min_width=280)
-        layer = gr.Radio(_numbers(info.n_decoder_layers), value=best_layer, label=say("layer"), scale=3,
+        layer = gr.Radio(numbers(info.n_decoder_layers), value=best_layer, label=say("layer"), scale=3,
                          min_width=180)
-        head = gr.Radio(_numbers(info.n_heads), value=best_head, label=say("head"), scale=4, min_width=280)
+        head = gr.Radio(numbers(info.n_heads), value=best_head, label=say("head"), scale=4, min_width=280)
     gr.HTML(f'<h3>{escape(say("grid_title"))} <span class="sub">{escape(say("grid_hint"))}</span></h3>')
     heads = head_grid()
     with gr.Row(elem_classes="controls"):
@@ -63,7 +65,7 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 
     def layers(chosen: str, now: int) -> Any:
         count = info.n_layers if chosen == "encoder_self" else info.n_decoder_layers
-        return gr.update(choices=_numbers(count), value=min(now, count))
+        return gr.update(choices=numbers(count), value=min(now, count))
 
     stack.input(layers, [stack, layer], layer, **quiet).then(draw_all, choice, shown, **quiet).then(
         partial(find, language), [trace, stack], [finder, found], **quiet)
@@ -71,9 +73,11 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
                                                         **quiet)
     heads.choose(_chosen, None, [layer, head, show], **quiet).then(draw_all, choice, shown, **quiet)
     finder.click(_open, [finder, found], [layer, head, show], **quiet).then(draw_all, choice, shown, **quiet)
+    return choice[1:]
 
 
-def _numbers(count: int) -> list[tuple[str, int]]:
+def numbers(count: int) -> list[tuple[str, int]]:
+    """Choices 1 to count."""
     return [(str(number), number) for number in range(1, count + 1)]
 
 

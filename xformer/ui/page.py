@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from functools import partial
 from html import escape
+from typing import Any
 
 import gradio as gr
 
+from xformer.figures.translation import notice
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
-from xformer.ui import attention, translate
+from xformer.ui import address, attention, translate
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
+PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
@@ -46,22 +49,45 @@ def _page(demo: gr.Blocks, service: Service, language: str) -> None:
         button = gr.Button(say("translate"), variant="primary", scale=1, min_width=120)
     examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
                           label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-    status = gr.HTML(elem_classes="status")
+    problems, status = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="status")
     translation, trace = gr.State(), gr.State()
-    with gr.Tabs():
-        with gr.Tab(say("tab_translate"), id="translate"):
+    tab = gr.Textbox(address.TABS[0], visible=False)  # no State: the browser writes it into the address
+    with gr.Tabs() as tabs:
+        with gr.Tab(say("tab_translate"), id="translate") as translate_tab:
             outputs = translate.build(service, language, translation)
-        with gr.Tab(say("tab_attention"), id="attention"):
-            attention.build(service, language, translation, trace)
+        with gr.Tab(say("tab_attention"), id="attention") as attention_tab:
+            choice = attention.build(service, language, translation, trace)
 
     handler = partial(translate.run, service, language)
     inputs = [sentence, *outputs.settings]
     results = [status, translation, trace, *outputs.shown]
-    gr.on([button.click, sentence.submit], handler, inputs, results, show_progress_on=[outputs.shown[0]],
-          api_visibility="private", trigger_mode="always_last")
-    examples.click(_first, examples, sentence, api_visibility="private", show_progress="hidden").then(
-        handler, inputs, results, show_progress_on=[outputs.shown[0]], api_visibility="private")
-    demo.load(handler, inputs, results, show_progress_on=[outputs.shown[0]], api_visibility="private")
+    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    place = [sentence, tab, *choice]
+    write = {"fn": None, "inputs": place, "js": address.WRITE, **quiet}
+    again: dict[str, Any] = {"show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
+    gr.on([button.click, sentence.submit], handler, inputs, results, trigger_mode="always_last", **again).then(**write)
+    examples.click(_first, examples, sentence, **quiet).then(handler, inputs, results, **again).then(**write)
+
+    def arrive(request: gr.Request) -> list[Any]:  # gradio finds the request by its annotation, not through a partial
+        return _arrive(service, language, dict(request.query_params))
+
+    demo.load(arrive, None, [problems, tabs, *place], **quiet).then(
+        handler, inputs, results, **again)
+    for name, chosen in (("translate", translate_tab), ("attention", attention_tab)):
+        chosen.select(partial(str, name), None, tab, **quiet).then(**write)
+    gr.on([control.change for control in choice], **write)  # type: ignore[attr-defined]
+
+
+def _arrive(service: Service, language: str, query: dict[str, str]) -> list[Any]:
+    """Set the page as its address says: problems, tabs, sentence, tab, and what the Attention tab shows."""
+    layer, head = service.best_head
+    place = address.read(query, service.info, EXAMPLES[0], layer, head)
+    said = notice([problem.say(language) for problem in place.problems], "warning")
+    seen = place.choice
+    count = service.info.n_layers if seen.stack == "encoder_self" else service.info.n_decoder_layers
+    layers = gr.update(choices=attention.numbers(count), value=seen.layer)
+    return [said, gr.Tabs(selected=place.tab), place.text, place.tab, seen.stack, layers, seen.head, seen.show,
+            seen.words, seen.hide]
 
 
 def _first(sample: list[str]) -> str:
@@ -74,7 +100,7 @@ def _header(service: Service, language: str) -> str:
                  decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                  device=info.device, precision=info.precision)
     links = " ".join(f'<b lang="{code}">{code.upper()}</b>' if code == language else
-                     f'<a lang="{code}" hreflang="{code}" href="{"es" if code == "es" else "./"}" '
-                     f'aria-label="{name}">{code.upper()}</a>' for code, name in LANGUAGES.items())
+                     f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
+                     f'aria-label="{LANGUAGES[code]}">{code.upper()}</a>' for code, path in PATHS.items())
     return (f'<header><h1>{escape(text("title", language))}</h1><p class="tagline">{escape(text("tagline", language))}'
             f'</p><p class="model">{escape(model)}</p><nav class="languages">{links}</nav></header>')
