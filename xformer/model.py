@@ -176,7 +176,9 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         """x [..., in] -> [..., last - first]"""
-        weight, bias, packed = self.weight[first:last], self.bias[first:last], None
+        weight, bias, packed = self.weight, self.bias, None
+        if first or last:
+            weight, bias = weight[first:last], bias[first:last]
         if self.packed is not None:
             if (first, last) not in self.packed:
                 self.packed[first, last] = pack(weight)
