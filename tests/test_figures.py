@@ -8,8 +8,9 @@ import pytest
 
 from xformer.explain import maps
 from xformer.figures import comparison, grid, heatmap, labels, translation
+from xformer.figures.occlusion import occlusion
 from xformer.figures.picture import Choice, picture, summary
-from xformer.results import Bleu, Candidate, HeadEffect, Trace
+from xformer.results import Bleu, Candidate, HeadEffect, Occlusion, Trace
 
 
 @pytest.fixture
@@ -175,3 +176,13 @@ def test_effects_are_listed_in_the_order_given_with_signs():
     html = comparison.effects([HeadEffect("cross", 2, 1, 1.25), HeadEffect("cross", 1, 4, -0.5)])
     assert html.index("layer 2, head 1") < html.index("layer 1, head 4")
     assert "+1.250" in html and "-0.500" in html and 'value="0.400"' in html
+
+
+def test_occlusion_shows_every_word_left_out_with_its_sign():
+    found = Occlusion(("▁the", "▁cats"), ("▁el", "</s>"), (-0.1, -0.2), np.array([[2.0, -0.5], [0.0, 0.25]]))
+    figure = occlusion(found)
+    np.testing.assert_array_equal(figure.data[0].z, found.effect)
+    assert list(figure.layout.xaxis.ticktext) == ["the", "cats"]
+    assert list(figure.layout.yaxis.ticktext) == ["el", "&lt;/s&gt;"]
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-2, 2), "no change stands in the middle of the colours"
+    assert "el without cats: the log-probability falls by -0.50 nats" in figure.data[0].text[0][1]

@@ -176,9 +176,11 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         """x [..., in] -> [..., last - first]"""
-        weight, bias, packed = self.weight, self.bias, None
-        if first or last:
+        weight: Tensor = self.weight
+        bias: Tensor = self.bias
+        if first or last:  # a slice of the whole would make its backward pass copy the whole gradient
             weight, bias = weight[first:last], bias[first:last]
+        packed = None
         if self.packed is not None:
             if (first, last) not in self.packed:
                 self.packed[first, last] = pack(weight)

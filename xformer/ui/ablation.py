@@ -1,14 +1,16 @@
-"""Part of the Attention tab: switch heads off and see the translation again, or rank heads by what they are worth."""
+"""Part of the Attention tab that asks the model again: heads switched off or ranked, words left out."""
 
 from __future__ import annotations
 
 import logging
 from functools import partial
+from html import escape
 from typing import Any
 
 import gradio as gr
 
 from xformer.figures import comparison
+from xformer.figures.occlusion import occlusion
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Translation, UserError
 from xformer.search import Options
@@ -30,6 +32,12 @@ def build(service: Service, language: str, translation: gr.State, stack: gr.Radi
             run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
             rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
         result = gr.HTML(elem_classes="tables ablation", min_height=80)
+    with gr.Accordion(say("occlusion"), open=False):
+        gr.HTML(f'<p class="note">{escape(say("occlusion_text"))}</p>')
+        occlude_button = gr.Button(say("occlusion_run"), size="sm")
+        problem = gr.HTML()
+        plot = gr.Plot(show_label=False, elem_classes="picture")
+    occlude_button.click(partial(occlude, service, language), translation, [problem, plot], api_visibility="private")
     heads = service.info.n_heads
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     this.click(_add, [off, stack, layer, head], off, **quiet)
@@ -73,6 +81,16 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
         return notice([text("error_unexpected", language)], "error")
     return comparison.before_and_after(found.best.text, again.best.text, before.predicted, before.log_probs,
                                        after.log_probs, language)
+
+
+def occlude(service: Service, language: str, found: Translation | None) -> tuple[str, Any]:
+    """The heatmap of what each source word did for the translation on the page."""
+    if found is None:
+        return notice([text("no_trace", language)], "error"), None
+    try:
+        return "", occlusion(service.occlude(found.source, found.best.tokens), language)
+    except UserError as error:
+        return notice([error.say(language)], "error"), None
 
 
 def _ranker(service: Service, language: str) -> Any:
