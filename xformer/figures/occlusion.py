@@ -11,7 +11,8 @@ from xformer.results import Occlusion
 from xformer.strings import text
 
 # Diverging and safe for the colour-blind: orange where the word helped, blue where it stood in the way.
-DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(128, 128, 128, 0)"], [1, "rgba(217, 119, 6, 1)"]]
+DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(128, 128, 128, 0)"],
+                                 [1, "rgba(217, 119, 6, 1)"]]
 
 
 def occlusion(found: Occlusion, language: str = "en") -> go.Figure:
