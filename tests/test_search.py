@@ -397,3 +397,9 @@ def test_wrong_options_are_refused(change, text):
 def test_samples_need_no_beam():
     assert Options(beam=1, n_best=8, temperature=1.0).sampling
     assert not Options().sampling
+
+
+@pytest.mark.parametrize("special", [PAD, BOS])
+def test_a_prefix_of_pieces_that_no_target_has_is_refused(special):
+    with pytest.raises(ValueError, match=r"holds <pad> or <s>, which no target has; leave them out"):
+        search(None, [5], prefixes=[[special]])

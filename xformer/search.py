@@ -94,6 +94,8 @@ def search(step: Step, max_lengths: Sequence[int], options: Options | None = Non
     for prefix, longest in zip(given, max_lengths, strict=True):
         if longest < 1 or len(prefix) > longest:
             raise ValueError(f"a target of at most {longest} pieces cannot begin with {len(prefix)} given ones")
+        if PAD in prefix or BOS in prefix:
+            raise ValueError(f"the prefix {prefix} holds <pad> or <s>, which no target has; leave them out")
     return _Search(step, list(max_lengths), options, given, device or torch.device("cpu")).run()
 
 

@@ -40,7 +40,7 @@ class Tokenizer:
                 pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS)
         except RuntimeError as error:
             raise ValueError(f"a vocabulary of {vocab_size} pieces cannot be learned from this text; "
-                             f"choose a smaller one or give more text ({str(error).splitlines()[-1]})") from error
+                             f"choose another size or give more text ({str(error).splitlines()[-1]})") from error
         return cls(model.getvalue())
 
     def __len__(self) -> int:

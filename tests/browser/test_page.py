@@ -254,3 +254,17 @@ def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pair
     expect(page.locator(".ablation [lang=es].large").first).to_have_text(learned_pairs[0][1])
     page.get_by_role("button", name="Rank this stack’s heads by effect").click()
     expect(page.locator(".ablation tbody tr")).to_have_count(8)
+
+
+def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    field = page.get_by_label("Spanish that is looked into")
+    expect(field).to_have_value(learned_pairs[0][1])
+    field.fill("El perro duerme.")
+    field.press("Enter")
+    page.get_by_label("Join pieces into words").check()
+    expect(page.locator(".picture g.ytick text")).to_have_text(
+        ["after <s> → predicts El", "after El → predicts perro", "after perro → predicts duerme",
+         "after duerme → predicts .", "after . → predicts </s>"])
+    expect(title).to_contain_text("head 1 of 4")

@@ -12,7 +12,8 @@ from xformer.explain import roles
 from xformer.figures import grid, heatmap
 from xformer.figures.labels import percent
 from xformer.figures.picture import SHOW, Choice, picture, summary
-from xformer.results import STACKS, Trace
+from xformer.figures.translation import notice
+from xformer.results import STACKS, Trace, Translation, UserError
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui import ablation
@@ -33,6 +34,9 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
     Every control above the ablation redraws from the trace alone."""
     say = speaker(language)
     info, (best_layer, best_head) = service.info, service.best_head
+    inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
+                            info=say("inspected_info"), elem_classes="inspected")
+    problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="controls"):
         stack = gr.Radio([(say(f"stack_{name}"), name) for name in STACKS], value="cross", label=say("stack"),
                          scale=4, min_width=280)
@@ -59,6 +63,9 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 
     choice = [trace, stack, layer, head, show, words, hide]
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    translation.change(_found, translation, [inspected, problem], **quiet)
+    inspected.input(partial(inspect, service, language), [translation, inspected], [problem, trace],
+                    api_visibility="private")
     draw_all = partial(draw, service, language)
     shown = [heads, plot, below]
     gr.on([layer.input, head.input, show.input, words.input, hide.input], draw_all, choice, shown, **quiet)
@@ -79,6 +86,24 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 def numbers(count: int) -> list[tuple[str, int]]:
     """Choices 1 to count."""
     return [(str(number), number) for number in range(1, count + 1)]
+
+
+def _found(found: Translation | None) -> tuple[Any, str]:
+    """The translations found for a new sentence, to choose among; the best one is looked into first."""
+    if found is None:
+        return gr.skip(), ""
+    return gr.update(choices=[c.text for c in found.n_best], value=found.best.text), ""
+
+
+def inspect(service: Service, language: str, found: Translation | None, spanish: str | None) -> tuple[str, Any]:
+    """Trace another translation of the sentence: one that was found, piece by piece as it was, or one typed by hand."""
+    if found is None:
+        return notice([text("no_trace", language)], "error"), gr.skip()
+    try:
+        target = next((c.tokens for c in found.n_best if c.text == spanish), spanish or "")
+        return "", service.trace(found.source, target)
+    except UserError as error:
+        return notice([error.say(language)], "error"), gr.skip()
 
 
 def _chosen(event: gr.EventData) -> tuple[int, int, str]:
