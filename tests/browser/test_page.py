@@ -184,6 +184,7 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
     page = visit()
     page.get_by_role("link", name="Español").click()
     page.wait_for_url("**/es**")
+    expect(page.locator(".meta")).to_contain_text("haz 5")  # the sentence of the address has arrived
     translate(page, learned_pairs[0][0], "Oración en inglés")
     expect_spanish(page, learned_pairs[0][1])
     translate(page, "", "Oración en inglés")

@@ -86,7 +86,8 @@ def _arrive(service: Service, language: str, query: dict[str, str]) -> list[Any]
     seen = place.choice
     count = service.info.n_layers if seen.stack == "encoder_self" else service.info.n_decoder_layers
     layers = gr.update(choices=attention.numbers(count), value=seen.layer)
-    return [said, gr.Tabs(selected=place.tab), place.text, place.tab, seen.stack, layers, seen.head, seen.show,
+    sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
+    return [said, gr.Tabs(selected=place.tab), sentence, place.tab, seen.stack, layers, seen.head, seen.show,
             seen.words, seen.hide]
 
 
