@@ -1,16 +1,22 @@
 // All heads of a stack at once: a row a layer, a column a head. Draws props.value on a canvas and says which head is
-// chosen, by click or by the arrow keys, with the event 'choose' {layer, head}.
+// chosen, by click or by the arrow keys, with the event 'choose' {layer, head, add}; with Shift it is added to others.
 const GAP = 6, LABEL = 34, TOP = 20, LARGEST = 116, SMALLEST = 34;
 
 function bytes(base64) {
   return Uint8Array.from(atob(base64), c => c.charCodeAt(0));
 }
 
-function accent() {
-  const probe = document.createElement('canvas').getContext('2d');
-  probe.fillStyle = getComputedStyle(element).getPropertyValue('--map-accent').trim() || '#2b7af6';
-  probe.fillRect(0, 0, 1, 1);
-  return probe.getImageData(0, 0, 1, 1).data;
+// The 256 colours of a palette, red, green, blue and opacity one after the other.
+function table(stops) {
+  const colours = new Uint8ClampedArray(1024);
+  for (let i = 0; i < 256; i++) {
+    const place = i / 255 * (stops.length - 1), at = Math.min(stops.length - 2, Math.floor(place));
+    stops[at].forEach((from, part) => {
+      const mixed = from + (stops[at + 1][part] - from) * (place - at);
+      colours[4 * i + part] = part === 3 ? 255 * mixed : mixed;
+    });
+  }
+  return colours;
 }
 
 function layout(v) {
@@ -30,7 +36,7 @@ function draw() {
   const g = canvas.getContext('2d'), style = getComputedStyle(element);
   g.scale(scale, scale);
   g.font = '12px system-ui, sans-serif';
-  const data = bytes(v.data), [red, green, blue] = accent(), cells = v.rows * v.columns;
+  const data = bytes(v.data), colours = table(v.palette), cells = v.rows * v.columns;
   const tile = document.createElement('canvas');
   tile.width = v.columns;
   tile.height = v.rows;
@@ -38,13 +44,14 @@ function draw() {
   for (let layer = 0; layer < v.layers; layer++) {
     for (let head = 0; head < v.heads; head++) {
       const from = (layer * v.heads + head) * cells, x = LABEL + head * (size + GAP), y = TOP + layer * (size + GAP);
-      for (let i = 0; i < cells; i++) image.data.set([red, green, blue, data[from + i]], 4 * i);
+      for (let i = 0; i < cells; i++) image.data.set(colours.subarray(4 * data[from + i], 4 * data[from + i] + 4), 4 * i);
       t.putImageData(image, 0, 0);
       g.fillStyle = 'rgba(128, 128, 128, 0.12)';
       g.fillRect(x, y, size, size);
       g.imageSmoothingEnabled = v.columns > size || v.rows > size;
       g.drawImage(tile, x, y, size, size);
-      const chosen = v.layer === layer + 1 && v.head === head + 1;
+      const joined = v.joined.includes(`${layer + 1}.${head + 1}`);
+      const chosen = v.joined.length ? joined : v.layer === layer + 1 && v.head === head + 1;
       g.strokeStyle = chosen ? style.getPropertyValue('--color-accent') : style.getPropertyValue('--border-color-primary');
       g.lineWidth = chosen ? 3 : 1;
       g.strokeRect(x, y, size, size);
@@ -69,16 +76,16 @@ function at(event) {
   return head >= 1 && head <= v.heads && layer >= 1 && layer <= v.layers ? {layer, head} : null;
 }
 
-function choose(where) {
+function choose(where, add) {
   Object.assign(props.value, where);
-  draw();
-  trigger('choose', where);
+  if (!add) { props.value.joined = []; draw(); }
+  trigger('choose', {...where, add});
 }
 
 element.addEventListener('click', event => {
   if (!props.value || !props.value.data || event.target.tagName !== 'CANVAS') return;
   const where = at(event);
-  if (where) choose(where);
+  if (where) choose(where, event.shiftKey);
 });
 element.addEventListener('mousemove', event => {
   if (!props.value || !props.value.data || event.target.tagName !== 'CANVAS') return;
@@ -86,10 +93,12 @@ element.addEventListener('mousemove', event => {
   event.target.title = where ? `${props.value.layer_word} ${where.layer} · ${props.value.head_word} ${where.head}` : '';
 });
 element.addEventListener('keydown', event => {
-  const v = props.value, move = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
+  const v = props.value;
+  if (v && v.data && event.shiftKey && event.key === 'Enter') return choose({layer: v.layer, head: v.head}, true);
+  const move = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
   if (!move || !v || !v.data) return;
   event.preventDefault();
-  choose({layer: Math.max(1, Math.min(v.layers, v.layer + move[0])), head: Math.max(1, Math.min(v.heads, v.head + move[1]))});
+  choose({layer: Math.max(1, Math.min(v.layers, v.layer + move[0])), head: Math.max(1, Math.min(v.heads, v.head + move[1]))}, false);
 });
 new ResizeObserver(draw).observe(element);
 watch('value', draw);

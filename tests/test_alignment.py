@@ -26,7 +26,7 @@ def trace(source, predicted, cross):
     """A trace with these maps (layers, heads, T, S) and no others."""
     nothing = np.zeros((1, 1, 0, 0), dtype=np.float32)
     return Trace(tuple(source), ("<s>", *predicted[:-1]), tuple(predicted), (0.0,) * len(predicted), nothing, nothing,
-                 np.asarray(cross, dtype=np.float32))
+                 np.asarray(cross, dtype=np.float32), nothing, nothing, nothing, "", ())
 
 
 def spelled(words):

@@ -41,7 +41,8 @@ def test_json_holds_arrays_tokens_and_the_identity(trace, running, tiny_checkpoi
     assert found["checkpoint"] == {"name": "tiny-en-es", "identity": running.info.identity}
     assert (found["source"], found["target"]) == (list(trace.source), list(trace.target))
     for stack in STACKS:
-        np.testing.assert_allclose(np.array(found[stack], dtype=np.float32), getattr(trace, stack), atol=1e-6)
+        for name in (stack, f"{stack}_norms"):
+            np.testing.assert_allclose(np.array(found[name], dtype=np.float32), getattr(trace, name), atol=1e-6)
 
 
 def test_npz_holds_float32_arrays_of_layers_heads_query_key(trace, tiny_checkpoint, learned_pairs, tmp_path):

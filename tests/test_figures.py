@@ -2,13 +2,16 @@
 
 import base64
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from xformer.explain import maps
-from xformer.figures import comparison, grid, heatmap, labels, translation
-from xformer.figures.occlusion import occlusion
+from xformer.explain.beyond import answers
+from xformer.figures import comparison, grid, labels, translation, view
+from xformer.figures.occlusion import compared, occlusion
+from xformer.figures.palettes import PALETTES
 from xformer.figures.picture import Choice, picture, summary
 from xformer.results import Bleu, Candidate, HeadEffect, Occlusion, Trace
 
@@ -23,41 +26,71 @@ def trace():
         raw = rng.random((2, 2, queries, keys)).astype(np.float32)
         return raw / raw.sum(axis=-1, keepdims=True)
 
-    return Trace(source, target, ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), maps(5, 5), maps(3, 3), maps(3, 5))
+    return Trace(source, target, ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), maps(5, 5), maps(3, 3), maps(3, 5),
+                 *(1 + rng.random((2, 2, keys)).astype(np.float32) for keys in (5, 3, 5)), "the cat the", (7, 8))
 
 
-def drawn(trace, *choice, language="en", **more):
-    return heatmap.heatmap(picture(trace, Choice(*choice, **more), language), language)
+def drawn(trace, choice, language="en"):
+    """What the browser is sent, with the numbers read back from its bytes."""
+    shown = picture(trace, choice, language)
+    sent = view.payload(shown, choice, "en-es 0123", language)
+    values = np.frombuffer(base64.b64decode(sent["data"]), dtype="<f4").reshape(len(sent["queries"]), len(sent["keys"]))
+    return sent, values
 
 
 @pytest.mark.parametrize("stack", ["encoder_self", "decoder_self", "cross"])
 @pytest.mark.parametrize(("layer", "head"), [(1, 1), (1, 2), (2, 1), (2, 2)])
-def test_a_heatmap_shows_the_numbers_of_its_head(trace, stack, layer, head):
-    figure = drawn(trace, stack, layer, head)
-    np.testing.assert_array_equal(figure.data[0].z, getattr(trace, stack)[layer - 1, head - 1])
-    assert f"layer {layer} of 2 · head {head} of 2" in figure.layout.title.text
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+def test_a_picture_shows_the_numbers_of_its_head(trace, stack, layer, head):
+    sent, values = drawn(trace, Choice(stack, layer, head))
+    np.testing.assert_array_equal(values, getattr(trace, stack)[layer - 1, head - 1])
+    assert f"layer {layer} of 2 · head {head} of 2" in sent["title"] and sent["rules"] == ()
 
 
 def test_rows_say_what_was_given_and_what_is_predicted(trace):
-    figure = drawn(trace, "cross")
-    assert list(figure.layout.yaxis.ticktext) == [
-        "after &lt;s&gt; → predicts el", "after el → predicts gato", "after gato → predicts &lt;/s&gt;"]
-    assert figure.layout.yaxis.autorange == "reversed", "the first row stands on top"
-    assert figure.layout.yaxis.title.text == "asks (decoder position)"
-    assert figure.layout.xaxis.title.text == "is looked at (English piece)"
+    sent, _ = drawn(trace, Choice("cross"))
+    assert sent["queries"] == ("after <s> → predicts el", "after el → predicts gato", "after gato → predicts </s>")
+    assert (sent["asks"], sent["seen"]) == ("asks (decoder position)", "is looked at (English piece)")
+    assert sent["line"] == ("el", "gato", "</s>") and not sent["same"]
 
 
 def test_equal_words_keep_their_own_columns(trace):
-    figure = drawn(trace, "encoder_self")
-    assert list(figure.layout.xaxis.tickvals) == list(figure.data[0].x) == [0, 1, 2, 3, 4]
-    assert list(figure.layout.xaxis.ticktext) == ["the", "ca", "…t", "the", "&lt;/s&gt;"]
+    sent, values = drawn(trace, Choice("encoder_self"))
+    assert sent["keys"] == sent["line"] == ("the", "ca", "…t", "the", "</s>")
+    assert values.shape == (5, 5) and sent["same"]
 
 
-def test_hover_names_query_key_and_value(trace):
-    figure = drawn(trace, "decoder_self", 2, 1, language="es")
-    value = trace.decoder_self[1, 0, 1, 0]
-    assert figure.data[0].text[1][0] == f"tras el → predice gato mira a &lt;s&gt;<br><b>{value:.3f}</b>"
+def test_every_text_of_the_drawing_is_in_both_languages(trace):
+    for language in ("en", "es"):
+        sent, _ = drawn(trace, Choice("decoder_self", 2, 1), language)
+        assert set(sent["texts"]) == set(view.TEXTS) and all(sent["texts"].values())
+    assert sent["queries"][1] == "tras el → predice gato" and "{query} mira a {list}" in sent["texts"]["looks_at"]
+
+
+def test_chosen_heads_are_joined_by_their_rule_and_named(trace):
+    choice = Choice("cross", 1, 1, "mean", ((1, 2), (2, 1)))
+    sent, values = drawn(trace, choice)
+    np.testing.assert_allclose(values, (trace.cross[0, 1] + trace.cross[1, 0]) / 2, atol=1e-7)
+    assert sent["rules"] == ("Mean over layer 1, head 2, layer 2, head 1.",)
+    assert "mean of 2 chosen heads" in sent["title"]
+    _, largest = drawn(trace, replace(choice, show="max"))
+    either = np.maximum(trace.cross[0, 1], trace.cross[1, 0])
+    np.testing.assert_allclose(largest, either / either.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_weighed_attention_is_attention_times_norms_and_says_so(trace):
+    sent, values = drawn(trace, Choice("decoder_self", 2, 1, weigh=True))
+    weighed = trace.decoder_self[1, 0] * trace.decoder_self_norms[1, 0]
+    np.testing.assert_allclose(values, weighed / weighed.sum(axis=1, keepdims=True), rtol=1e-5)
+    assert "Kobayashi" in sent["rules"][0]
+
+
+@pytest.mark.parametrize("name", list(PALETTES))
+def test_palettes_go_from_one_end_to_another_in_even_steps_of_lightness(trace, name):
+    """What is larger is never drawn lighter in one place and darker in another, on paper that is white."""
+    light = [1 - a + a * (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255 for r, g, b, a in PALETTES[name]]
+    steps = np.diff(light)
+    assert (steps > 0).all() or (steps < 0).all()
+    assert drawn(trace, Choice(palette=name))[0]["palette"] == PALETTES[name]
 
 
 def test_words_join_their_pieces_and_say_by_which_rule(trace):
@@ -102,19 +135,23 @@ def test_the_summary_names_where_each_row_looks_most(trace):
 
 
 def test_text_that_looks_like_markup_stays_text_in_figures(trace):
-    evil = Trace(("▁<b>", "</s>"), trace.target, trace.predicted, trace.log_probs, trace.encoder_self[..., :2, :2],
-                 trace.decoder_self, trace.cross[..., :2])
-    figure = drawn(evil, "cross")
-    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;"
-    assert "<b>&lt;" not in figure.data[0].text[0][0] and "&lt;b&gt;" in figure.data[0].text[0][0]
+    evil = replace(trace, source=("▁<b>", "</s>"), encoder_self=trace.encoder_self[..., :2, :2],
+                   cross=trace.cross[..., :2], cross_norms=trace.cross_norms[..., :2])
+    assert drawn(evil, Choice("cross"))[0]["keys"][0] == "<b>", "text, which the browser escapes"
+    effect = Occlusion(("▁<b>",), ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), np.ones((3, 1)))
+    assert occlusion(effect).layout.xaxis.ticktext[0] == "&lt;b&gt;"
+    html = compared(answers(evil, effect, 1, 1, [1]), "<i>", "<u>")
+    assert "<b>" not in html and "<i>" not in html and "<u>" not in html and "&lt;b&gt;" in html
 
 
 def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
-    sent = grid.payload(trace.cross, "cross", 2, 1)
+    sent = grid.payload(trace.cross, Choice("cross", 2, 1))
     cells = np.frombuffer(base64.b64decode(sent["data"]), dtype=np.uint8).reshape(2, 2, 3, 5)
     np.testing.assert_array_equal(cells, np.round(trace.cross * 255))
     assert (sent["layers"], sent["heads"], sent["rows"], sent["columns"]) == (2, 2, 3, 5)
-    assert "Chosen: layer 2, head 1" in sent["description"]
+    assert "Chosen: layer 2, head 1" in sent["description"] and sent["joined"] == []
+    joined = grid.payload(trace.cross, Choice("cross", 2, 1, "max", ((1, 2),)))
+    assert joined["joined"] == ["1.2"]
 
 
 def candidate(*pieces):
@@ -186,3 +223,19 @@ def test_occlusion_shows_every_word_left_out_with_its_sign():
     assert list(figure.layout.yaxis.ticktext) == ["el", "&lt;/s&gt;"]
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-2, 2), "no change stands in the middle of the colours"
     assert "el without cats: the log-probability falls by -0.50 nats" in figure.data[0].text[0][1]
+
+
+def test_three_answers_stand_side_by_side_for_one_target_word(trace):
+    """Raw and value-weighted sums over the pieces of "cat", and nats summed over the pieces of the target word."""
+    effect = np.array([[0.5, 2.0, -1.0], [0.25, 1.0, 0.0], [0, 0, 0]])
+    found = answers(trace, Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, effect), 2, 1, [0, 1])
+    assert found.words == ("▁the", "▁cat", "▁the", "</s>")
+    rows = trace.cross[1, 0, :2]
+    assert found.raw[1] == pytest.approx(rows[:, 1:3].sum() / 2)
+    weighed = rows * trace.cross_norms[1, 0]
+    weighed /= weighed.sum(axis=1, keepdims=True)
+    assert found.weighed[1] == pytest.approx(weighed[:, 1:3].sum() / 2)
+    assert found.effect[:3].tolist() == [0.75, 3.0, -1.0] and math.isnan(found.effect[3])
+    html = compared(found, "el gato", "layer 2, head 1")
+    assert f"{found.raw[1]:.3f}" in html and "+3.00" in html and "-1.00" in html and "–" in html
+    assert "the model needs cat most" in html

@@ -61,3 +61,9 @@ def test_sinks_are_measured_hidden_and_the_rest_renormalised():
     np.testing.assert_allclose(maps.hide(MAP, [2]).sum(axis=1), 1)
     assert MAP[0, 1] == np.float32(0.3), "hiding must not change what was handed in"
     assert maps.mass(MAP, []) == 0
+
+
+def test_weighed_attention_follows_the_norms_it_is_given():
+    """Half and half, but the second key hands over three times as much: a quarter and three quarters."""
+    np.testing.assert_allclose(maps.weigh(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([1.0, 3.0])),
+                               [[0.25, 0.75], [1.0, 0.0]])

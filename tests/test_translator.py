@@ -128,7 +128,7 @@ def test_a_trace_of_the_translation_sees_what_decoding_saw(tiny_model):
     log_probs = own_log_probs(tiny_model, SOURCES[0], found.tokens, trace)
     log_probs[:, [PAD, BOS]] = -torch.inf
     assert log_probs.argmax(dim=-1).tolist() == found.tokens
-    assert trace.cross[0].shape == (1, 4, len(found.tokens), 6)
+    assert trace.cross.probabilities[0].shape == (1, 4, len(found.tokens), 6)
 
 
 def test_many_threads_translate_with_one_model(tiny_model):

@@ -21,7 +21,13 @@ def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
     """Everything of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
     return {"checkpoint": {"name": info.name, "identity": info.identity}, "source": list(trace.source),
             "target": list(trace.target), "predicted": list(trace.predicted), "log_probs": list(trace.log_probs),
-            "axes": ["layer", "head", "query", "key"], **{stack: getattr(trace, stack).tolist() for stack in STACKS}}
+            "axes": ["layer", "head", "query", "key"],
+            **{name: array.tolist() for name, array in _arrays(trace).items()}}
+
+
+def _arrays(trace: Trace) -> dict[str, Any]:
+    """The maps of each stack, and how much its heads take along from each key."""
+    return {name: getattr(trace, name) for stack in STACKS for name in (stack, f"{stack}_norms")}
 
 
 def encode(trace: Trace, info: ModelInfo, suffix: str) -> bytes:
@@ -33,7 +39,7 @@ def encode(trace: Trace, info: ModelInfo, suffix: str) -> bytes:
         np.savez_compressed(buffer, source=np.array(trace.source), target=np.array(trace.target),
                             predicted=np.array(trace.predicted), log_probs=np.array(trace.log_probs, np.float32),
                             checkpoint=np.array([info.name, info.identity]),
-                            **{stack: getattr(trace, stack) for stack in STACKS})
+                            **_arrays(trace))
         return buffer.getvalue()
     if suffix == ".html":
         return _page(trace, info).encode()
@@ -43,15 +49,15 @@ def encode(trace: Trace, info: ModelInfo, suffix: str) -> bytes:
 def _page(trace: Trace, info: ModelInfo) -> str:
     """A page that holds its numbers and its script, and asks for nothing from outside."""
     data = {**as_json(trace, info), "model": asdict(info)}
-    for stack in STACKS:  # three decimals are more than a screen shows, and a quarter of the size
-        data[stack] = np.round(getattr(trace, stack), 3).tolist()
+    for name, array in _arrays(trace).items():  # three decimals are more than a screen shows, and a quarter of the size
+        data[name] = np.round(array, 3).tolist()
     template = (ASSETS / "explain.html").read_text(encoding="utf-8")
     # Inside a script element, only "</script" and "<!--" could end the data early: no "<" is left in it.
     return template.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
 
 
-def picture_csv(queries: tuple[str, ...], keys: tuple[str, ...], values: np.ndarray) -> str:
-    """A map (queries, keys) as a table with its labels, as a spreadsheet reads it.
+def picture_csv(queries: tuple[str, ...], keys: tuple[str, ...], values: np.ndarray, corner: str = "") -> str:
+    """A map (queries, keys) as a table with its labels, as a spreadsheet reads it; `corner` says what it is.
 
     A cell that a spreadsheet would take for a formula is put behind an apostrophe.
     """
@@ -59,7 +65,7 @@ def picture_csv(queries: tuple[str, ...], keys: tuple[str, ...], values: np.ndar
         return f"'{label}" if label[:1] in ("=", "+", "-", "@", "\t") else label
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["", *map(safe, keys)])
+    table.writerow([safe(corner), *map(safe, keys)])
     for query, row in zip(queries, values.tolist(), strict=True):
         table.writerow([safe(query), *(f"{p:.6f}" for p in row)])
     return out.getvalue()

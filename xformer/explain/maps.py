@@ -22,6 +22,15 @@ def by_words(maps: np.ndarray, queries: Groups, keys: Groups) -> np.ndarray:
     return np.stack([columns[..., list(group), :].mean(axis=-2) for group in queries], axis=-2)
 
 
+def weigh(maps: np.ndarray, norms: np.ndarray) -> np.ndarray:
+    """Maps (…, queries, keys) times what is taken along from each key, norms (…, keys), rows divided by their sum.
+
+    Kobayashi et al. (2020): the norm of the vector that is added from each position, here as a share of them all.
+    """
+    weighed = maps * norms[..., None, :]
+    return weighed / weighed.sum(axis=-1, keepdims=True)
+
+
 def combine(maps: np.ndarray, rule: str) -> np.ndarray:
     """Maps (heads, queries, keys) -> one (queries, keys): the mean over heads, or the maximum with rows renormalised.
 

@@ -32,17 +32,22 @@ def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence
     def say(key: str, **values: object) -> str:
         return escape(text(key, language, **values))
     same = f"<p>{say('ablation_same')}</p>" if old == new else ""
-    rows = "".join(
-        f'<tr><td lang="es">{escape(shown(piece))}</td><td class="number">{percent(math.exp(a))}</td>'
-        f'<td class="number">{percent(math.exp(b))}</td><td class="number">{b - a:+.2f}</td></tr>'
-        for piece, a, b in zip(pieces, before, after, strict=True))
+    names = [text(key, language) for key in ("ablation_piece", "ablation_with", "ablation_without", "ablation_change")]
     total = say("ablation_total", before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
                 change=f"{sum(after) - sum(before):+.2f}")
     return (f'<p class="sub">{say("ablation_before")}</p><p class="large" lang="es">{escape(old)}</p>'
             f'<p class="sub">{say("ablation_after")}</p><p class="large" lang="es">{changed_words(old, new)}</p>{same}'
-            f'<p>{total}</p><table class="plain"><thead><tr><th>{say("ablation_piece")}</th>'
-            f'<th>{say("ablation_with")}</th><th>{say("ablation_without")}</th><th>{say("ablation_change")}</th></tr>'
-            f"</thead><tbody>{rows}</tbody></table>")
+            f"<p>{total}</p>{piece_table(names, pieces, before, after)}")
+
+
+def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> str:
+    """The probability of every piece before and after a change, from log-probabilities; names: of the four columns."""
+    rows = "".join(
+        f'<tr><td lang="es">{escape(shown(piece))}</td><td class="number">{percent(math.exp(a))}</td>'
+        f'<td class="number">{percent(math.exp(b))}</td><td class="number">{b - a:+.2f}</td></tr>'
+        for piece, a, b in zip(pieces, before, after, strict=True))
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def effects(found: Sequence[HeadEffect], language: str = "en") -> str:

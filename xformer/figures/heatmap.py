@@ -1,4 +1,4 @@
-"""An attention picture as a heatmap, with axes that say which piece asks and which is looked at."""
+"""Labelled heatmaps of what is not one head: differences and effects, drawn by plotly."""
 
 from __future__ import annotations
 
@@ -7,35 +7,27 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.picture import Picture
-from xformer.strings import text
-
-# From transparent to the accent: one hue on whatever the page is made of, in both themes, safe for the colour-blind.
-SEQUENTIAL: list[list[object]] = [[0, "rgba(43, 122, 246, 0)"], [1, "rgba(43, 122, 246, 1)"]]
+# Below and above 0: blue and orange, which the colour-blind tell apart too, and nothing in between.
+DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 122, 246, 0)"],
+                                 [0.5, "rgba(217, 119, 6, 0)"], [1, "rgba(217, 119, 6, 1)"]]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
 FONT = 13
+Hover = Callable[[str, str, float], str]  # row, column and value to what is said of the cell
 
 
-def heatmap(picture: Picture, language: str = "en") -> go.Figure:
-    """A row a query, a column a key, the first of each at the top left; probabilities from 0 to 1."""
-    def hover(query: str, key: str, value: float) -> str:
-        return f"{text('hover_source', language, query=query, key=key)}<br><b>{value:.3f}</b>"
-    return matrix(picture.values, picture.queries, picture.keys, hover, title=picture.title, rows=picture.asks,
-                  columns=picture.seen, bar=text("probability", language), colours=SEQUENTIAL, span=(0, 1))
-
-
-def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hover: Callable[[str, str, float], str], *,
-           title: str, rows: str, columns: str, bar: str, colours: list[list[object]], span: tuple[float, float]
-           ) -> go.Figure:
+def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hover: Hover, *, title: str, rows: str,
+           columns: str, bar: str, colours: list[list[object]], span: tuple[float, float],
+           cell: tuple[float, float] = (CELL, CELL), every: int = 1) -> go.Figure:
     """values (queries, keys) as a labelled heatmap with a colour bar over `span`; rows and columns name the axes.
 
-    Labels are text, whatever is in them; `hover` is handed them escaped, and may add marks of its own.
+    Labels are text, whatever is in them; `hover` is handed them escaped, and may add marks of its own. cell: width and
+    height in pixels; the colour bar needs 150 of height. every: of so many columns one is labelled.
     """
     asks, seen = escape(queries), escape(keys)
     # Axes are positions with texts: plotly would merge labels that are equal, and "the … the" would lose a column.
     figure = go.Figure(go.Heatmap(
-        z=values, x=list(range(len(seen))), y=list(range(len(asks))), zmin=span[0], zmax=span[1], xgap=1, ygap=1,
-        colorscale=colours, hovertemplate="%{text}<extra></extra>",
+        z=values, x=list(range(len(seen))), y=list(range(len(asks))), zmin=span[0], zmax=span[1],
+        xgap=1 if cell[0] > 8 else 0, ygap=1, colorscale=colours, hovertemplate="%{text}<extra></extra>",
         text=[[hover(query, key, value) for key, value in zip(seen, row, strict=True)]
               for query, row in zip(asks, values.tolist(), strict=True)],
         colorbar={"title": {"text": bar, "side": "right"}, "thickness": 14, "len": 1, "y": 0.5, "outlinewidth": 1}))
@@ -44,12 +36,12 @@ def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hove
     figure.update_layout(
         title={"text": escape([title])[0], "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
                "yref": "container", "pad": {"t": 8, "l": 8}, "font": {"size": 16}},
-        width=left + CELL * len(keys) + 100, height=top + max(CELL * len(queries), 150) + 12, autosize=False,
+        width=left + cell[0] * len(keys) + 100, height=top + max(cell[1] * len(queries), 150) + 12, autosize=False,
         margin={"l": left, "r": 100, "t": top, "b": 12, "autoexpand": False}, dragmode=False,
         font={"size": FONT, "family": "system-ui, sans-serif"},
         paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(128,128,128,0.10)")
     axis = {"ticks": "outside", "ticklen": 4, "tickcolor": "rgba(0,0,0,0)", "showgrid": False, "zeroline": False}
-    figure.update_xaxes(tickvals=list(range(len(seen))), ticktext=seen, tickangle=-90, side="top",
+    figure.update_xaxes(tickvals=list(range(len(seen)))[::every], ticktext=seen[::every], tickangle=-90, side="top",
                         title={"text": columns, "standoff": 6}, **axis)
     figure.update_yaxes(tickvals=list(range(len(asks))), ticktext=asks, autorange="reversed",
                         title={"text": rows, "standoff": 6}, **axis)

@@ -13,18 +13,25 @@ from xformer.results import Trace
 from xformer.strings import text
 
 SHOW = ("head", "mean", "max", "rollout")
+VIEWS = ("heatmap", "arcs")
+Head = tuple[int, int]  # layer and head, counted from 1
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a person wants to see; layer and head count from 1."""
+    """What a person wants to see; layer and head count from 1. Its order is that of the page's controls."""
 
     stack: str = "cross"
     layer: int = 1
     head: int = 1
     show: str = "head"
+    heads: tuple[Head, ...] = ()  # joined by mean or max; none: all of the layer
+    view: str = "heatmap"
+    threshold: int = 5  # percent; arcs below it are not drawn
     words: bool = False  # pieces joined into words
     hide: bool = False  # sinks hidden, rows renormalised
+    weigh: bool = False  # attention times the norm of what is taken along
+    palette: str = "blue"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,29 +46,37 @@ class Picture:
     sinks: float  # share of the attention that lies on sinks, before they are hidden
     asks: str  # title of the axis of queries
     seen: str  # title of the axis of keys
+    line: tuple[str, ...]  # the queries in short, as they stand in the sentence
 
 
 def picture(trace: Trace, choice: Choice, language: str = "en") -> Picture:
-    """Choose, join, and hide as asked; every step that changes a number adds its rule."""
-    stack = getattr(trace, choice.stack)
+    """Choose, weigh, join, and hide as asked; every step that changes a number adds its rule."""
+    stack, encoder = (all_maps(trace, name, choice.weigh) for name in (choice.stack, "encoder_self"))
     layers, heads = stack.shape[:2]
     layer, head = min(choice.layer, layers), min(choice.head, heads)
     query_pieces = trace.source if choice.stack == "encoder_self" else trace.predicted
     key_pieces = trace.target if choice.stack == "decoder_self" else trace.source
+    joined = [(a, b) for a, b in choice.heads if a <= layers and b <= heads]
 
     def say(key: str) -> str:
         return text(key, language, stack=text(choice.stack, language), layer=layer, layers=layers, head=head,
-                    heads=heads)
+                    heads=len(joined) or heads,
+                    names=", ".join(text("finder_where", language, layer=a, head=b) for a, b in joined))
 
+    rules = [say("rule_weigh")] if choice.weigh else []
     across = "_cross" if choice.stack == "cross" else ""
     if choice.show == "head":
-        values, title, rules = stack[layer - 1, head - 1], say("picture_title"), []
+        values, title = stack[layer - 1, head - 1], say("picture_title")
     elif choice.show == "rollout":
-        values = maps.cross_rollout(stack[layer - 1], trace.encoder_self) if across else maps.rollout(stack)
-        title, rules = say(f"picture_title_rollout{across}"), [say(f"rule_rollout{across}")]
+        values = maps.cross_rollout(stack[layer - 1], encoder) if across else maps.rollout(stack)
+        title = say(f"picture_title_rollout{across}")
+        rules.append(say(f"rule_rollout{across}"))
     else:
-        values = maps.combine(stack[layer - 1], choice.show)
-        title, rules = say(f"picture_title_{choice.show}"), [say(f"rule_{choice.show}")]
+        chosen = "_chosen" if joined else ""
+        values = maps.combine(np.stack([stack[a - 1, b - 1] for a, b in joined]) if joined else stack[layer - 1],
+                              choice.show)
+        title = say(f"picture_title_{choice.show}{chosen}")
+        rules.append(say(f"rule_{choice.show}{chosen}"))
 
     sinks = maps.sinks(key_pieces)
     share = maps.mass(values, sinks)
@@ -74,16 +89,22 @@ def picture(trace: Trace, choice: Choice, language: str = "en") -> Picture:
         rules.append(say("rule_words"))
     else:
         query_groups, key_groups = ([[i] for i in range(len(pieces))] for pieces in (query_pieces, key_pieces))
-    wanted = [_joined(query_pieces, group) for group in query_groups]
+    line = [_joined(query_pieces, group) for group in query_groups]
     keys = [_joined(key_pieces, group) for group in key_groups]
     if choice.stack == "encoder_self":
-        queries = wanted
+        queries = line
     else:  # what a position was given last, and what it is asked to predict
-        given = [shown(trace.target[0]), *wanted[:-1]]
-        queries = [text("row_target", language, given=g, wanted=w) for g, w in zip(given, wanted, strict=True)]
+        given = [shown(trace.target[0]), *line[:-1]]
+        queries = [text("row_target", language, given=g, wanted=w) for g, w in zip(given, line, strict=True)]
     return Picture(title, tuple(rules), tuple(queries), tuple(keys), values.astype(np.float32), share,
                    say("axis_asks_source" if choice.stack == "encoder_self" else "axis_asks_target"),
-                   say("axis_seen_target" if choice.stack == "decoder_self" else "axis_seen_source"))
+                   say("axis_seen_target" if choice.stack == "decoder_self" else "axis_seen_source"), tuple(line))
+
+
+def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
+    """The maps (layers, heads, queries, keys) of a stack, as they are or weighed."""
+    values: np.ndarray = getattr(trace, stack)
+    return maps.weigh(values, getattr(trace, f"{stack}_norms")) if weighed else values
 
 
 def _joined(pieces: tuple[str, ...], group: list[int]) -> str:

@@ -1,16 +1,14 @@
-"""Part of the Attention tab that asks the model again: heads switched off or ranked, words left out."""
+"""Part of the Attention tab that asks the model again: heads switched off, or ranked by what they are worth."""
 
 from __future__ import annotations
 
 import logging
 from functools import partial
-from html import escape
 from typing import Any
 
 import gradio as gr
 
 from xformer.figures import comparison
-from xformer.figures.occlusion import occlusion
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Translation, UserError
 from xformer.search import Options
@@ -25,19 +23,13 @@ def build(service: Service, language: str, translation: gr.State, stack: gr.Radi
     """Lay the part out; called inside the tab, whose choice of stack, layer and head it adds to."""
     say = speaker(language)
     with gr.Accordion(say("ablation"), open=False):
-        off = gr.Dropdown(_heads(service, language), value=[], multiselect=True, label=say("ablation_off"))
+        off = gr.Dropdown(every_head(service, language), value=[], multiselect=True, label=say("ablation_off"))
         with gr.Row():
             this = gr.Button(say("ablation_add"), size="sm", min_width=140)
             whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
             run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
             rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
         result = gr.HTML(elem_classes="tables ablation", min_height=80)
-    with gr.Accordion(say("occlusion"), open=False):
-        gr.HTML(f'<p class="note">{escape(say("occlusion_text"))}</p>')
-        occlude_button = gr.Button(say("occlusion_run"), size="sm")
-        problem = gr.HTML()
-        plot = gr.Plot(show_label=False, elem_classes="picture")
-    occlude_button.click(partial(occlude, service, language), translation, [problem, plot], api_visibility="private")
     heads = service.info.n_heads
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     this.click(_add, [off, stack, layer, head], off, **quiet)
@@ -46,7 +38,8 @@ def build(service: Service, language: str, translation: gr.State, stack: gr.Radi
     rank_button.click(_ranker(service, language), [translation, stack], result, api_visibility="private")
 
 
-def _heads(service: Service, language: str) -> list[tuple[str, str]]:
+def every_head(service: Service, language: str) -> list[tuple[str, str]]:
+    """Every head of the model, to choose from: its name, and "stack layer head"."""
     info = service.info
     counts = {"encoder_self": info.n_layers, "decoder_self": info.n_decoder_layers, "cross": info.n_decoder_layers}
     return [(f"{text(f'stack_{stack}', language)} · {text('finder_where', language, layer=layer, head=head)}",
@@ -81,16 +74,6 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
         return notice([text("error_unexpected", language)], "error")
     return comparison.before_and_after(found.best.text, again.best.text, before.predicted, before.log_probs,
                                        after.log_probs, language)
-
-
-def occlude(service: Service, language: str, found: Translation | None) -> tuple[str, Any]:
-    """The heatmap of what each source word did for the translation on the page."""
-    if found is None:
-        return notice([text("no_trace", language)], "error"), None
-    try:
-        return "", occlusion(service.occlude(found.source, found.best.tokens), language)
-    except UserError as error:
-        return notice([error.say(language)], "error"), None
 
 
 def _ranker(service: Service, language: str) -> Any:

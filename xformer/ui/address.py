@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from xformer.figures.picture import SHOW, Choice
+from xformer.figures.palettes import PALETTES
+from xformer.figures.picture import SHOW, VIEWS, Choice, Head
 from xformer.results import STACKS, Message, ModelInfo
 
-TABS = ("translate", "attention")
+TABS = ("translate", "attention", "positions", "principles", "model")
 LONGEST = 2_000  # characters of a sentence that an address carries
-KEYS = ("text", "tab", "stack", "layer", "head", "show", "words", "hide")
+MOST_THRESHOLD = 50  # percent
+KEYS = ("text", "tab", "spanish", "stack", "layer", "head", "show", "heads", "view", "threshold", "words", "hide",
+        "weigh", "palette")
 
 # Runs in the browser after each change: the address says what is on the page, without a request or a jump.
 WRITE = """(...values) => {
   const keys = KEYS, query = new URLSearchParams();
-  keys.forEach((key, i) => query.set(key, typeof values[i] === 'boolean' ? Number(values[i]) : values[i]));
-  if ((query.get('text') || '').length > LONGEST) query.delete('text');
+  keys.forEach((key, i) => query.set(key, typeof values[i] === 'boolean' ? Number(values[i]) : values[i] ?? ''));
+  for (const [key, value] of [...query]) if (value === '' || value.length > LONGEST) query.delete(key);
   history.replaceState(null, '', location.pathname + '?' + query + location.hash);
 }""".replace("KEYS", str(list(KEYS))).replace("LONGEST", str(LONGEST))
 
@@ -27,6 +31,7 @@ class Place:
 
     text: str
     tab: str
+    spanish: str  # to look into instead of the model's translation; "" for that
     choice: Choice
     problems: tuple[Message, ...]
 
@@ -52,13 +57,37 @@ def read(query: Mapping[str, str], info: ModelInfo, text: str, layer: int, head:
         problems.append(Message.of("address_number", key=key, value=value[:40], most=most))
         return min(default, most)
 
-    sentence = query.get("text", text)
-    if len(sentence) > LONGEST:
-        problems.append(Message.of("address_long", characters=len(sentence), limit=LONGEST))
-        sentence = text
+    def written(key: str, default: str) -> str:
+        value = query.get(key, default)
+        if len(value) <= LONGEST:
+            return value
+        problems.append(Message.of("address_long", characters=len(value), limit=LONGEST))
+        return default
+
+    def switched(key: str) -> bool:
+        return chosen(key, ("0", "1"), "0") == "1"
+
     stack = chosen("stack", STACKS, "cross")
     layers = info.n_layers if stack == "encoder_self" else info.n_decoder_layers
+    heads = read_heads(query.get("heads", "").split(","), layers, info.n_heads)
+    if heads is None:
+        problems.append(Message.of("address_heads", value=query["heads"][:40]))
     choice = Choice(stack, numbered("layer", layers, layer), numbered("head", info.n_heads, head),
-                    chosen("show", SHOW, "head"), chosen("words", ("0", "1"), "0") == "1",
-                    chosen("hide", ("0", "1"), "0") == "1")
-    return Place(sentence, chosen("tab", TABS, "translate"), choice, tuple(problems))
+                    chosen("show", SHOW, "head"), heads or (), chosen("view", VIEWS, "heatmap"),
+                    numbered("threshold", MOST_THRESHOLD, Choice.threshold), switched("words"), switched("hide"),
+                    switched("weigh"), chosen("palette", tuple(PALETTES), Choice.palette))
+    return Place(written("text", text), chosen("tab", TABS, "translate"), written("spanish", ""), choice,
+                 tuple(problems))
+
+
+def read_heads(names: Iterable[str], layers: int, heads: int) -> tuple[Head, ...] | None:
+    """Names such as "2.5" (layer 2, head 5) as pairs, empty names passed over; None where a head is not there."""
+    known = {f"{layer}.{head}": (layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)}
+    wanted = [name for name in names if name]
+    return tuple(known[name] for name in wanted) if all(name in known for name in wanted) else None
+
+
+def read_choice(stack: str, layer: int, head: int, show: str, joined: Sequence[str] | None, *more: Any) -> Choice:
+    """A choice from the values of the page's controls."""
+    heads = tuple(tuple(map(int, name.split("."))) for name in joined or ())
+    return Choice(stack, int(layer), int(head), show, heads, *more)  # type: ignore[arg-type]

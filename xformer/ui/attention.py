@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any
@@ -9,29 +10,31 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain import roles
-from xformer.figures import grid, heatmap
+from xformer.figures import grid, view
 from xformer.figures.labels import percent
-from xformer.figures.picture import SHOW, Choice, picture, summary
+from xformer.figures.palettes import PALETTES
+from xformer.figures.picture import SHOW, VIEWS, Choice, all_maps, picture, summary
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Trace, Translation, UserError
 from xformer.service import Service
-from xformer.strings import ASSETS, speaker, text
-from xformer.ui import ablation
+from xformer.strings import speaker, text
+from xformer.ui import ablation, beyond, export, rivals
+from xformer.ui.address import MOST_THRESHOLD, read_choice
+from xformer.ui.canvas import canvas
 
 
-def head_grid() -> gr.HTML:
-    """Small maps of all heads on a canvas; its value is a `figures.grid.payload`, its event `choose` names a head.
+@dataclass(frozen=True)
+class Built:
+    """What the frame of the page connects."""
 
-    (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
-    """
-    return gr.HTML(html_template='<canvas tabindex="0" role="img"></canvas>', elem_classes="heads",
-                   js_on_load=(ASSETS / "head_grid.js").read_text(encoding="utf-8"))
+    inspected: gr.Dropdown
+    problem: gr.HTML
+    choice: list[gr.components.Component]  # what is seen, in the order of `Choice`
+    redraw: list[dict[str, Any]]  # events, one after the other, after which all of it is seen
 
 
-def build(service: Service, language: str, translation: gr.State, trace: gr.State) -> list[gr.components.Component]:
-    """Lay the tab out, called inside it; -> the controls that say what is seen, in the order of `Choice`.
-
-    Every control above the ablation redraws from the trace alone."""
+def build(service: Service, language: str, translation: gr.State, trace: gr.State, typed: gr.Textbox) -> Built:
+    """Lay the tab out, called inside it. Every control above the ablation redraws from the trace alone."""
     say = speaker(language)
     info, (best_layer, best_head) = service.info, service.best_head
     inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
@@ -43,44 +46,82 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
         layer = gr.Radio(numbers(info.n_decoder_layers), value=best_layer, label=say("layer"), scale=3,
                          min_width=180)
         head = gr.Radio(numbers(info.n_heads), value=best_head, label=say("head"), scale=4, min_width=280)
-    gr.HTML(f'<h3>{escape(say("grid_title"))} <span class="sub">{escape(say("grid_hint"))}</span></h3>')
-    heads = head_grid()
-    with gr.Row(elem_classes="controls"):
-        show = gr.Radio([(say(f"show_{name}"), name) for name in SHOW], value="head", label=say("show"), scale=4,
-                        min_width=280)
-        words = gr.Checkbox(False, label=say("words"), scale=2, min_width=200)
-        hide = gr.Checkbox(False, label=say("hide_sinks"), scale=2, min_width=200)
-    plot = gr.Plot(show_label=False, elem_classes="picture")
-    below = gr.HTML(elem_classes="summary")
-    gr.HTML(f'<p class="note">{escape(say("attention_note"))}</p>')
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(scale=4, min_width=300):
+            gr.HTML(f'<h3>{escape(say("grid_title"))} <span class="sub">{escape(say("grid_hint"))}</span></h3>')
+            heads = canvas("head_grid.js", '<canvas tabindex="0" role="img"></canvas>', "heads")
+            below = gr.HTML(elem_classes="summary")
+            gr.HTML(f'<p class="note">{escape(say("attention_note"))}</p>')
+        with gr.Column(scale=7, min_width=300):
+            with gr.Row(elem_classes="controls"):
+                show = gr.Radio([(say(f"show_{name}"), name) for name in SHOW], value=Choice.show, label=say("show"),
+                                scale=4, min_width=280)
+                drawn_as = gr.Radio([(say(f"view_{name}"), name) for name in VIEWS], value=Choice.view,
+                                    label=say("view"), scale=2, min_width=160)
+                palette = gr.Dropdown([(say(f"palette_{name}"), name) for name in PALETTES], value=Choice.palette,
+                                      label=say("palette"), scale=1, min_width=110, filterable=False)
+            joined = gr.Dropdown(_names(service, "cross", language), value=[], multiselect=True, visible=False,
+                                 label=say("joined"), info=say("joined_info"), elem_classes="joined")
+            threshold = gr.Slider(1, MOST_THRESHOLD, Choice.threshold, step=1, visible=False, label=say("threshold"))
+            with gr.Row(elem_classes="controls checks"):
+                words = gr.Checkbox(False, label=say("words"), min_width=150)
+                hide = gr.Checkbox(False, label=say("hide_sinks"), min_width=150)
+                weigh = gr.Checkbox(False, label=say("weigh"), min_width=150)
+            picture_of_head = canvas("head_view.js", '<div class="drawing"></div>', "view")
+            choice: list[Any] = [stack, layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
+            export.build(service, language, trace, choice)
     with gr.Accordion(say("finder"), open=False):
         gr.HTML(f'<p class="note">{escape(say("finder_text"))}</p>')
         finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
                             headers=[say("finder_role"), say("finder_head"), say("finder_score")], show_label=False,
                             elem_classes="finder")
     ablation.build(service, language, translation, stack, layer, head)
+    beyond.build(service, language, trace, stack, layer, head)
+    rivals.build(service, language, translation)
     found = gr.State([])
 
-    choice = [trace, stack, layer, head, show, words, hide]
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    translation.change(_found, translation, [inspected, problem], **quiet)
-    inspected.input(partial(inspect, service, language), [translation, inspected], [problem, trace],
+    inspected.input(partial(inspect, service, language), [translation, inspected], [problem, trace, typed],
                     api_visibility="private")
-    draw_all = partial(draw, service, language)
-    shown = [heads, plot, below]
-    gr.on([layer.input, head.input, show.input, words.input, hide.input], draw_all, choice, shown, **quiet)
+    seen = {"fn": partial(draw, service, language), "inputs": [trace, *choice], "outputs": [heads, picture_of_head,
+            below, joined, threshold], **quiet}
+    roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
+    gr.on([control.input for control in (layer, head, show, joined, drawn_as, words, hide, weigh, palette)], **seen)
+    threshold.input(**seen, trigger_mode="always_last")
 
-    def layers(chosen: str, now: int) -> Any:
+    def other_stack(chosen: str, now: int) -> Any:
         count = info.n_layers if chosen == "encoder_self" else info.n_decoder_layers
-        return gr.update(choices=numbers(count), value=min(now, count))
+        return (gr.update(choices=numbers(count), value=min(now, count)),
+                gr.update(choices=_names(service, chosen, language), value=[]))
 
-    stack.input(layers, [stack, layer], layer, **quiet).then(draw_all, choice, shown, **quiet).then(
-        partial(find, language), [trace, stack], [finder, found], **quiet)
-    trace.change(draw_all, choice, shown, **quiet).then(partial(find, language), [trace, stack], [finder, found],
-                                                        **quiet)
-    heads.choose(_chosen, None, [layer, head, show], **quiet).then(draw_all, choice, shown, **quiet)
-    finder.click(_open, [finder, found], [layer, head, show], **quiet).then(draw_all, choice, shown, **quiet)
-    return choice[1:]
+    stack.input(other_stack, [stack, layer], [layer, joined], **quiet).then(**seen).then(**roles_of)
+    trace.change(**seen).then(**roles_of)
+    heads.choose(_chosen, [show, joined], [layer, head, show, joined], **quiet).then(**seen)
+    finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**seen)
+    return Built(inspected, problem, choice, [seen, roles_of])
+
+
+def _names(service: Service, stack: str, language: str) -> list[tuple[str, str]]:
+    """The heads of a stack, to choose several from."""
+    layers = service.info.n_layers if stack == "encoder_self" else service.info.n_decoder_layers
+    return [(text("finder_where", language, layer=layer, head=head), f"{layer}.{head}")
+            for layer in range(1, layers + 1) for head in range(1, service.info.n_heads + 1)]
+
+
+def arrive(service: Service, language: str, choice: Choice) -> list[Any]:
+    """The values of the controls for a choice, in its order."""
+    count = service.info.n_layers if choice.stack == "encoder_self" else service.info.n_decoder_layers
+    return [choice.stack, gr.update(choices=numbers(count), value=choice.layer), choice.head, choice.show,
+            gr.update(choices=_names(service, choice.stack, language), value=[f"{a}.{b}" for a, b in choice.heads]),
+            choice.view, choice.threshold, choice.words, choice.hide, choice.weigh, choice.palette]
+
+
+def open_layer(service: Service, language: str, stack: str, layer: int) -> list[Any]:
+    """Open this tab at a stack and layer, one head at a time: the tabs, which is open, and the first five controls."""
+    count = service.info.n_layers if stack == "encoder_self" else service.info.n_decoder_layers
+    return [gr.Tabs(selected="attention"), "attention", stack,
+            gr.update(choices=numbers(count), value=layer), gr.skip(), "head",
+            gr.update(choices=_names(service, stack, language), value=[])]
 
 
 def numbers(count: int) -> list[tuple[str, int]]:
@@ -88,26 +129,37 @@ def numbers(count: int) -> list[tuple[str, int]]:
     return [(str(number), number) for number in range(1, count + 1)]
 
 
-def _found(found: Translation | None) -> tuple[Any, str]:
-    """The translations found for a new sentence, to choose among; the best one is looked into first."""
+def offer(service: Service, language: str, found: Translation | None, typed: str) -> tuple[Any, str, Any, str]:
+    """The translations of a new sentence, to choose among; the best one is looked into, or the one `typed` if any."""
     if found is None:
-        return gr.skip(), ""
-    return gr.update(choices=[c.text for c in found.n_best], value=found.best.text), ""
+        return gr.skip(), "", gr.skip(), ""
+    choices = [c.text for c in found.n_best]
+    if not typed or typed == found.best.text:
+        return gr.update(choices=choices, value=found.best.text), "", gr.skip(), ""
+    return gr.update(choices=choices, value=typed), *inspect(service, language, found, typed)
 
 
-def inspect(service: Service, language: str, found: Translation | None, spanish: str | None) -> tuple[str, Any]:
-    """Trace another translation of the sentence: one that was found, piece by piece as it was, or one typed by hand."""
+def inspect(service: Service, language: str, found: Translation | None, spanish: str | None) -> tuple[str, Any, Any]:
+    """Trace another translation of the sentence: one that was found, piece by piece as it was, or one typed by hand.
+
+    -> a problem, the trace, and what the address says of it.
+    """
     if found is None:
-        return notice([text("no_trace", language)], "error"), gr.skip()
+        return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
     try:
         target = next((c.tokens for c in found.n_best if c.text == spanish), spanish or "")
-        return "", service.trace(found.source, target)
+        return "", service.trace(found.source, target), "" if spanish == found.best.text else spanish
     except UserError as error:
-        return notice([error.say(language)], "error"), gr.skip()
+        return notice([error.say(language)], "error"), gr.skip(), gr.skip()
 
 
-def _chosen(event: gr.EventData) -> tuple[int, int, str]:
-    return int(event.layer), int(event.head), "head"
+def _chosen(event: gr.EventData, show: str, joined: list[str]) -> tuple[int, int, str, list[str]]:
+    """A head of the grid, to be shown; or, with Shift, to be joined with others or left out of them again."""
+    layer, head, name = int(event.layer), int(event.head), f"{event.layer}.{event.head}"
+    if not event.add:
+        return layer, head, "head", joined
+    joined = [other for other in joined if other != name] if name in joined else [*joined, name]
+    return layer, head, show if show in ("mean", "max") else "mean", joined
 
 
 def _open(index: int, found: list[tuple[int, int]]) -> tuple[int, int, str]:
@@ -118,10 +170,8 @@ def find(language: str, trace: Trace | None, stack: str) -> tuple[Any, list[tupl
     """The best head of the stack for every role, best first, as rows to click; and where each row leads."""
     if trace is None:
         return gr.skip(), []
-    queries = trace.source if stack == "encoder_self" else trace.target
-    keys = trace.target if stack == "decoder_self" else trace.source
     best: dict[str, roles.Role] = {}
-    for role in roles.rank(stack, getattr(trace, stack), queries, keys):
+    for role in _ranked(trace, stack):
         best.setdefault(role.role, role)
     rows = [[text(f"role_{role.role}", language),
              text("finder_where", language, layer=role.layer, head=role.head), percent(role.score)]
@@ -129,21 +179,46 @@ def find(language: str, trace: Trace | None, stack: str) -> tuple[Any, list[tupl
     return gr.update(samples=rows), [(role.layer, role.head) for role in best.values()]
 
 
-def draw(service: Service, language: str, trace: Trace | None, stack: str, layer: int, head: int, show: str,
-         words: bool, hide: bool) -> tuple[Any, Any, str]:
-    """The small maps, the heatmap of what is chosen, and its rules, sink meter and summary in words."""
+def _ranked(trace: Trace, stack: str) -> list[roles.Role]:
+    queries = trace.source if stack == "encoder_self" else trace.target
+    keys = trace.target if stack == "decoder_self" else trace.source
+    return roles.rank(stack, getattr(trace, stack), queries, keys)
+
+
+def draw(service: Service, language: str, trace: Trace | None, *values: Any) -> tuple[Any, ...]:
+    """The small maps, the picture of what is chosen, its rules, sink meter and summary in words; controls it needs."""
+    choice = read_choice(*values)
+    joining = gr.update(visible=choice.show in ("mean", "max"))
+    thresholding = gr.update(visible=choice.view == "arcs")
     if trace is None:
-        return None, None, f"<p>{escape(text('no_trace', language))}</p>"
-    errors = service.alignment_errors(int(layer), int(head)) if stack == "cross" and show == "head" else None
-    seen = picture(trace, Choice(stack, int(layer), int(head), show, words, hide), language)
+        return None, None, f"<p>{escape(text('no_trace', language))}</p>", joining, thresholding
+    seen = picture(trace, choice, language)
     said = [*seen.rules]
-    if errors:
-        said.append(text("aligns_given" if errors[1] < errors[0] else "aligns_predicted", language,
-                         predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}"))
+    if choice.show == "head":
+        said += [sentence for sentence in (_alignment(service, choice, language), _roles(trace, choice, language))
+                 if sentence]
     rules = "".join(f"<p>{escape(rule)}</p>" for rule in said)
     meter = escape(text("sink_meter", language, percent=percent(seen.sinks)))
     label = escape(text("summary_label", language))
-    return (grid.payload(getattr(trace, stack), stack, int(layer), int(head), language),
-            heatmap.heatmap(seen, language),
+    identity = f"{service.info.name} {service.info.identity}"
+    return (grid.payload(all_maps(trace, choice.stack, choice.weigh), choice, language),
+            view.payload(seen, choice, identity, language),
             f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> {meter}</p>'
-            f"</div><details><summary>{label}</summary><p>{escape(summary(seen, language))}</p></details>")
+            f"</div><details><summary>{label}</summary><p>{escape(summary(seen, language))}</p></details>",
+            joining, thresholding)
+
+
+def _alignment(service: Service, choice: Choice, language: str) -> str:
+    """How well a head of the cross-attention aligns words, where that is known."""
+    errors = service.alignment_errors(choice.layer, choice.head) if choice.stack == "cross" else None
+    if errors is None:
+        return ""
+    return text("aligns_given" if errors[1] < errors[0] else "aligns_predicted", language,
+                predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
+
+
+def _roles(trace: Trace, choice: Choice, language: str) -> str:
+    """What a head does most on this sentence."""
+    own = [role for role in _ranked(trace, choice.stack) if (role.layer, role.head) == (choice.layer, choice.head)]
+    return text("head_roles", language, roles=", ".join(
+        f"{text(f'role_{role.role}', language)} ({percent(role.score)})" for role in own[:3]))

@@ -1,0 +1,25 @@
+"""What the visitors of the tests do, and how they wait for what they should see."""
+
+from playwright.sync_api import expect
+
+
+def translate(page, text, label="English sentence"):
+    box = page.get_by_label(label)
+    box.fill(text)
+    box.press("Enter")
+
+
+def expect_spanish(page, text):
+    """Wait until the pieces of the translation, whatever they are, spell this text."""
+    page.wait_for_function(
+        """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
+           .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""", arg=text.replace(" ", ""))
+
+
+def open_attention(page, learned_pairs):
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    page.get_by_role("tab", name="Attention").click()
+    title = page.locator(".view .title")
+    expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
+    return title

@@ -1,0 +1,269 @@
+"""The Attention tab as a person uses it, in Chromium, on a model that knows eight sentences by heart."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import xformer
+from tests.browser.acts import expect_spanish, open_attention, translate
+
+
+@pytest.fixture(scope="module")
+def trace(tiny_checkpoint, learned_pairs):
+    """What the model does with the first sentence, computed beside the page."""
+    running = xformer.load(tiny_checkpoint, "cpu")
+    yield running.explain(learned_pairs[0][0])
+    running.close()
+
+
+def saved(page, click):
+    """The content of the file that a click offers."""
+    with page.expect_download() as offered:
+        click()
+    return Path(offered.value.path()).read_bytes(), offered.value.suggested_filename
+
+
+def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    expect(page.locator(".view svg.left text").first).to_contain_text("after <s> → predicts")
+    expect(page.locator(".view .seen")).to_have_text("is looked at (English piece) →")
+    expect(page.locator(".view svg.bar text").filter(has_text="0.25")).to_be_visible()
+    page.get_by_role("radio", name="2", exact=True).last.press("Space")  # the second of the heads, by keyboard
+    expect(title).to_contain_text("head 2 of 4")
+    page.get_by_text("Encoder self", exact=True).click()
+    expect(title).to_contain_text("Encoder self-attention · layer 2 of 2 · head 2 of 4")
+    expect(page.locator(".view svg.top text")).to_have_count(page.locator(".view svg.left text").count())
+
+
+def test_a_small_map_opens_its_head_by_click_and_by_arrow_keys(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    small = page.locator(".heads canvas")
+    expect(small).to_have_attribute("data-drawn", re.compile("^cross"))
+    box = small.bounding_box()
+    size = (box["width"] - 34) / 4
+    small.click(position={"x": 34 + 2.5 * size, "y": 20 + 0.4 * size})
+    expect(title).to_contain_text("layer 1 of 2 · head 3 of 4")
+    small.focus()
+    page.keyboard.press("ArrowDown")
+    expect(title).to_contain_text("layer 2 of 2 · head 3 of 4")
+    page.keyboard.press("ArrowRight")
+    expect(title).to_contain_text("layer 2 of 2 · head 4 of 4")
+    expect(page.get_by_role("radio", name="4", exact=True)).to_be_checked()
+
+
+def test_words_aggregates_and_sinks_say_their_rules(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    expect(page.locator(".rules")).to_contain_text("of this picture’s attention lies on </s>")
+    page.get_by_label("Join pieces into words").check()
+    expect(page.locator(".rules")).to_contain_text("columns of a word’s pieces are summed")
+    expect(page.locator(".view svg.top text")).to_have_text(["The", "cat", "sleeps", ".", "</s>"])
+    page.get_by_label("Hide </s>, <s> and full stops").check()
+    expect(page.locator(".rules")).to_contain_text("renormalised over what is left")
+    page.get_by_text("Mean", exact=True).click()
+    expect(title).to_contain_text("mean of 4 heads")
+    page.get_by_text("Rollout", exact=True).click()
+    expect(page.locator(".rules")).to_contain_text("Abnar and Zuidema")
+
+
+def test_the_finder_opens_the_head_it_names(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    page.get_by_role("button", name="Head finder").click()
+    row = page.locator(".finder tbody tr").filter(has_text="aligns: one English piece")
+    layer, head = re.search(r"layer (\d), head (\d)", row.inner_text()).groups()
+    row.click()
+    expect(title).to_contain_text(f"layer {layer} of 2 · head {head} of 4")
+
+
+def test_the_picture_is_also_in_words(visit):
+    page = visit()
+    page.get_by_role("tab", name="Attention").click()
+    page.get_by_text("The picture in words").click()
+    expect(page.locator(".summary details p")).to_contain_text("looks most at")
+
+
+def test_a_link_opens_the_same_picture_and_names_its_nonsense(visit, learned_pairs):
+    english, spanish = learned_pairs[1]
+    page = visit(f"/?text={quote(english)}&tab=attention&stack=encoder_self&layer=1&head=3&words=1&show=sideways")
+    expect(page.locator(".view .title")).to_have_text("Encoder self-attention · layer 1 of 2 · head 3 of 4")
+    expect(page.get_by_text("In the address, show is “sideways”; it must be one of head")).to_be_visible()
+    page.get_by_text("Cross", exact=True).click()
+    page.wait_for_url("**stack=cross**")
+    copied = page.url
+    again = visit("/" + copied.split("/", 3)[3])
+    expect(again.locator(".view .title")).to_have_text(
+        "Cross-attention (Spanish looks at English) · layer 1 of 2 · head 3 of 4")
+    again.get_by_role("link", name="Español").click()
+    again.wait_for_url("**/es?text=**")
+    expect(again.locator(".view .title")).to_contain_text("capa 1 de 2 · cabeza 3 de 4")
+    again.get_by_role("tab", name="Traducir").click()
+    expect_spanish(again, spanish)
+
+
+def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pairs):
+    page = visit()
+    open_attention(page, learned_pairs)
+    page.get_by_role("button", name="Switch heads off and translate again").click()
+    page.get_by_role("button", name="Translate without them").click()
+    expect(page.get_by_text("No head is switched off: add one")).to_be_visible()
+    page.get_by_role("button", name="Add its whole layer").click()
+    page.get_by_role("button", name="Translate without them").click()
+    expect(page.locator(".block.ablation")).to_contain_text("Log-probability of the translation above with all heads")
+    expect(page.locator(".ablation [lang=es].large").first).to_have_text(learned_pairs[0][1])
+    page.get_by_role("button", name="Rank this stack’s heads by effect").click()
+    expect(page.locator(".ablation tbody tr")).to_have_count(8)
+
+
+def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
+    page = visit()
+    open_attention(page, learned_pairs)
+    field = page.get_by_label("Spanish that is looked into")
+    expect(field).to_have_value(learned_pairs[0][1])
+    field.fill("El perro duerme.")
+    field.press("Enter")
+    page.get_by_label("Join pieces into words").check()
+    expect(page.locator(".view svg.left text")).to_have_text(
+        ["after <s> → predicts El", "after El → predicts perro", "after perro → predicts duerme",
+         "after duerme → predicts .", "after . → predicts </s>"])
+    page.wait_for_url("**spanish=El+perro+duerme.**")
+    again = visit("/" + page.url.split("/", 3)[3])  # the link opens what was typed, not the model's translation
+    expect(again.get_by_label("Spanish that is looked into")).to_have_value("El perro duerme.")
+    expect(again.locator(".view svg.left text").nth(1)).to_have_text("after El → predicts perro")
+    translate(again, learned_pairs[1][0])  # and a new sentence begins with its own translation
+    expect(again.get_by_label("Spanish that is looked into")).to_have_value(learned_pairs[1][1])
+    again.wait_for_function("!location.search.includes('spanish')")
+
+
+def test_pointing_at_a_cell_says_its_value_and_lights_both_words(visit, learned_pairs, trace):
+    page = visit()
+    open_attention(page, learned_pairs)
+    cells = page.locator(".view svg.cells")
+    size = cells.bounding_box()["width"] / len(trace.source)
+    cells.hover(position={"x": 1.5 * size, "y": 0.5 * size})
+    expect(page.locator(".view .said")).to_have_text(
+        re.compile(rf"^after <s> → predicts .+ looks at .+ {trace.cross[1, 0, 0, 1]:.3f}\.$"))
+    expect(page.locator(".view .token.chosen")).to_have_count(2)
+    expect(page.locator(".view .token[data-column='1']")).to_have_class("token chosen")
+
+
+def test_a_word_is_locked_by_a_click_and_let_go_by_escape(visit, learned_pairs, trace):
+    page = visit()
+    open_attention(page, learned_pairs)
+    said = page.locator(".view .said")
+    page.locator(".view .token[data-column='0']").click()
+    most = trace.cross[1, 0, :, 0].max()
+    expect(said).to_have_text(re.compile(rf"The is looked at by .*{most:.3f}.*Locked: click it again"))
+    page.locator("h1").hover()  # elsewhere, and it stays
+    expect(said).to_contain_text("Locked")
+    page.get_by_text("Arcs", exact=True).click()  # in every view
+    expect(page.locator(".view svg.arcs")).to_be_visible()
+    expect(said).to_have_text(re.compile(rf"The is looked at by .*{most:.3f}.*Locked"))
+    page.locator(".view .scroll").focus()
+    page.keyboard.press("Escape")
+    expect(said).to_have_text("")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_have_text(re.compile(rf"^after <s> → predicts .+ looks at The {trace.cross[1, 0, 0, 0]:.3f}\.$"))
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("Locked")
+
+
+def test_arcs_are_those_above_the_threshold_as_thick_as_probable(visit, learned_pairs, trace):
+    page = visit()
+    open_attention(page, learned_pairs)
+    page.get_by_text("Arcs", exact=True).click()
+    arcs = page.locator(".view svg.arcs path")
+    expect(arcs).to_have_count(int((trace.cross[1, 0] >= 0.05).sum()))
+    page.get_by_label("number input for Least probability drawn").fill("30")
+    page.get_by_label("number input for Least probability drawn").press("Enter")
+    rows, columns = np.nonzero(trace.cross[1, 0] >= 0.30)
+    expect(arcs).to_have_count(len(rows))
+    drawn = {(int(a.get_attribute("data-row")), int(a.get_attribute("data-column"))):
+             float(a.get_attribute("stroke-width")) for a in arcs.all()}
+    assert set(drawn) == set(zip(rows.tolist(), columns.tolist(), strict=True))
+    widths = [drawn[at] for at in sorted(drawn, key=lambda at: trace.cross[1, 0][at])]
+    assert widths == sorted(widths)
+
+
+def test_heads_clicked_with_shift_are_joined(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    small = page.locator(".heads canvas")
+    expect(small).to_have_attribute("data-drawn", re.compile("^cross"))
+    size = (small.bounding_box()["width"] - 34) / 4
+    for layer, head in ((0, 1), (1, 3)):
+        small.click(position={"x": 34 + (head + .4) * size, "y": 20 + (layer + .4) * size}, modifiers=["Shift"])
+        expect(page.locator(".joined")).to_contain_text(f"layer {layer + 1}, head {head + 1}")
+    expect(title).to_have_text("Cross-attention (Spanish looks at English) · mean of 2 chosen heads")
+    expect(page.locator(".rules")).to_contain_text("Mean over layer 1, head 2, layer 2, head 4.")
+    page.wait_for_url("**heads=1.2%2C2.4**")
+    again = visit("/" + page.url.split("/", 3)[3])
+    expect(again.locator(".view .title")).to_have_text(
+        "Cross-attention (Spanish looks at English) · mean of 2 chosen heads")
+
+
+def test_what_is_shown_is_saved_with_its_numbers_labels_and_checkpoint(visit, learned_pairs, trace):
+    page = visit()
+    open_attention(page, learned_pairs)
+    page.get_by_label("Weigh by what is taken along").check()
+    expect(page.locator(".rules")).to_contain_text("Kobayashi")
+    drawing, name = saved(page, page.get_by_role("button", name="SVG").click)
+    text = drawing.decode()
+    assert name.endswith("head-1-of-4.svg") and "after &#60;s&#62; → predicts" in text and "tiny-en-es" in text
+    assert "Kobayashi" in text and page.evaluate("""text => new DOMParser().parseFromString(text, 'image/svg+xml')
+        .querySelector('parsererror')""", text) is None
+    picture, _ = saved(page, page.get_by_role("button", name="PNG").click)
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n" and len(picture) > 5_000
+    page.get_by_role("button", name="Save the numbers").click()
+    content, name = saved(page, page.get_by_role("button", name="CSV of this picture").click)
+    table = list(csv.reader(io.StringIO(content.decode())))
+    weighed = trace.cross[1, 0] * trace.cross_norms[1, 0]
+    weighed /= weighed.sum(axis=1, keepdims=True)
+    assert name == "tiny-en-es-attention.csv" and "tiny-en-es" in table[0][0]
+    np.testing.assert_allclose([[float(p) for p in row[1:]] for row in table[1:]], weighed, atol=2e-6)
+    content, _ = saved(page, page.get_by_role("button", name="JSON of all heads").click)
+    np.testing.assert_allclose(json.loads(content)["cross"], trace.cross, atol=1e-6)
+    content, _ = saved(page, page.get_by_role("button", name="NPZ of all heads").click)
+    np.testing.assert_allclose(np.load(io.BytesIO(content))["encoder_self"], trace.encoder_self, atol=1e-6)
+    content, _ = saved(page, page.get_by_role("button", name="HTML of all heads").click)
+    assert content.startswith(b"<!doctype html>")
+
+
+def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, trace):
+    page = visit()
+    open_attention(page, learned_pairs)
+    page.get_by_role("button", name="Beyond attention").click()
+    page.get_by_role("button", name="Leave each word out in turn").click()
+    table = page.locator(".compared table")
+    expect(table.locator("caption")).to_have_text(
+        "Which English word made “gato”? (Cross-attention (Spanish looks at English) · layer 2, head 1)")
+    expect(table.locator("tbody tr")).to_have_count(5)  # The cat sleeps . </s>
+    expect(page.locator(".picture .gtitle")).to_have_text("What each English word did for each Spanish piece")
+    page.get_by_label("Spanish word").click()
+    page.get_by_role("option", name="duerme").click()
+    expect(table.locator("caption")).to_contain_text("duerme")
+
+
+def test_markup_in_a_sentence_stays_text_in_every_view(visit):
+    page = visit("/?text=" + quote("The cat <img src=x onerror=alert(1)>") + "&tab=attention&view=arcs")
+    expect(page.locator(".view svg.arcs")).to_be_visible()
+    page.get_by_text("Heatmap", exact=True).click()
+    expect(page.locator(".view svg.cells")).to_be_visible()
+    assert page.locator(".view img").count() == 0
+
+
+def test_colours_are_chosen_for_all_pictures(visit, learned_pairs):
+    page = visit("/?tab=attention&palette=viridis")
+    expect(page.locator(".view svg.bar rect").first).to_have_attribute("fill", re.compile(r"rgba\(2\d\d,2\d\d,"))
+    page.get_by_label("Colours").click()
+    page.get_by_role("option", name="Blue").click()
+    expect(page.locator(".view svg.bar rect").first).to_have_attribute("fill", re.compile(r"rgba\(43,122,246,"))

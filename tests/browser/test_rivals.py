@@ -1,0 +1,61 @@
+"""Another word chosen on the page, in Chromium: the rest is translated again, and the heads are compared."""
+
+import re
+
+from playwright.sync_api import expect
+
+PART = "Choose another word and translate on from there"
+
+
+def translate(page, text, spanish):
+    """Translate a sentence, and wait until its pieces spell the Spanish."""
+    page.get_by_label("English sentence").fill(text)
+    page.get_by_label("English sentence").press("Enter")
+    page.wait_for_function(
+        """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
+           .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""", arg=spanish.replace(" ", ""))
+
+
+def open_part(page, learned_pairs):
+    translate(page, *learned_pairs[0])
+    page.get_by_role("tab", name="Attention").click()
+    page.get_by_role("button", name=PART).click()
+    step = page.get_by_role("combobox", name="Step")
+    expect(step).to_have_value(re.compile(r"^\d+ · after .+ → .+ %$"))
+    return step
+
+
+def choose_step(page, step, name):
+    step.click()
+    page.get_by_role("option").filter(has_text=name).click()
+
+
+def test_a_rival_is_chosen_and_both_translations_and_their_heads_are_compared(visit, learned_pairs):
+    page = visit()
+    step = open_part(page, learned_pairs)
+    choose_step(page, step, re.compile(r"^\W*1 · after <s> → "))
+    first = page.locator(".piece").first.locator(".rivals li:not(.chosen) b").first.text_content()
+    offered = page.get_by_role("group").filter(has_text="Rival at this step").locator("label")
+    expect(offered.first).to_have_text(re.compile(rf"^\s*{re.escape(first)} · .+ %\s*$"))
+    expect(offered).to_have_count(4)
+    page.get_by_role("button", name="Translate on from there", exact=True).click()
+    result = page.locator(".block.another-word")
+    expect(result).to_contain_text(f"With “{first}” at step 1")
+    expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
+    expect(result.locator("[lang=es].large").last.locator("ins").first).to_be_visible()
+    expect(result).to_contain_text("The heads that changed most")
+    expect(page.locator(".picture .gtitle").filter(has_text=f"Cross-attention after “{first}” minus after")
+           ).to_be_visible()
+    expect(page.locator(".picture g.ytick text").filter(has_text=re.compile(r"layer 2, head 4 · \d\.\d\d"))
+           ).to_be_visible()
+
+
+def test_steps_and_results_follow_the_translation(visit, learned_pairs):
+    page = visit()
+    step = open_part(page, learned_pairs)
+    choose_step(page, step, "→ </s>")
+    page.get_by_role("button", name="Translate on from there", exact=True).click()
+    expect(page.locator(".block.another-word")).to_contain_text("One of the two translations ends with this choice")
+    translate(page, *learned_pairs[1])
+    expect(page.locator(".block.another-word")).not_to_contain_text("With")
+    expect(step).to_have_value(re.compile(r"^\d+ · after "))

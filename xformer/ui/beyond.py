@@ -1,0 +1,81 @@
+"""Part of the Attention tab that goes beyond attention: raw, value-weighted, and leave-one-out, side by side."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain.beyond import answers
+from xformer.figures.labels import shown
+from xformer.figures.occlusion import compared, occlusion
+from xformer.figures.translation import notice
+from xformer.pieces import words
+from xformer.results import Occlusion, Trace, UserError
+from xformer.service import Service
+from xformer.strings import speaker, text
+
+log = logging.getLogger(__name__)
+
+
+def build(service: Service, language: str, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> None:
+    """Lay the part out; called inside the tab. It asks about the pair that the tab looks into."""
+    say = speaker(language)
+    with gr.Accordion(say("occlusion"), open=False):
+        gr.HTML(f'<p class="note">{escape(say("occlusion_text"))}</p>')
+        with gr.Row(elem_classes="ask"):
+            word = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160, elem_classes="compared-word")
+            button = gr.Button(say("occlusion_run"), min_width=160)
+        problem = gr.HTML(elem_classes="status")
+        table = gr.HTML(elem_classes="tables compared")
+        plot = gr.Plot(show_label=False, elem_classes="picture")
+    found = gr.State()
+    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    again: dict[str, Any] = {"fn": partial(compare, service, language),
+                             "inputs": [trace, found, word, stack, layer, head], "outputs": table, **quiet}
+    trace.change(_words, trace, [word, found, table, plot], **quiet)
+    button.click(partial(occlude, service, language), trace, [problem, plot, found],
+                 api_visibility="private").then(**again)
+    gr.on([control.change for control in (word, stack, layer, head)], **again)
+
+
+def _words(trace: Trace | None) -> tuple[Any, ...]:
+    """The target words of a new pair to choose among, the first that is longer than three letters first; all else
+    is forgotten."""
+    if trace is None:
+        return gr.skip(), None, "", None
+    names = _names(trace)
+    first = next((i for i, name in enumerate(names) if len(name) > 3), 0)
+    return gr.update(choices=[(name, i) for i, name in enumerate(names)], value=first), None, "", None
+
+
+def _names(trace: Trace) -> list[str]:
+    return [shown("".join(trace.predicted[i] for i in group)) for group in words(trace.predicted)]
+
+
+def occlude(service: Service, language: str, trace: Trace | None) -> tuple[str, Any, Any]:
+    """What each source word did for each target piece: a problem, the heatmap, and the numbers."""
+    if trace is None:
+        return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
+    try:
+        found = service.occlude(trace.text, trace.tokens)
+        return "", occlusion(found, language), found
+    except UserError as error:
+        return notice([error.say(language)], "error"), gr.skip(), gr.skip()
+    except Exception:
+        log.exception("leaving words out failed")
+        return notice([text("error_unexpected", language)], "error"), gr.skip(), gr.skip()
+
+
+def compare(service: Service, language: str, trace: Trace | None, found: Occlusion | None, word: int | None,
+            stack: str, layer: int, head: int) -> str:
+    """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
+    if trace is None or found is None or word is None:
+        return ""
+    layer, head = (int(layer), int(head)) if stack == "cross" else service.best_head
+    group = words(trace.predicted)[int(word)]
+    where = f"{text('cross', language)} · {text('finder_where', language, layer=layer, head=head)}"
+    return compared(answers(trace, found, layer, head, group), _names(trace)[int(word)], where, language)

@@ -1,0 +1,58 @@
+"""Part of the Attention tab that saves the numbers: this picture as CSV, every head as JSON, NPZ or one HTML page.
+
+The file travels in the answer and is made by the browser: nobody's sentence is left on the server's disk.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import time
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain.export import encode, picture_csv
+from xformer.figures.picture import picture
+from xformer.figures.translation import notice
+from xformer.results import Trace
+from xformer.service import Service
+from xformer.strings import speaker, text
+from xformer.ui.address import read_choice
+from xformer.ui.canvas import canvas
+
+log = logging.getLogger(__name__)
+KINDS = ("csv", "json", "npz", "html")
+
+
+def build(service: Service, language: str, trace: gr.State, choice: list[Any]) -> None:
+    """Lay the buttons out; called inside the tab."""
+    say = speaker(language)
+    with gr.Accordion(say("export"), open=False):
+        with gr.Row():
+            buttons = [gr.Button(say(f"export_{kind}"), size="sm", min_width=120) for kind in KINDS]
+        problem = gr.HTML(elem_classes="status")
+        file = canvas("download.js", "<span></span>", "download")
+    for kind, button in zip(KINDS, buttons, strict=True):
+        button.click(partial(save, service, language, kind), [trace, *choice], [problem, file],
+                     api_visibility="private")
+
+
+def save(service: Service, language: str, kind: str, trace: Trace | None, *values: Any) -> tuple[str, Any]:
+    """A problem, and what assets/download.js offers: the picture as it is shown, or the whole pass."""
+    if trace is None:
+        return notice([text("no_trace", language)], "error"), gr.skip()
+    info = service.info
+    try:
+        if kind == "csv":
+            seen = picture(trace, read_choice(*values), language)
+            content = picture_csv(seen.queries, seen.keys, seen.values,
+                                  f"{' · '.join((seen.title, *seen.rules))} · {info.name} {info.identity}").encode()
+        else:
+            content = encode(trace, info, f".{kind}")
+    except Exception:
+        log.exception("an export failed")
+        return notice([text("error_unexpected", language)], "error"), gr.skip()
+    return "", {"name": f"{info.name}-attention.{kind}", "data": base64.b64encode(content).decode("ascii"),
+                "made": time.time()}  # the same file twice is a new value, so it is offered again
