@@ -1,0 +1,67 @@
+"""The Positions tab as a person uses it, in Chromium, on a model that knows eight sentences by heart."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_spanish, translate
+
+
+def open_positions(page, learned_pairs):
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    page.get_by_role("tab", name="Positions").click()
+    expect_table(page, 32, "10\u202f000")
+
+
+def expect_table(page, d_model, base):
+    """Wait for the table of 64 positions; its title has a line of its own for what does not fit on a phone."""
+    expect(page.locator(".pos-table .gtitle")).to_have_text(
+        re.compile(rf"^Positions 0 to 63 in {d_model} dimensions,\s*base\s*{base}\s*$"))
+
+
+def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit, learned_pairs):
+    page = visit()
+    assert page.locator(".pos-table .js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"
+    open_positions(page, learned_pairs)
+    for name in ("curves", "waves", "distance", "rotation", "noise", "sentence"):
+        expect(page.locator(f".pos-{name} .gtitle")).to_be_attached()
+    expect(page.locator(".pos-table .cbfill")).to_have_attribute("style", re.compile(r'url\("#'))
+    page.get_by_role("radio", name="100", exact=True).press("Space")
+    expect_table(page, 32, "100")
+    page.get_by_label("number input for d_model").fill("8")
+    page.get_by_label("number input for d_model").press("Enter")
+    expect_table(page, 8, "100")
+    expect(page.locator(".pos-rotation .gtitle")).to_contain_text("Pair 3")
+    expect(page.get_by_text(re.compile(r"checked for \d+ positions, the largest error is \de-0[789]"))).to_be_visible()
+
+
+def test_positions_are_taken_away_and_both_maps_are_shown(visit, learned_pairs):
+    page = visit()
+    open_positions(page, learned_pairs)
+    page.get_by_label("Shuffle the words").check()
+    page.get_by_role("button", name="Translate again", exact=True).click()
+    result = page.locator(".block.pos-result")
+    expect(result).to_contain_text("Log-probability of the first translation:")
+    expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
+    expect(page.locator(".pos-before .title")).to_contain_text("head 1 of 4 · as learned")
+    expect(page.locator(".pos-after .title")).to_contain_text("none, words shuffled")
+    expect(page.locator(".pos-before svg.top text")).not_to_have_text(
+        page.locator(".pos-after svg.top text").all_text_contents())
+    translate(page, learned_pairs[1][0])
+    expect(page.locator(".pos-before .title")).to_have_count(0)
+    expect(page.locator(".pos-sentence g.ytick text").first).to_be_attached()
+
+
+def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
+    page = visit("/?tab=positions", width=375)
+    expect_table(page, 32, "10\u202f000")
+    expect(page.locator(".pos-sentence .gtitle")).to_be_attached()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.locator(".pos-table .main-svg").first.bounding_box()["width"] <= 375
+
+
+def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
+    page = visit("/es?tab=positions")
+    expect(page.locator(".pos-table .gtitle")).to_contain_text("Posiciones de 0 a 63")
+    expect(page.get_by_text("Nadie ha medido todavía este modelo por longitudes")).to_be_visible()

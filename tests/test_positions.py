@@ -1,0 +1,434 @@
+"""Positions: as an argument of a pass, by hand, on the page's own figures, and by the length of a sentence."""
+
+import json
+import math
+import shutil
+import threading
+
+import gradio as gr
+import numpy as np
+import pytest
+import torch
+
+from xformer.__main__ import main
+from xformer.explain import positions as explain
+from xformer.figures import positions as figures
+from xformer.figures.picture import Choice
+from xformer.model import sinusoids
+from xformer.results import POSITION_KINDS, Embedded, LengthScore, Positions, UserError
+from xformer.service import Service
+from xformer.training.evaluation import LENGTHS
+from xformer.ui import positions as tab
+
+BASES = (100.0, 1_000.0, 10_000.0)
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = Service.open(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def sentence():
+    generator = torch.Generator().manual_seed(3)
+    return (torch.randint(4, 150, (2, 6), generator=generator), torch.randint(4, 150, (2, 5), generator=generator))
+
+
+# An argument of a pass
+
+
+@torch.no_grad()
+def test_the_models_own_table_handed_in_is_the_pass_itself(tiny_model, sentence):
+    config = tiny_model.config
+    own = sinusoids(config.max_length, config.d_model, config.position_base)
+    whole = tiny_model(*sentence)
+    assert torch.equal(tiny_model(*sentence, positions=own), whole)
+    assert torch.equal(tiny_model(*sentence, positions=None), whole)
+    moved = tiny_model(*sentence, positions=sinusoids(64, 32, first=3))
+    assert (moved - whole).abs().max() > 1e-3
+
+
+@torch.no_grad()
+def test_steps_with_a_cache_use_the_table_they_were_started_with(tiny_model, sentence):
+    source, target = sentence
+    table = sinusoids(64, 32, 100.0, first=2)
+    whole, cache = tiny_model(source, target, positions=table), tiny_model.start(source, positions=table)
+    steps = torch.stack([tiny_model.step(token[:, None], cache) for token in target.T], dim=1)
+    torch.testing.assert_close(steps, whole, atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_without_positions_the_encoder_only_follows_the_order_of_the_words(tiny_model, sentence):
+    """Permutation equivariance, of either norm: words in another order give the same vectors in that order."""
+    source, nowhere = sentence[0], torch.zeros(64, 32)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    memory = tiny_model.encode(source, positions=nowhere)[0]
+    torch.testing.assert_close(tiny_model.encode(source[:, order], positions=nowhere)[0], memory[:, order],
+                               atol=1e-5, rtol=1e-5)
+    own, shuffled = tiny_model.encode(source)[0], tiny_model.encode(source[:, order])[0]
+    assert (shuffled - own[:, order]).abs().max() > 1e-2, "with positions it does not"
+
+
+@torch.no_grad()
+def test_a_table_that_is_too_short_is_refused(tiny_model, sentence):
+    with pytest.raises(ValueError, match="6 pieces is longer than the 4 positions"):
+        tiny_model(*sentence, positions=torch.zeros(4, 32))
+
+
+def test_sinusoids_from_a_position_on_are_those_rows_of_the_table():
+    assert torch.equal(sinusoids(10, 32, 100.0, first=7), sinusoids(17, 32, 100.0)[7:])
+
+
+# The service
+
+
+def test_every_change_is_the_pass_with_its_table(running, learned_pairs):
+    english, spanish = learned_pairs[0]
+    tables = {"own": sinusoids(128, 32), "none": torch.zeros(128, 32), "shift": sinusoids(128, 32, first=3),
+              "base": sinusoids(128, 32, 100.0)}
+    assert tables.keys() == set(POSITION_KINDS)
+    for kind, table in tables.items():
+        trace = running.trace(english, spanish, positions=Positions(kind, {"shift": 3, "base": 100}.get(kind, 0)))
+        source = torch.tensor([[*running.tokenizer.encode(english), 3]])
+        with torch.no_grad():
+            logits = running.model(source, torch.tensor([[2, *trace.tokens]]), positions=table)
+        wanted = logits.log_softmax(-1)[0, range(len(trace.predicted)), [*trace.tokens, 3]]
+        np.testing.assert_allclose(trace.log_probs, wanted, atol=1e-5)
+
+
+def test_a_change_shows_the_translation_and_the_pieces_before_and_after(running, learned_pairs):
+    english, spanish = learned_pairs[1]
+    found = running.with_positions(english, spanish, Positions("none"))
+    assert found.source == english and found.translation.source == english
+    assert found.before.predicted == found.after.predicted
+    assert sum(found.after.log_probs) < sum(found.before.log_probs)
+    assert found.before.log_probs == pytest.approx(running.trace(english, spanish).log_probs)
+    same = running.with_positions(english, spanish, Positions("base", 10_000))
+    assert same.translation.best.text == spanish
+    assert same.after.log_probs == pytest.approx(same.before.log_probs, abs=1e-5)
+
+
+def test_without_positions_a_sentence_is_a_bag_of_words(running, learned_pairs):
+    english, spanish = learned_pairs[1]
+    typed = running.with_positions(english, spanish, Positions("none"))
+    shuffled = running.with_positions(english, spanish, Positions("none"), seed=1)
+    assert shuffled.source != english and sorted(shuffled.source.rstrip(".").split()) == sorted(
+        english.rstrip(".").split())
+    assert shuffled.translation.best.text == typed.translation.best.text
+    assert shuffled.after.log_probs == pytest.approx(typed.after.log_probs, abs=1e-4)
+    own = running.with_positions(english, spanish, Positions(), seed=1)
+    assert sum(own.after.log_probs) < sum(own.before.log_probs) - 0.01, "with positions the order counts"
+
+
+@pytest.mark.parametrize(("positions", "said"), [
+    (Positions("sideways"), "“sideways”.*one of own, none, shift, base"),
+    (Positions("shift", -1), "-1.*whole number from 0 to 1,000"), (Positions("shift", 1001), "1001.*0 to 1,000"),
+    (Positions("shift", 0.5), "0.5.*whole number"), (Positions("shift", math.nan), "nan.*whole number"),
+    (Positions("base", 1), "1.*2 to 1,000,000"), (Positions("base", math.inf), "inf.*2 to 1,000,000")])
+def test_a_change_that_cannot_be_made_is_refused_in_one_sentence(running, positions, said):
+    for ask in (lambda: running.translate("The cat sleeps.", positions=positions),
+                lambda: running.with_positions("The cat sleeps.", "El gato duerme.", positions)):
+        with pytest.raises(UserError, match=said):
+            ask()
+
+
+def test_one_person_moves_the_positions_and_another_does_not(running, learned_pairs):
+    english, spanish = learned_pairs[0]
+    wanted = {positions: running.translate(english, positions=positions)
+              for positions in (Positions(), Positions("none"), Positions("shift", 9))}
+    assert wanted[Positions()].best.text == spanish
+    assert len({found.best.log_probs for found in wanted.values()}) == 3
+    together, wrong = threading.Barrier(6), []
+
+    def person(positions):
+        together.wait()
+        for _ in range(6):
+            found = running.translate(english, positions=positions)
+            trace = running.trace(english, found.best.tokens, positions=positions)
+            if found.best.text != wanted[positions].best.text or not np.allclose(
+                    trace.log_probs, wanted[positions].best.log_probs, atol=1e-4):
+                wrong.append((positions, found.best.text))
+
+    people = [threading.Thread(target=person, args=(positions,)) for positions in [*wanted] * 2]
+    for one in people:
+        one.start()
+    for one in people:
+        one.join()
+    assert not wrong
+
+
+def test_what_the_encoder_is_given_is_the_sum_of_both(running):
+    found = running.embedded("The cat sleeps.")
+    tokens = torch.tensor([[*running.tokenizer.encode("The cat sleeps."), 3]])
+    with torch.no_grad():
+        np.testing.assert_allclose(found.embeddings + found.positions, running.model.embedding(tokens)[0], atol=1e-6)
+    assert found.pieces[-1] == "</s>" and len(found.pieces) == len(found.embeddings)
+    np.testing.assert_array_equal(found.positions, explain.table(len(found.pieces), 32, 10_000))
+
+
+# By hand
+
+
+def test_wavelengths_by_hand():
+    np.testing.assert_allclose(explain.wavelengths(4, 10_000), [2 * math.pi, 2 * math.pi * 100])
+    np.testing.assert_allclose(explain.wavelengths(2, 100), [2 * math.pi])
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_dot_products_depend_on_the_distance_alone(base):
+    rows = explain.table(40, 16, base)
+    found, every = explain.dot_products(rows), rows @ rows.T
+    assert found[0] == pytest.approx(8, abs=1e-5), "d_model / 2"
+    for p in range(40):
+        np.testing.assert_allclose(every[p], found[np.abs(np.arange(40) - p)], atol=1e-4)
+    np.testing.assert_allclose(explain.dot_products(explain.table(5, 2, base)), np.cos(np.arange(5)), atol=1e-6)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_one_rotation_takes_every_position_k_on(base):
+    rows = explain.table(60, 32, base)
+    for pair in (0, 3, 15):
+        for steps in (0, 1, 7, 59):
+            matrix = explain.rotation(steps, pair, 32, base)
+            np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), atol=1e-12)
+            assert explain.rotation_error(rows, steps, pair, base) < 1e-6
+    np.testing.assert_allclose(explain.rotation(math.pi / 2, 0, 32, base), [[0, 1], [-1, 0]], atol=1e-12)
+    moved = rows.copy()
+    moved[9, 6] += 0.25
+    assert explain.rotation_error(moved, 2, 3, base) > 0.1, "the check sees a table that is wrong"
+    with pytest.raises(ValueError, match="60 steps do not fit in 60 positions"):
+        explain.rotation_error(rows, 60, 0, base)
+
+
+def test_noise_confuses_positions_and_a_large_base_sooner():
+    noise = np.array([0, 0.05, 0.5, 100.0])
+    by_base = {base: explain.confusion(explain.table(64, 32, base), noise, draws=8) for base in BASES}
+    for shares in by_base.values():
+        assert shares[0] == shares[1] == 0 and (np.diff(shares) >= 0).all()
+        assert shares[-1] == pytest.approx(63 / 64, abs=0.03), "blind, one in 64 is right by luck"
+    assert by_base[100][2] < by_base[1_000][2] < by_base[10_000][2]
+
+
+def test_two_orthogonal_rows_are_confused_as_often_as_the_normal_distribution_says():
+    """Rows (1, 0) and (0, 1): mistaken where the difference of two noises passes 1, N(0, 2 sigma^2)."""
+    sigma = 0.5
+    wanted = 0.5 * math.erfc(1 / (sigma * 2 ** 0.5) / 2 ** 0.5)
+    assert explain.confusion(np.eye(2, dtype=np.float32), np.array([sigma]), draws=20_000)[0] == pytest.approx(
+        wanted, abs=0.01)
+
+
+def test_a_small_base_and_few_dimensions_bring_far_positions_back():
+    """One pair of dimensions turns in 2 pi: 44 positions on are seven turns, 43.98, and nearly the same again."""
+    distance, alike = explain.rival(explain.table(60, 2, 100))
+    assert distance == 44 and alike == pytest.approx(math.cos(44), abs=1e-6)
+    assert explain.rival(explain.table(3, 2, 100)) is None, "1, 0.54, -0.42: it only falls"
+
+
+def test_words_are_shuffled_as_the_seed_says_and_what_ends_the_sentence_stays():
+    text = "The dog eats the bread."
+    first = explain.shuffle(text, 1)
+    assert first == explain.shuffle(text, 1) and first != text and first.endswith(".")
+    assert sorted(first[:-1].split()) == sorted(text[:-1].split())
+    assert len({explain.shuffle(text, seed) for seed in range(10)}) > 3
+    assert explain.shuffle("Good morning!", 5) == "morning Good!"
+    for text in ("Hello.", "ha ha ha", "…"):
+        with pytest.raises(UserError, match="two different words"):
+            explain.shuffle(text, 0)
+
+
+# How far it carries
+
+
+def lengths(capsys, *argv):
+    status = main(["evaluate", "lengths", *map(str, argv)])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.fixture
+def pairs_file(tmp_path, learned_pairs):
+    file = tmp_path / "train.tsv"
+    file.write_text("".join(f"{english}\t{spanish}\n" for english, spanish in learned_pairs), encoding="utf-8")
+    return file
+
+
+def test_scores_by_length_are_those_of_the_sentences_of_that_length(capsys, tiny_checkpoint, tokenizer, learned_pairs,
+                                                                    pairs_file):
+    status, out, _ = lengths(capsys, "--pairs", pairs_file, "--checkpoint", tiny_checkpoint, "--train",
+                             pairs_file.parent, "--json")
+    found, pieces = json.loads(out), [len(tokenizer.encode(english)) for english, _ in learned_pairs]
+    assert status == 0 and found["sentences"] == len(learned_pairs)
+    assert [bucket["first"] for bucket in found["buckets"]] == list(LENGTHS)
+    for bucket in found["buckets"]:
+        inside = [n for n in pieces if bucket["first"] <= n <= (bucket["last"] or n)]
+        assert bucket["sentences"] == bucket["training"] == len(inside)
+        assert bucket["bleu"] == bucket["chrf"] == (100 if inside else None), "the model knows them all by heart"
+    assert sum(bucket["sentences"] for bucket in found["buckets"]) == len(learned_pairs)
+
+
+def test_scores_by_length_are_kept_beside_what_else_is_known(capsys, tiny_checkpoint, pairs_file, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(tiny_checkpoint, folder)
+    before = json.loads((folder / "metrics.json").read_text())
+    status, out, _ = lengths(capsys, "--pairs", pairs_file, "--checkpoint", folder, "--beam", 1, "--save")
+    lines = out.splitlines()
+    assert status == 0 and lines[0].split() == ["pieces", "sentences", "BLEU", "chrF", "trained", "on"]
+    assert lines[1].split() == ["1-5", "0", "–", "–", "–"] and lines[len(LENGTHS)].split()[0] == "61-"
+    assert "8 sentences, beam 1" in lines[-1]
+    running = Service.open(folder, "cpu")
+    scores = running.length_scores
+    running.close()
+    assert {key: running.metrics[key] for key in before} == before
+    assert (scores[0].first, scores[-1].last, scores[0].bleu, scores[0].training) == (1, None, None, None)
+    assert sum(score.sentences for score in scores) == 8
+
+
+def test_without_scores_there_is_nothing_to_plot(running):
+    assert running.length_scores == []
+
+
+@pytest.mark.parametrize(("flags", "said"), [
+    (["--pairs", "none.tsv"], "There is no file none.tsv"),
+    (["--train", "nowhere"], "There is no train.tsv or train.tsv.xz in nowhere")])
+def test_what_cannot_be_scored_gets_one_sentence(capsys, tiny_checkpoint, pairs_file, flags, said):
+    status, out, err = lengths(capsys, "--pairs", pairs_file, "--checkpoint", tiny_checkpoint, *flags)
+    assert (status, out) == (2, "") and said in err and err.count("\n") == 1
+
+
+# Pictures
+
+
+def test_the_table_is_drawn_with_its_numbers_and_its_formula():
+    rows = explain.table(10, 8, 1_000)
+    figure = figures.table(rows, 1_000)
+    sines, cosines = (np.asarray(trace.z) for trace in figure.data)
+    np.testing.assert_array_equal(np.where(np.isnan(sines), cosines, sines), rows)
+    assert np.isnan(sines[:, 1::2]).all() and np.isnan(cosines[:, ::2]).all()
+    assert figure.layout.title.text == "Positions 0 to 9 in 8 dimensions, base<br>1\u202f000"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("dimension", "position")
+    # Position 7, dimension 5: what the reader sees is what is drawn there.
+    said = figure.data[1].hovertemplate.replace("%{y}", "7")
+    assert said.replace("%{customdata}", str(figure.data[1].customdata[7][5])).startswith("cos(7 / 1000^(4/8)) = ")
+    assert cosines[7, 5] == pytest.approx(math.cos(7 / 1_000 ** (4 / 8)), abs=1e-6)
+    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-1, 1)
+    assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)" and figure.layout.coloraxis.colorbar.title.text == "value"
+
+
+def test_curves_are_the_columns_that_were_chosen():
+    rows = explain.table(20, 8, 100)
+    figure = figures.curves(rows, [0, 5], 100)
+    np.testing.assert_array_equal(figure.data[1].y, rows[:, 5])
+    assert figure.data[1].name == "dimension 5 (wavelength 62.8)"
+    assert figure.data[0].hovertemplate.startswith("sin(%{x} / 100^(0/8)) = ")
+    assert figure.data[1].hovertemplate.startswith("cos(%{x} / 100^(4/8)) = ")
+
+
+def test_bases_are_compared_by_wavelength_distance_and_noise():
+    tables = {base: explain.table(30, 16, base) for base in BASES}
+    waves, far = figures.wavelengths(16, BASES, 30), figures.distances(tables)
+    assert [trace.name for trace in waves.data] == ["base 100", "base 1\u202f000", "base 10\u202f000",
+                                                    "length of the table: 30"]
+    np.testing.assert_allclose(waves.data[1].y, explain.wavelengths(16, 1_000))
+    assert waves.data[1].customdata[3] == 6 and waves.layout.yaxis.type == "log"
+    np.testing.assert_array_equal(far.data[2].y, explain.dot_products(tables[10_000]))
+    assert far.data[2].customdata[0] == pytest.approx(1)
+    assert "(8 with itself)" in far.layout.title.text.replace("<br>", " ")
+    noise = np.array([0.0, 1.0])
+    found = figures.confusion({100.0: np.array([0.0, 0.25])}, noise, 30, 16)
+    assert list(found.data[0].y) == [0, 25] and found.layout.yaxis.title.text == "mistaken (%)"
+    html = figures.bases({100.0: explain.table(60, 2, 100), 10_000.0: explain.table(60, 512, 10_000)})
+    assert f"{math.cos(1):.3f}" in html and "44 positions (1.000)" in html
+
+
+def test_the_turn_is_drawn_from_one_position_to_the_other():
+    rows = explain.table(30, 16, 100)
+    figure = figures.rotation(rows, 2, 4, 3, 100)
+    start, end = figure.data[-2:]
+    assert (start.x[1], start.y[1]) == pytest.approx((rows[4, 5], rows[4, 4]), abs=1e-6)
+    assert (end.x[1], end.y[1]) == pytest.approx((rows[7, 5], rows[7, 4]), abs=1e-6)
+    angle = math.degrees(3 / 100 ** (4 / 16))
+    assert figure.layout.title.text.replace("<br>", " ") == f"Pair 2: from position 4 to 7 is a turn by {angle:.1f}°"
+    assert figure.layout.yaxis.title.text == "dimension 4 (sine)"
+    assert "sin(7 / 100^(4/16))" in end.hovertemplate and "cos(7 / 100^(4/16))" in end.hovertemplate
+    assert "checked for 27 positions" in figures.checked(rows, 2, 3, 100)
+
+
+def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
+    found = Embedded(("▁<b>", "▁the", "▁the", "</s>"), 2 * np.ones((4, 6)), explain.table(4, 6, 100))
+    figure = figures.sentence(found)
+    np.testing.assert_allclose(figure.data[2].z, figure.data[0].z + figure.data[1].z)
+    assert {trace.coloraxis for trace in figure.data} == {"coloraxis"}
+    assert figure.layout.yaxis2.ticktext == ("0 · &lt;b&gt;", "1 · the", "2 · the", "3 · &lt;/s&gt;")
+    assert [note.text for note in figure.layout.annotations] == [
+        "embeddings (root mean square 2.00)", "+ positions (0.71)", figure.layout.annotations[2].text]
+
+
+def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(running, learned_pairs):
+    english, spanish = learned_pairs[1]
+    found = running.with_positions(english, spanish, Positions("shift", 5), seed=2)
+    html = figures.moved(found, spanish)
+    assert f"<p lang=\"en\">{found.source}</p>" in html and f">{spanish}</p>" in html
+    assert html.count("<tr>") == 1 + len(found.before.predicted)
+    assert f"{sum(found.after.log_probs):.2f}" in html
+    before, after = figures.maps(found, Choice("cross", 2, 3), Positions("shift", 5))
+    np.testing.assert_array_equal(before.values, found.before.cross[1, 2])
+    np.testing.assert_array_equal(after.values, found.after.cross[1, 2])
+    assert before.title.endswith("layer 2 of 2 · head 3 of 4 · as learned")
+    assert after.title.endswith("shifted (5), words shuffled") and after.keys != before.keys
+
+
+def test_quality_stands_above_what_was_learned_from():
+    scores = [LengthScore(1, 5, 10, 40.0, 60.0, 1000), LengthScore(6, None, 0, None, None, None)]
+    figure = figures.lengths(scores)
+    assert figure.layout.xaxis2.ticktext == ("1–5", "6–") and figure.layout.xaxis2.title.text.endswith("(pieces)")
+    bleu, chrf, training = figure.data
+    assert (list(bleu.y), list(chrf.y), list(training.y)) == ([40, None], [60, None], [1000, None])
+    assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_every_picture_says_what_it_is_in_both_languages(language):
+    rows = explain.table(12, 8, 100)
+    drawn = [figures.table(rows, 100, language), figures.curves(rows, [1], 100, language),
+             figures.wavelengths(8, BASES, 12, language), figures.distances({100.0: rows}, language),
+             figures.rotation(rows, 1, 2, 3, 100, language)]
+    for figure in drawn:
+        assert figure.layout.title.text and figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
+        assert max(map(len, figure.layout.title.text.split("<br>"))) <= 38, "cut off on a phone"
+    for name in figures.FORMULAS:
+        assert "<sub>" in figures.heading(name, language) or "<sup>" in figures.heading(name, language)
+
+
+# The tab
+
+
+def test_controls_keep_to_what_there_is(running):
+    dimensions, pair = tab._fit(8, [0, 7, 8, 31], 12)
+    assert dimensions["value"] == [0, 7] and (pair["maximum"], pair["value"]) == (3, 3)
+    assert (tab._base(3.0), tab._base(2.5), tab._preset(2.5), tab._preset(4.0)) == (1_000, 316.2, None, 10_000)
+    assert tab._bases(2.5) == [100, 316.2, 1_000, 10_000]
+    figure, proof = tab.draw_rotation("en", 8, 8, 4.0, 9, 200, 20)
+    assert "from position 0 to 7" in figure.layout.title.text.replace("<br>", " ") and "1 positions" in proof
+
+
+def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
+    found = running.translate(learned_pairs[0][0])
+    for asked, said in ((("own", 5, 100, False, 1), "Nothing would change"),
+                        (("shift", 5_000, 100, False, 1), "0 to 1,000"), (("base", 5, 1, False, 1), "2 to 1,000,000"),
+                        (("base", 5, None, False, 1), "A number is missing")):
+        html, kept = tab.run(running, "en", found, *asked)
+        assert 'role="alert"' in html and said in html and kept is None
+    html, kept = tab.run(running, "en", None, "none", 5, 100, False, 1)
+    assert 'role="alert"' in html and kept is None
+    html, (moved, positions) = tab.run(running, "en", found, "none", 5, 100, True, 1)
+    assert positions == Positions("none") and moved.source != found.source
+    update, before, after = tab.draw_maps(running, "en", (moved, positions), "cross 1 2")
+    assert update["visible"] and before["title"].endswith("as learned") and after["title"].endswith("words shuffled")
+
+
+def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
+    found = running.translate(learned_pairs[0][0])
+    assert tab.draw_sentence(running, "en", found, False)[1] == gr.skip()
+    assert tab.draw_sentence(running, "en", found, True)[1].layout.title.text.startswith("Your sentence")

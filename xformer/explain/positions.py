@@ -1,0 +1,94 @@
+"""What the sinusoidal positions of Vaswani et al. (2017), section 3.5, are good for: numpy in, numpy out.
+
+Tables are (length, d_model), made by the function that the model itself uses. Pair i is the dimensions 2i and 2i + 1,
+a sine and a cosine that turn together.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+
+from xformer.model import sinusoids
+from xformer.results import Message, UserError
+
+
+def table(length: int, d_model: int, base: float, first: int = 0) -> np.ndarray:
+    """The model's positions (length, d_model), float32, from position `first` on; d_model is even."""
+    return sinusoids(length, d_model, base, first).numpy()
+
+
+def wavelengths(d_model: int, base: float) -> np.ndarray:
+    """Positions (d_model / 2,) until each pair of dimensions is back where it was: 2 pi base^(2i / d_model)."""
+    return 2 * np.pi * base ** (np.arange(0, d_model, 2) / d_model)
+
+
+def dot_products(rows: np.ndarray) -> np.ndarray:
+    """Dot products (length,) of the first row with every row: at place n, of any two positions n apart.
+
+    They depend on the distance alone, sin a sin b + cos a cos b being cos(a - b), and are d_model / 2 at distance 0.
+    """
+    return rows @ rows[0]
+
+
+def rotation(steps: float, pair: int, d_model: int, base: float) -> np.ndarray:
+    """The matrix (2, 2) that takes a pair of dimensions (sine, cosine) from any position p to p + steps.
+
+    It depends on the steps and not on p, so a layer can learn to look at "so many places on".
+    """
+    angle = 2 * np.pi * steps / wavelengths(d_model, base)[pair]
+    return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
+def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> float:
+    """The largest error over all positions p of a table when its row p + steps is computed by turning row p.
+
+    Raises ValueError where the table is not longer than `steps`.
+    """
+    if not 0 <= steps < len(rows):
+        raise ValueError(f"{steps} steps do not fit in {len(rows)} positions; take fewer")
+    points = rows[:, 2 * pair:2 * pair + 2].astype(np.float64)
+    turned = points[:len(rows) - steps] @ rotation(steps, pair, rows.shape[1], base).T
+    return float(np.abs(turned - points[steps:]).max())
+
+
+def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0) -> np.ndarray:
+    """Share (0 to 1) of positions whose nearest row is another's once Gaussian noise is added; one for each of `noise`.
+
+    noise: standard deviations, in each dimension. The same draws serve all of them, so the curve is smooth.
+    """
+    # All rows are equally long, so the nearest is the one with the largest dot product.
+    drawn = np.random.default_rng(seed).standard_normal((draws, *rows.shape), dtype=np.float32)
+    own, added = rows @ rows.T, drawn @ rows.T  # (length, length), (draws, length, length)
+    places = np.arange(len(rows))
+    return np.array([((own + deviation * added).argmax(axis=-1) != places).mean() for deviation in noise])
+
+
+def rival(rows: np.ndarray) -> tuple[int, float] | None:
+    """The distance, past the first valley of their similarity, at which two positions are most alike again.
+
+    -> that distance and the cosine similarity there; None where positions are the less alike the farther apart.
+    """
+    alike = dot_products(rows) / (rows.shape[1] / 2)
+    rises = np.flatnonzero(np.diff(alike) > 0)
+    if not len(rises):
+        return None
+    best = int(rises[0]) + int(alike[rises[0]:].argmax())
+    return best, float(alike[best])
+
+
+def shuffle(text: str, seed: int) -> str:
+    """The words of a text in another order, what ends the sentence left at its end.
+
+    Raises UserError where there are no two different words to change places.
+    """
+    body, end = re.fullmatch(r"(.*?)([.!?…]*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    words = body.split()
+    if len(set(words)) < 2:
+        raise UserError(Message.of("pos_error_words", text=text))
+    drawn, shuffled = random.Random(seed), words
+    while shuffled == words:
+        shuffled = drawn.sample(words, len(words))
+    return " ".join(shuffled) + end
