@@ -1,0 +1,100 @@
+"""The First principles and Model tabs as a person uses them, in Chromium, on a model that knows eight sentences."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_spanish, translate
+
+
+def open_principles(page, learned_pairs):
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    page.get_by_role("tab", name="First principles").click()
+    expect(page.locator(".first-vectors .gtitle")).to_have_text(re.compile(r"^q \(1 × 8\) and K \(\d+ × 8\)$"))
+
+
+def test_the_equation_is_walked_and_changed(visit, learned_pairs):
+    page = visit()
+    open_principles(page, learned_pairs)
+    expect(page.locator(".first-scores .gtitle")).to_contain_text("four steps of one row")
+    expect(page.locator(".first-scores")).to_contain_text("−∞")  # the padding
+    expect(page.locator(".first-values .gtitle")).to_contain_text("and the weighted sum a (1 × 8)")
+    expect(page.locator(".first-output .gtitle")).to_contain_text("a W_O (1 × 32)")
+    title = page.locator(".first-bars .gtitle")
+    expect(title).to_contain_text("Scaled dot product · β = 0.354 = 1/√dₖ · after")
+    slider = page.get_by_role("slider", name="Temperature β, in powers of two of its own value").first
+    slider.focus()
+    page.keyboard.press("End")
+    expect(title).to_contain_text("β → ∞")
+    expect(page.locator(".first-bars .bartext").filter(has_text="1.00")).to_have_count(1)
+    page.keyboard.press("Home")
+    expect(title).to_contain_text("β = 0 ·")
+    page.get_by_text("Gaussian kernel", exact=True).click()
+    expect(title).to_contain_text("Gaussian kernel · β = 0")
+
+
+def test_the_future_mask_is_lifted_and_another_query_asks(visit, learned_pairs):
+    page = visit()
+    open_principles(page, learned_pairs)
+    panel = page.get_by_role("tabpanel").filter(has=page.locator(".first-vectors"))
+    panel.get_by_text("Decoder self", exact=True).click()
+    expect(panel.get_by_role("radio", name="Padding and future")).to_be_checked()
+    panel.get_by_text("None", exact=True).click()
+    expect(panel).to_contain_text(re.compile(r"Without the future mask, .+ % of the look goes to pieces"))
+    panel.get_by_role("button", name="All queries at once").click()
+    expect(page.locator(".first-map .gtitle")).to_contain_text("None · β = 0.354")
+    panel.get_by_text("Padding and future", exact=True).click()
+    expect(page.locator(".first-map .gtitle")).to_contain_text("Padding and future")
+    query = panel.get_by_role("combobox", name="Who asks")
+    query.click()
+    page.get_by_role("option").filter(has_text=re.compile(r"^\W*1 · after <s> → predicts")).click()
+    expect(page.locator(".first-bars .gtitle")).to_contain_text("after <s> → predicts")
+    panel.get_by_role("button", name="Why divide by √d_k").click()
+    expect(page.locator(".first-variance")).to_contain_text("this model: 8")
+    panel.get_by_role("button", name="One head or several").click()
+    expect(page.locator(".first-split g.ytick text")).to_have_count(15)
+
+
+def test_the_store_retrieves_and_blends_and_says_what_it_cannot_read(visit, learned_pairs):
+    page = visit()
+    open_principles(page, learned_pairs)
+    page.get_by_role("button", name="A key–value store").click()
+    records, table = page.get_by_label("Records, one “title: text” a line"), page.locator(".block.store")
+    records.fill("The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands")
+    query = page.get_by_label("Query, in English")
+    query.fill("The cat")
+    query.press("Enter")
+    expect(table).to_contain_text("The softmax blends; the largest share")
+    expect(table.locator("tbody tr")).to_have_count(3)
+    expect(table.locator("tr.chosen")).to_contain_text("The cat")
+    expect(table.locator("p.large")).to_have_text("it <b>purrs")
+    page.get_by_role("slider", name="Temperature β").last.focus()
+    page.keyboard.press("End")
+    expect(table).to_contain_text("The argmax retrieves one record, “The cat”, with weight 100 %")
+    records.fill("no colon here")
+    page.get_by_role("button", name="Look up", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="Line 1, “no colon here”, is no record")).to_be_visible()
+
+
+@pytest.mark.parametrize(("path", "tab", "box", "title"), [
+    ("/", "Model", "Self-attention", "Encoder self-attention · layer 1 of 2 · head 1 of 4"),
+    ("/es", "Modelo", "Autoatención", "capa 1 de 2 · cabeza 1 de 4")])
+def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
+    page = visit(path)
+    page.get_by_role("tab", name=tab, exact=True).click()
+    block = page.locator(".architecture button[data-stack=encoder_self][data-layer='1']")
+    expect(block).to_contain_text(box)
+    expect(block).to_contain_text(re.compile(r"4 × \d+ × \d+"))  # of the sentence on the page
+    block.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".view .title")).to_contain_text(title)
+    page.wait_for_url("**tab=attention**stack=encoder_self&layer=1**")
+
+
+def test_a_link_opens_the_tab_on_a_phone_without_overflow(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=375)
+    expect(page.locator(".first-bars .gtitle")).to_contain_text("Scaled dot product")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375

@@ -1,0 +1,107 @@
+"""The architecture view: every parameter stands in one box, the order of the boxes is the model's, and text is text."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from xformer.figures import architecture
+from xformer.model import NORMS
+from xformer.results import Block, ModelInfo
+from xformer.service import Service
+
+PARAMETERS = re.compile(r"([\d,]+) parameters(?! of| and|\.)")
+
+
+class Boxes(HTMLParser):
+    """Kinds of boxes in the order in which they are computed, and what the buttons open."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.kinds, self.opens, self.images = [], [], 0
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.images += tag == "img"
+        for kind in ("norm", "attention", "feed", "plus"):
+            if kind in (values.get("class") or "").split():
+                self.kinds.append(kind)
+        if tag == "button":
+            self.opens.append((values["data-stack"], int(values["data-layer"])))
+
+
+def blocks_of(model):
+    """As the service reports them, without a service around a random model."""
+    service = object.__new__(Service)
+    service.model = model
+    return service.blocks()
+
+
+def info_of(model, name="tiny"):
+    config = model.config
+    return ModelInfo(name, "0", model.parameter_count(), config.norm, config.n_layers, config.decoder_layers,
+                     config.n_heads, config.d_model, "cpu", "float32")
+
+
+def test_every_parameter_is_in_one_block(tiny_model):
+    blocks = blocks_of(tiny_model)
+    assert sum(block.parameters for block in blocks) == tiny_model.parameter_count()
+    assert len({block.name for block in blocks}) == len(blocks)
+    named = dict(tiny_model.named_parameters())
+    for block in blocks:
+        for weight, shape in block.weights:
+            assert tuple(named.pop(f"{block.name}.{weight}").shape) == shape
+    assert not named
+
+
+def test_the_boxes_add_up_to_the_models_own_count(tiny_model):
+    drawn = architecture.architecture(info_of(tiny_model), blocks_of(tiny_model), 7, 5)
+    boxes = drawn.split('<div class="towers">')[1]
+    shown = sum(int(number.replace(",", "")) for number in PARAMETERS.findall(boxes))
+    assert shown == tiny_model.parameter_count()
+    assert f"The boxes add up to {tiny_model.parameter_count():,} parameters." in drawn
+
+
+def test_attention_blocks_open_their_stack_and_layer(tiny_model):
+    found = Boxes(architecture.architecture(info_of(tiny_model), blocks_of(tiny_model)))
+    assert found.opens == [("encoder_self", 1), ("encoder_self", 2), ("decoder_self", 1), ("cross", 1),
+                           ("decoder_self", 2), ("cross", 2)]
+
+
+def test_boxes_stand_in_the_order_of_the_models_norm(tiny_model):
+    kinds = Boxes(architecture.architecture(info_of(tiny_model), blocks_of(tiny_model))).kinds
+    if tiny_model.config.norm == "pre":
+        assert kinds[:6] == ["norm", "attention", "plus", "norm", "feed", "plus"]
+        assert kinds.count("norm") == 2 * 2 + 2 * 3 + 2  # and one at the end of each tower
+    else:
+        assert kinds[:6] == ["attention", "plus", "norm", "feed", "plus", "norm"]
+        assert kinds.count("norm") == 2 * 2 + 2 * 3
+
+
+def test_shapes_are_those_of_the_sentence(tiny_model):
+    info, blocks = info_of(tiny_model), blocks_of(tiny_model)
+    drawn = architecture.architecture(info, blocks, 7, 5)
+    for shape in ("7 × 32", "5 × 32", "5 × 150", "maps 4 × 7 × 7", "maps 4 × 5 × 5", "maps 4 × 5 × 7",
+                  "in_proj.weight 96 × 32", "64 inside"):
+        assert shape in drawn
+    for shape in ("S × 32", "T × 32", "maps 4 × T × S"):
+        assert shape in architecture.architecture(info, blocks)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("own", NORMS)
+def test_both_orders_stand_side_by_side_and_the_models_is_marked(own, language):
+    drawn = architecture.orders(own, language)
+    assert Boxes(drawn).kinds == ["attention", "plus", "norm", "norm", "attention", "plus"]
+    marked = drawn.index('class="own"')
+    assert (marked < drawn.index("Pre-norm")) == (own == "post")
+
+
+def test_what_comes_from_a_model_is_escaped(tiny_model):
+    blocks = [Block(block.name, tuple((f"{name}", shape) for name, shape in block.weights))
+              for block in blocks_of(tiny_model)]
+    odd = next(i for i, block in enumerate(blocks) if block.name.endswith("self_attention"))
+    blocks[odd] = Block(blocks[odd].name, (('"><img src=x>', (2, 2)),))
+    drawn = architecture.architecture(info_of(tiny_model), blocks)
+    assert Boxes(drawn).images == 0 and "&lt;img src=x&gt;" in drawn

@@ -1,0 +1,310 @@
+"""Attention from first principles: the walk against the model's own numbers, and each claim on hand-worked cases."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from xformer import results
+from xformer.explain import principles, store
+from xformer.figures import principles as figures
+from xformer.model import Record, Trace
+from xformer.pieces import BOS, EOS
+from xformer.results import UserError, Walk
+from xformer.service import Service
+from xformer.translator import pad
+
+LOG2 = math.log(2)
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = Service.open(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+@pytest.fixture(params=results.STACKS)
+def walk(request, running, learned_pairs):
+    return running.walk(*learned_pairs[1], request.param, 2, 3)
+
+
+def hand_walk(stack="cross"):
+    """Two queries and three keys, the last of them padding, of two dimensions, whose numbers one can do in one's head.
+    """
+    q, k, v = np.array([[1, 0], [0, 2]]), np.array([[2, 0], [0, 1], [5, 5]]), np.array([[1, 1], [3, 0], [9, 9]])
+    mask = np.array([[True, True, False]] * 2)
+    scaled = q @ k.T / math.sqrt(2)
+    probabilities = principles.softmax(scaled, 1, mask)
+    return Walk(stack, 1, 1, ("<s>", "▁a<b>"), ("▁a<b>", "</s>"), ("▁x&y", "</s>", "<pad>"), q, k, v, mask, q @ k.T,
+                scaled, np.where(mask, scaled, -np.inf), probabilities, probabilities @ v, np.ones((2, 4)),
+                np.zeros((2, 4)))
+
+
+# The walk
+
+@pytest.mark.parametrize(("layer", "head"), [(1, 1), (2, 4)])
+@pytest.mark.parametrize("stack", results.STACKS)
+def test_a_walk_ends_where_the_model_does(running, learned_pairs, stack, layer, head):
+    trace = running.trace(*learned_pairs[0])
+    walk = running.walk(*learned_pairs[0], stack, layer, head)
+    np.testing.assert_allclose(walk.probabilities, getattr(trace, stack)[layer - 1, head - 1], atol=1e-5)
+    others = [running.walk(*learned_pairs[0], stack, layer, h).shares for h in range(1, running.info.n_heads + 1)]
+    module = running.model.encoder.layers if stack == "encoder_self" else running.model.decoder.layers
+    attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
+    np.testing.assert_allclose(sum(others) + attention.out_proj.bias.numpy(), walk.output, atol=1e-5)
+
+
+def test_every_step_of_a_walk_follows_from_the_one_before(walk):
+    np.testing.assert_allclose(walk.scores, walk.q @ walk.k.T, atol=1e-4)
+    np.testing.assert_allclose(walk.scaled, walk.scores / math.sqrt(walk.q.shape[1]), atol=1e-5)
+    np.testing.assert_allclose(walk.masked[walk.mask], walk.scaled[walk.mask], atol=1e-6)
+    assert (walk.masked[~walk.mask] == -np.inf).all() and (walk.probabilities[~walk.mask] == 0).all()
+    np.testing.assert_allclose(walk.probabilities, principles.softmax(walk.masked.clip(-1e9), 1), atol=1e-6)
+    np.testing.assert_allclose(walk.answers, walk.probabilities @ walk.v, atol=1e-5)
+
+
+def test_padding_changes_nothing_but_the_mask(running, learned_pairs):
+    plain, padded = (running.walk(*learned_pairs[0], "encoder_self", 1, 1, n) for n in (0, 3))
+    assert padded.keys == (*plain.keys, "<pad>", "<pad>", "<pad>") and padded.queries == plain.queries
+    assert not padded.mask[:, -3:].any() and plain.mask.all()
+    np.testing.assert_allclose(padded.output, plain.output, atol=1e-5)
+
+
+def test_a_decoder_walk_has_the_future_mask(running, learned_pairs):
+    walk = running.walk(*learned_pairs[0], "decoder_self", 1, 1)
+    assert (walk.mask == np.tril(np.ones_like(walk.mask))).all()
+    assert walk.queries[0] == "<s>" and walk.predicted[-1] == "</s>"
+
+
+def test_steps_are_kept_only_where_they_are_asked_for(running, tokenizer, learned_pairs):
+    source = pad([[*tokenizer.encode(learned_pairs[0][0]), EOS]])
+    seen, asked = Trace(), Trace(cross=Record(steps=[]))
+    with torch.inference_mode():
+        for trace in (seen, asked):
+            running.model(source, torch.tensor([[BOS]]), trace)
+    assert seen.cross.steps is None and asked.encoder_self.steps is None
+    assert [step.q.shape for step in asked.cross.steps] == [(1, 4, 1, 8)] * 2
+
+
+@pytest.mark.parametrize(("choice", "said"), [
+    (("encoder_self", 3, 1, 0), "no head 1 in layer 3 of encoder_self; the stacks are encoder_self, decoder_self"),
+    (("cross", 1, 5, 0), "layers 1 to 2 with heads 1 to 4"), (("cross", 0, 1, 0), "no head 1 in layer 0"),
+    (("sideways", 1, 1, 0), "of sideways"), (("cross", 1, 1, 500), "500 pieces of padding"),
+    (("cross", 1, 1, -1), "at least 0")])
+def test_a_walk_that_cannot_be_taken_says_why(running, learned_pairs, choice, said):
+    with pytest.raises(UserError, match=said):
+        running.walk(*learned_pairs[0], *choice)
+
+
+# One thing changed
+
+def test_temperature_goes_from_uniform_through_the_softmax_to_one_hot():
+    scores = np.array([[0.0, LOG2, 2 * LOG2]])
+    np.testing.assert_allclose(principles.softmax(scores, 0), [[1 / 3] * 3])
+    np.testing.assert_allclose(principles.softmax(scores, 1), [[1 / 7, 2 / 7, 4 / 7]])
+    np.testing.assert_allclose(principles.softmax(scores, 2), [[1 / 21, 4 / 21, 16 / 21]])
+    np.testing.assert_array_equal(principles.softmax(scores, principles.HARD), [[0, 0, 1]])
+    np.testing.assert_allclose(principles.softmax(scores, 1e6), [[0, 0, 1]])
+    np.testing.assert_array_equal(principles.softmax(np.array([[3.0, 3, 1]]), principles.HARD), [[0.5, 0.5, 0]])
+
+
+def test_the_ends_of_the_slider_are_uniform_and_hard():
+    assert [principles.at_power(0.25, p) for p in (-6, -1, 0, 2, 6)] == [0, 0.125, 0.25, 1, math.inf]
+
+
+def test_what_is_masked_gets_nothing_at_any_temperature():
+    scores, mask = np.array([[9.0, 1, 1], [1, 2, 3]]), np.array([[False, True, True], [False] * 3])
+    for beta in (0, 0.5, principles.HARD):
+        np.testing.assert_allclose(principles.softmax(scores, beta, mask), [[0, 0.5, 0.5], [0, 0, 0]])
+
+
+def test_scoring_functions_on_vectors_by_hand():
+    q, k = np.array([[1.0, 2]]), np.array([[3.0, 4], [1, 2]])
+    np.testing.assert_allclose(principles.score("scaled", q, k), [[11, 5]])
+    np.testing.assert_allclose(principles.score("unscaled", q, k), [[11, 5]])
+    np.testing.assert_allclose(principles.score("gaussian", q, k), [[-4, 0]])
+    assert [principles.own_beta(rule, 4) for rule in principles.RULES] == [0.5, 1, 1, 0.5]
+    additive = principles.score("additive", q, k)
+    np.testing.assert_array_equal(additive, principles.score("additive", q, k))  # the same weights every time
+    assert additive.shape == (1, 2) and additive[0, 0] != additive[0, 1]
+    with pytest.raises(ValueError, match="the rule is 'cosine'; choose one of scaled, unscaled, additive, gaussian"):
+        principles.score("cosine", q, k)
+
+
+@pytest.mark.parametrize("beta", [0.1, 1, 3])
+def test_gaussian_kernel_regression_is_attention_with_keys_of_their_lengths(beta):
+    """Nadaraya–Watson: weights exp(-β|q-k|²/2) over their sum, and the softmax of β (q·k - |k|²/2)."""
+    rng = np.random.default_rng(0)
+    q, k = rng.standard_normal((3, 5)), rng.standard_normal((4, 5))
+    found = principles.softmax(principles.score("gaussian", q, k), beta)
+    kernel = np.exp([[-beta * sum((a - b) ** 2) / 2 for b in k] for a in q])
+    np.testing.assert_allclose(found, kernel / kernel.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, principles.softmax(q @ k.T - (k**2).sum(axis=1) / 2, beta))
+
+
+def test_the_unscaled_rule_is_the_scaled_one_at_another_temperature(walk):
+    weights, beta = figures.changed(walk, "scaled", 0, "future" if walk.stack == "decoder_self" else "padding")
+    np.testing.assert_allclose(weights, walk.probabilities, atol=1e-5)
+    assert beta == pytest.approx(walk.q.shape[1] ** -0.5)
+    unscaled, _ = figures.changed(walk, "unscaled", 0, "none")
+    scaled, _ = figures.changed(walk, "scaled", math.log2(math.sqrt(walk.q.shape[1])), "none")
+    np.testing.assert_allclose(unscaled, scaled, atol=1e-6)
+
+
+def test_masks_by_hand():
+    keys = ("▁a", "▁b", "<pad>")
+    assert principles.mask("none", 2, keys).all()
+    assert principles.mask("padding", 2, keys).tolist() == [[True, True, False]] * 2
+    assert principles.mask("future", 3, keys).tolist() == [[True, False, False], [True, True, False],
+                                                           [True, True, False]]
+    with pytest.raises(ValueError, match="the mask is 'past'; choose one of padding, future, none"):
+        principles.mask("past", 2, keys)
+
+
+def test_entropy_is_in_bits():
+    np.testing.assert_allclose(principles.entropy(np.array([[0.25] * 4, [1, 0, 0, 0], [0.5, 0.5, 0, 0]])), [2, 0, 1])
+
+
+def test_the_variance_of_dot_products_grows_like_d_and_is_one_when_scaled():
+    found = principles.variance((4, 16, 64, 256), samples=1000)
+    np.testing.assert_allclose(found.plain / found.d, 1, atol=0.08)
+    np.testing.assert_allclose(found.scaled, 1, atol=0.08)
+    assert (np.diff(found.largest_plain) > 0).all() and found.largest_plain[-1] > 0.9
+    assert np.ptp(found.largest_scaled) < 0.05  # the softmax stays as soft as it was
+
+
+def test_splitting_gives_more_distributions_for_the_same_parameters_and_products():
+    found = [principles.split(32, heads) for heads in (1, 2, 4, 8)]
+    assert [one.weights.shape for one in found] == [(1, 8), (2, 8), (4, 8), (8, 8)]
+    assert {one.parameters for one in found} == {4 * 32 * 32} and {one.products for one in found} == {2 * 8 * 8 * 32}
+    for one in found:
+        np.testing.assert_allclose(one.weights.sum(axis=1), 1)
+        assert len(np.unique(one.weights.round(6), axis=0)) == one.heads  # each of its own
+    with pytest.raises(ValueError, match="d_model is 32, which 5 heads cannot share equally"):
+        principles.split(32, 5)
+
+
+# The key-value store
+
+def test_records_are_read_line_by_line():
+    assert store.read("A: one\n\n  B : two: three \n") == (("A", "one"), ("B", "two: three"))
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    ("A: one\nno colon", "Line 2, “no colon”, is no record"), ("A: one\n: two", "Line 2"), ("A: one", "There are 1"),
+    ("", "There are 0 records; the store holds 2 to 12"), ("A: b\n" * 13, "There are 13"),
+    ("A: b\nB: " + "x" * 300, "Line 2 has 303 characters; at most 200")])
+def test_records_that_cannot_be_read_are_named(lines, said):
+    with pytest.raises(UserError, match=said):
+        store.read(lines)
+
+
+def test_likeness_is_the_cosine_from_the_mean_of_the_keys():
+    keys = np.array([[11.0, 10], [9, 10], [10, 11], [10, 9]])
+    np.testing.assert_allclose(store.likeness(keys, np.array([13.0, 10])), [1, -1, 0, 0], atol=1e-9)
+
+
+def test_a_vector_of_a_text_is_the_mean_of_the_encoders_output(running, learned_pairs):
+    first, second = learned_pairs[0][0], learned_pairs[3][0]
+    together = running.embed([first, second])  # of different lengths: padding counts for nothing
+    np.testing.assert_allclose(together[0], running.embed([first])[0], atol=1e-5)
+    assert together.shape == (2, running.info.d_model)
+    with pytest.raises(UserError, match="nothing to translate"):
+        running.embed([first, " "])
+
+
+def test_the_store_retrieves_one_record_or_blends_them():
+    records, cosines = (("K<1>", "one"), ("K2", "two & a half")), np.array([0.0, LOG2])
+    soft = figures.store(records, cosines, 1.0)
+    assert "0.333" in soft and "0.667" in soft and "the largest share, 66.7 %, is that of “K2”" in soft
+    hard = figures.store(records, cosines, principles.HARD)
+    assert "The argmax retrieves one record, “K2”, with weight 100 %" in hard and "--share:0.000" in hard
+    assert "two &amp; a half" in hard and "K&lt;1&gt;" in hard and "K<1>" not in hard
+    assert "every record has 50.0 %" in figures.store(records, cosines, 0.0)
+
+
+# The pictures
+
+def test_the_vectors_are_drawn_with_the_query_on_top():
+    figure = figures.vectors(hand_walk(), 1)
+    assert np.array(figure.data[0].z).tolist() == [[0, 2], [2, 0], [0, 1], [5, 5]]
+    assert figure.layout.title.text == "q (1 × 2) and K (3 × 2)"
+    assert figure.layout.yaxis.ticktext == ("q · a&lt;b&gt;", "k · x&amp;y", "k · &lt;/s&gt;", "k · &lt;pad&gt;")
+    assert figure.layout.xaxis.title.text == "dimension" and figure.layout.yaxis.title.text == "vector"
+    assert figure.data[0].text[1][0] == "k · x&amp;y, dimension 1: +2.000"
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-5, 5)
+
+
+def test_the_scores_are_drawn_in_four_steps_with_their_numbers():
+    figure = figures.scores(hand_walk(), 0)
+    steps, softmax, written = figure.data
+    np.testing.assert_allclose(np.array(steps.z, dtype=float)[0], [2, 0, 5])
+    assert np.isnan(np.array(steps.z, dtype=float)[2, 2])
+    np.testing.assert_allclose(softmax.z[0], hand_walk().probabilities[0])
+    assert figure.layout.yaxis.ticktext == ("q·k", "q·k / √dₖ", "after the mask", "softmax")
+    assert written.text[:3] == ("2.0", "0.0", "5.0") and written.text[8] == "−∞" and written.text[-1] == "0.00"
+    assert softmax.text[0][1] == f"softmax, &lt;/s&gt;: {hand_walk().probabilities[0, 1]:+.3f}"
+    assert "−∞ (masked)" in steps.text[2][2]
+    assert (steps.colorbar.title.text, softmax.colorbar.title.text) == ("score", "attention probability")
+
+
+def test_the_values_end_with_their_weighted_sum_and_the_output_with_all_heads():
+    walk = hand_walk()
+    figure = figures.values(walk, 0)
+    np.testing.assert_allclose(figure.data[0].z[-1], walk.answers[0])
+    assert figure.layout.yaxis.ticktext[0].endswith("% · x&amp;y") and figure.layout.yaxis.ticktext[-1] == "a = Σ p v"
+    figure = figures.output(walk, 0)
+    assert np.array(figure.data[0].z).tolist() == [[1] * 4, [0] * 4]
+    assert figure.layout.yaxis.ticktext == ("this head: a W_O", "all heads + bias")
+
+
+def test_bars_show_what_the_switches_do_beside_what_the_model_does():
+    walk = hand_walk()
+    figure = figures.bars(walk, 0, "scaled", 6, "padding")
+    changed, model = figure.data
+    assert list(changed.y) == [1, 0, 0] and changed.name == "with the switches"
+    np.testing.assert_allclose(model.y, walk.probabilities[0])
+    assert figure.layout.title.text == "Scaled dot product · β → ∞ · after &lt;s&gt; → predicts a&lt;b&gt;"
+    assert figure.layout.xaxis.ticktext == ("x&amp;y", "&lt;/s&gt;", "&lt;pad&gt;")
+    assert "β = 0.707 = 1/√dₖ" in figures.bars(walk, 0, "scaled", 0, "padding").layout.title.text
+    assert "β = 1 ·" in figures.bars(walk, 0, "unscaled", 0, "padding").layout.title.text
+    assert "β = 0 ·" in figures.bars(walk, 0, "gaussian", -6, "none").layout.title.text
+
+
+def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
+    walk = running.walk(*learned_pairs[0], "decoder_self", 1, 1)
+    weights, hidden = figures.all_queries(walk, "scaled", 0, "future").data
+    above = np.triu(np.ones(walk.mask.shape, dtype=bool), k=1)
+    np.testing.assert_array_equal(np.isnan(np.array(weights.z, dtype=float)), above)
+    np.testing.assert_array_equal(np.array(hidden.z, dtype=float) == 1, above)
+    said = figures.summary(walk, 0, "scaled", 0, "none")
+    share = figures.changed(walk, "scaled", 0, "none")[0][0, 1:].sum()
+    assert f"Without the future mask, {figures.percent(float(share))} of the look goes to pieces" in said
+    assert "Without" not in figures.summary(walk, 0, "scaled", 0, "future")
+
+
+def test_the_summary_says_where_the_look_goes_and_what_becomes_of_the_answer():
+    said = figures.summary(hand_walk(), 0, "scaled", 6, "padding")
+    assert "goes to x&amp;y (100 %); it is spread over 0.00 bits" in said and "of 1.00 possible" in said
+    assert "is 1.00" in figures.summary(hand_walk(), 0, "scaled", 0, "padding")
+    assert "Without the mask, " in figures.summary(hand_walk(), 0, "scaled", 0, "none")
+
+
+def test_variance_and_splitting_are_drawn_with_their_axes():
+    figure = figures.variance(principles.variance((1, 4), samples=200), 4)
+    assert [trace.name for trace in figure.data] == ["q·k", "q·k / √dₖ"]
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.title.text) == ("log", "variance")
+    assert figure.layout.annotations[0].text == "this model: 4"
+    found = [principles.split(8, heads) for heads in (1, 2)]
+    figure = figures.splits(found)
+    assert figure.layout.yaxis.ticktext == ("1 of 1", "1 of 2", "2 of 2")
+    np.testing.assert_allclose(figure.data[0].z, np.vstack([one.weights for one in found]))
+    assert figures.split_costs(found).count('<td class="number">256</td>') == 2
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_every_step_has_its_formula_and_its_text(language):
+    for name in figures.FORMULAS:
+        assert "<i>" in figures.step(name, language) and 'class="note"' in figures.step(name, language)
