@@ -10,8 +10,10 @@ import torch
 from hypothesis import settings
 
 from xformer import checkpoint
+from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
+from xformer.sentiment import encode
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -43,6 +45,16 @@ PAIRS = [
     ("My sister lives in Spain.", "Mi hermana vive en España."),
     ("We will eat at home tomorrow.", "Mañana comeremos en casa."),
     ("It cost 3,200 euros in 1987.", "Costó 3.200 euros en 1987."),
+]
+
+
+REVIEWS = [
+    (1, "A wonderful film, funny and moving."), (0, "A dull film, long and boring."),
+    (1, "I loved every minute of it!"), (0, "I hated every minute of it!"),
+    (1, "The actors are great."), (0, "The actors are not great."),
+    (1, "Not bad at all, go and see it."), (0, "Bad. Do not go and see it."),
+    (1, "It's a clever story, beautifully told."), (0, "It's a stupid story, badly told."),
+    (1, "The best film of the year."), (0, "The worst film of the year."),
 ]
 
 
@@ -122,4 +134,52 @@ def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
     assert loss < 0.05, f"the eight sentences are not known by heart: a loss of {loss:.3f} a piece"
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny-en-es"
     checkpoint.save(folder, model, tokenizer, {"step": 120, "loss": round(loss, 4)})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reviews():
+    """Twelve short reviews with their labels, half of them positive."""
+    return REVIEWS
+
+
+@pytest.fixture(scope="session")
+def review_tokenizer():
+    """A vocabulary of 120 pieces, without capitals, of the reviews and the sentences."""
+    return Tokenizer.train([text for _, text in REVIEWS] + [english for english, _ in PAIRS], 120, threads=1,
+                           fold_case=True)
+
+
+def learn_labels(model, tokenizer, rows, steps):
+    """Plain gradient descent on one batch; returns the last loss a text."""
+    tokens = pad([encode(tokenizer, text, model.config.max_length)[0] for _, text in rows])
+    labels = torch.tensor([label for label, _ in rows])
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    model.train()
+    for _ in range(steps):
+        loss = torch.nn.functional.cross_entropy(model(tokens).logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    return float(loss.detach())
+
+
+@pytest.fixture(scope="session")
+def learn_reviews():
+    """`learn_reviews(model, tokenizer, rows, steps)` trains a classifier until it knows the rows; returns the loss."""
+    return learn_labels
+
+
+@pytest.fixture(scope="session")
+def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
+    """Folder of a classifier, two layers of four heads, that knows the twelve reviews by heart and reads 24 pieces at
+    most. Do not write to it; copy it with `shutil.copytree`."""
+    torch.manual_seed(1)
+    model = TransformerClassifier(ClassifierConfig(vocab_size=len(review_tokenizer), d_model=32, n_heads=4, n_layers=2,
+                                                   d_ff=64, dropout=0.0, max_length=24, temperature=2.0))
+    loss = learn_labels(model, review_tokenizer, REVIEWS, steps=80)
+    assert loss < 0.05, f"the reviews are not known by heart: a loss of {loss:.3f} a text"
+    folder = tmp_path_factory.mktemp("checkpoints") / "tiny-sentiment"
+    checkpoint.save(folder, model, review_tokenizer, {"step": 80, "loss": round(loss, 4)})
     return folder

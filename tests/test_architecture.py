@@ -47,7 +47,8 @@ def test_nothing_but_the_command_line_needs_training(path):
     assert not forbidden(path, "xformer.training")
 
 
-@pytest.mark.parametrize("name", ["model", "search", "tokenizer", "results", "strings", "pieces", "checkpoint"])
+@pytest.mark.parametrize("name", ["model", "classifier", "search", "tokenizer", "results", "strings", "pieces",
+                                  "checkpoint"])
 def test_the_foundation_rests_on_nothing_above_it(name):
     assert not forbidden(MODULES[f"xformer.{name}"], "gradio", "plotly", "xformer.service", "xformer.ui",
                          "xformer.figures")

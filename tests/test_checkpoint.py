@@ -11,6 +11,12 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from xformer import checkpoint
+from xformer.classifier import (
+    ClassifierConfig,
+    LanguageModel,
+    LanguageModelConfig,
+    TransformerClassifier,
+)
 from xformer.model import Transformer
 from xformer.results import UserError
 from xformer.search import Options
@@ -222,6 +228,68 @@ def test_weights_of_another_shape_are_refused(folder, change, name, found, wante
     reconfigure(folder, **change)
     assert refusal(folder) == (f"The weights in {folder / 'model.safetensors'} are of another shape than config.json "
                                f"says: {name} is {found}, wanted {wanted}" + FIX)
+
+
+# Kinds
+
+
+SHAPE = {"vocab_size": 150, "d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "max_length": 16}
+
+
+def test_a_classifier_comes_back_with_all_it_was(tokenizer, tmp_path):
+    config = ClassifierConfig(**SHAPE, labels=("bad", "so so", "good"), pooling="mean", causal=True, temperature=1.7)
+    model = TransformerClassifier(config)
+    checkpoint.save(tmp_path, model, tokenizer, {"accuracy": 0.9})
+    again = checkpoint.load(tmp_path, TransformerClassifier)
+    assert again.model.config == config and again.metrics == {"accuracy": 0.9}
+    assert torch.equal(again.model.head.weight, model.head.weight.half().float())
+    assert json.loads((tmp_path / "config.json").read_text())["kind"] == "classifier"
+
+
+def test_a_checkpoint_without_a_kind_is_of_translation(folder):
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    assert config.pop("kind") == "translation"
+    path.write_text(json.dumps(config))
+    assert isinstance(checkpoint.load(folder).model, Transformer)
+
+
+@pytest.mark.parametrize(("wanted", "need", "train"), [
+    (Transformer, "translation model", "translation"), (TransformerClassifier, "text classifier", "sentiment")])
+def test_a_checkpoint_of_another_kind_is_refused(tokenizer, tmp_path, wanted, need, train):
+    checkpoint.save(tmp_path, LanguageModel(LanguageModelConfig(**SHAPE)), tokenizer, {})
+    with pytest.raises(UserError) as error:
+        checkpoint.load(tmp_path, wanted)
+    assert str(error.value) == (f"The checkpoint {tmp_path} holds a language model, but a {need} is needed; name "
+                                f"another folder, or train one with “python -m xformer train {train}”.")
+
+
+@pytest.mark.parametrize("kind", ["poet", 3, ["translation"], None])
+def test_an_unknown_kind_is_refused(folder, kind):
+    reconfigure(folder, kind=kind)
+    assert refusal(folder) == (f"The file {folder / 'config.json'} is of the unknown kind {kind!r}; it must be one of "
+                               f"translation, language_model, classifier.")
+
+
+def test_a_missing_classifier_says_how_to_train_one(tmp_path):
+    with pytest.raises(UserError, match="or train one with “python -m xformer train sentiment”.$"):
+        checkpoint.load(tmp_path / "nowhere", TransformerClassifier)
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({"labels": ["one"]}, "labels are ['one']; they must be two or more different names"),
+    ({"labels": ["a", "a"]}, "labels are ['a', 'a']; they must be two or more different names"),
+    ({"labels": "ab"}, "labels are 'ab'; they must be two or more different names"),
+    ({"pooling": "max"}, "pooling is 'max'; choose one of attention, mean"),
+    ({"causal": 1}, "causal is 1; it must be true or false"),
+    ({"temperature": 0}, "temperature is 0; it must be a number greater than 0"),
+    ({"temperature": "2"}, "temperature is '2'; it must be a number greater than 0")])
+def test_a_wrong_classifier_is_refused(tiny_classifier, tmp_path, change, text):
+    copy = shutil.copytree(tiny_classifier, tmp_path / "copy")
+    reconfigure(copy, **change)
+    with pytest.raises(UserError) as error:
+        checkpoint.load(copy, TransformerClassifier)
+    assert str(error.value) == f"The file {copy / 'config.json'} describes no model: {text}."
 
 
 # Writing

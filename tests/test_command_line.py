@@ -165,7 +165,8 @@ def _feed(process, lines):
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["translate", "--help"], ["train", "translation", "--help"],
-                                  ["evaluate", "translation", "--help"]])
+                                  ["evaluate", "translation", "--help"], ["classify", "--help"],
+                                  ["train", "sentiment", "--help"], ["train", "language-model", "--help"]])
 def test_help_needs_no_torch(argv):
     code = ("import sys\nfrom xformer.__main__ import main\n"
             "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"

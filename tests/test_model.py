@@ -20,6 +20,7 @@ from xformer.model import (
     Embedding,
     Encoder,
     EncoderLayer,
+    Record,
     Trace,
     Transformer,
     attend,
@@ -106,11 +107,11 @@ def test_attention_equals_torchs(config):
     ours = shaken(Attention(config))
     theirs = nn.MultiheadAttention(config.d_model, config.n_heads, batch_first=True).eval()
     copy_attention(ours, theirs)
-    x, source, memory, record = torch.randn(3, 5, 32), rows(), torch.randn(3, 7, 32), []
+    x, source, memory, record = torch.randn(3, 5, 32), rows(), torch.randn(3, 7, 32), Record()
     got = ours(x, padding_mask(source), memory=ours.keys_values(memory), record=record)
     want, maps = theirs(x, memory, memory, key_padding_mask=source == PAD, average_attn_weights=False)
     near(got, want)
-    near(record[0], maps)
+    near(record.probabilities[0], maps)
 
 
 @torch.no_grad()
@@ -204,14 +205,32 @@ def test_a_trace_holds_probabilities(model):
     model(source, target, trace)
     shapes = {"encoder_self": (3, 4, 7, 7), "decoder_self": (3, 4, 5, 5), "cross": (3, 4, 5, 7)}
     for name, shape in shapes.items():
-        assert [tuple(p.shape) for p in getattr(trace, name)] == [shape] * 2
-        for probabilities in getattr(trace, name):
+        assert [tuple(p.shape) for p in getattr(trace, name).probabilities] == [shape] * 2
+        for probabilities in getattr(trace, name).probabilities:
             near(probabilities.sum(-1), torch.ones(shape[:3]))
-    for probabilities in (*trace.encoder_self, *trace.cross):
+    for probabilities in (*trace.encoder_self.probabilities, *trace.cross.probabilities):
         hidden = (source == PAD)[:, None, None, :].expand_as(probabilities)
         assert (probabilities[hidden] == 0).all() and (probabilities[~hidden] > 0).all()
-    for probabilities in trace.decoder_self:
+    for probabilities in trace.decoder_self.probabilities:
         assert (probabilities.triu(1) == 0).all() and (probabilities.tril() > 0).sum() == 3 * 4 * 15
+
+
+@torch.no_grad()
+def test_attention_times_value_norms_is_the_length_of_what_each_head_adds(model):
+    """Against the definition of Kobayashi et al. (2020), a loop over positions and heads, with every bias at 0."""
+    layer = model.encoder.layers[0].self_attention
+    d, record = 32 // 4, Record()
+    x = torch.randn(2, 6, 32)
+    layer.in_proj.bias[64:] = 0
+    layer(x, record=record)
+    for head in range(4):
+        w_v = layer.in_proj.weight[64 + head * d:64 + (head + 1) * d]  # [d, D]
+        w_o = layer.out_proj.weight[:, head * d:(head + 1) * d]  # [D, d]
+        added = record.probabilities[0][:, head, :, :, None] * (x @ w_v.T @ w_o.T)[:, None]  # [B, Q, K, D]
+        near(added.norm(dim=-1), record.probabilities[0][:, head] * record.value_norms[0][:, head, None], 1e-5)
+    model(rows(), targets((5, 3, 2)), trace := Trace())
+    assert [tuple(norms.shape) for norms in trace.cross.value_norms] == [(3, 4, 7)] * 2
+    assert [tuple(norms.shape) for norms in trace.decoder_self.value_norms] == [(3, 4, 5)] * 2
 
 
 @torch.no_grad()
@@ -219,7 +238,7 @@ def test_a_trace_in_training_equals_that_of_evaluation(model):
     seen, again = Trace(), Trace()
     model(rows(), targets(), seen)
     model.train()(rows(), targets(), again)
-    near(torch.stack(seen.cross), torch.stack(again.cross))
+    near(torch.stack(seen.cross.probabilities), torch.stack(again.cross.probabilities))
 
 
 @torch.no_grad()
@@ -231,8 +250,9 @@ def test_a_trace_equals_what_growing_prefixes_see(model):
         part = Trace()
         model.decode(target[:, :length], memory, mask, part)
         for layer in range(2):
-            near(part.decoder_self[layer][:, :, -1], whole.decoder_self[layer][:, :, length - 1, :length])
-            near(part.cross[layer][:, :, -1], whole.cross[layer][:, :, length - 1])
+            near(part.decoder_self.probabilities[layer][:, :, -1],
+                 whole.decoder_self.probabilities[layer][:, :, length - 1, :length])
+            near(part.cross.probabilities[layer][:, :, -1], whole.cross.probabilities[layer][:, :, length - 1])
 
 
 @torch.no_grad()
@@ -244,8 +264,9 @@ def test_a_trace_equals_what_cached_steps_see(model):
         now, x = Trace(), model.embedding(target[:, at:at + 1], offset=at)
         model.decoder(x, None, cache.memories, cache.memory_mask, cache.pasts, now)
         for layer in range(2):
-            near(now.decoder_self[layer][:, :, 0], whole.decoder_self[layer][:, :, at, :at + 1])
-            near(now.cross[layer][:, :, 0], whole.cross[layer][:, :, at])
+            near(now.decoder_self.probabilities[layer][:, :, 0],
+                 whole.decoder_self.probabilities[layer][:, :, at, :at + 1])
+            near(now.cross.probabilities[layer][:, :, 0], whole.cross.probabilities[layer][:, :, at])
 
 
 # Steps with a cache
@@ -350,7 +371,7 @@ def test_many_threads_share_a_model(model):
             whole = model(source, target, trace)
             cache = model.start(source)
             steps = [model.step(target[:, at:at + 1], cache) for at in range(6)]
-        maps = [*trace.encoder_self, *trace.decoder_self, *trace.cross]
+        maps = [p for record in (trace.encoder_self, trace.decoder_self, trace.cross) for p in record.probabilities]
         return [whole, *steps, *maps]
 
     alone = [ask(seed) for seed in range(24)]

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xformer import results, service
+from xformer.pieces import EOS
 from xformer.results import UserError
 from xformer.search import Options
 from xformer.service import MAX_CHARACTERS, Service, bleu, clean, repeats
@@ -53,6 +54,9 @@ def test_a_trace_gives_every_piece_the_log_probability_that_decoding_gave_it(run
         maps = getattr(trace, stack)
         assert maps.dtype == np.float32
         np.testing.assert_allclose(maps.sum(axis=-1), 1, atol=1e-5)
+        assert getattr(trace, f"{stack}_norms").shape == (*maps.shape[:2], maps.shape[-1])
+        assert (getattr(trace, f"{stack}_norms") > 0).all()
+    assert trace.text == found.source and (*trace.tokens, EOS) == found.best.tokens
     assert np.triu(trace.decoder_self, k=1).max() == 0, "a position looks at its future"
 
 

@@ -6,23 +6,26 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xformer.results import UserError
 
 if TYPE_CHECKING:
-    from xformer.results import Translation
+    from xformer.results import Sentiment, Translation
     from xformer.search import Options
 
+ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_CHECKPOINT = "checkpoints/en-es"
+SENTIMENT_CHECKPOINT = "checkpoints/sentiment"
+SENTIMENT_HELP = f"checkpoint folder ({SENTIMENT_CHECKPOINT} beside the code if not given)"
 CHECKPOINT_HELP = f"checkpoint folder (or XFORMER_CHECKPOINT; else {DEFAULT_CHECKPOINT} beside the code)"
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    top = argparse.ArgumentParser(prog="python -m xformer", description="A translation transformer to look inside.")
+    top = argparse.ArgumentParser(prog="python -m xformer", description="Transformers to look inside.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _translate(commands.add_parser(
         "translate", help="translate a text, or each line of standard input",
@@ -30,6 +33,9 @@ def parser() -> argparse.ArgumentParser:
     _explain(commands.add_parser(
         "explain", help="write the attention maps of a translation to a file",
         description="Write every attention map of one pass over TEXT and its translation (or --target) to a file."))
+    _classify(commands.add_parser(
+        "classify", help="tell the sentiment of a review, or of each line of standard input",
+        description="Tell whether TEXT, or each line of standard input, is positive or negative; one result a line."))
     evaluate = commands.add_parser("evaluate", help="score a model").add_subparsers(dest="what", required=True)
     _evaluate_translation(evaluate.add_parser(
         "translation", help="BLEU and chrF of a file of pairs",
@@ -38,15 +44,38 @@ def parser() -> argparse.ArgumentParser:
         "alignment", help="alignment error rate of every cross-attention head",
         description="Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
                     "2003); 0 is best, 1 worst."))
+    _evaluate_lengths(evaluate.add_parser(
+        "lengths", help="BLEU and chrF by the length of the sentences",
+        description="Translate the English of a file of pairs and score it by the number of its pieces, beside how "
+                    "many sentences of that length the model has learned from."))
+    _evaluate_sentiment(evaluate.add_parser(
+        "sentiment", help="accuracy on a file of labelled texts",
+        description="Classify the texts of a file and compare with their labels; also says how well the probabilities "
+                    "are calibrated (expected calibration error, Guo et al. 2017)."))
     data = commands.add_parser("data", help="fetch training data").add_subparsers(dest="what", required=True)
     _data_translation(data.add_parser(
         "translation", help="English-Spanish sentence pairs", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         description="Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
                     "ATTRIBUTION.txt; no sentence of dev, on either side, occurs in train."))
+    _data_sentiment(data.add_parser(
+        "sentiment", help="reviews and phrases, labelled and not",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description="Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
+                    "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and "
+                    "ATTRIBUTION.txt; no film of imdb-validation occurs in imdb-train."))
     train = commands.add_parser("train", help="train a model").add_subparsers(dest="what", required=True)
     _train_translation(train.add_parser(
         "translation", help="English to Spanish", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         description="Train a transformer on sentence pairs. Stopped at any moment, the same command goes on."))
+    _train_language_model(train.add_parser(
+        "language-model", help="pre-train on reviews without labels",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description="Train a stack of layers to predict the next piece of reviews (Radford et al. 2018). Stopped at "
+                    "any moment, the same command goes on."))
+    _train_sentiment(train.add_parser(
+        "sentiment", help="classify reviews and phrases", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description="Fine-tune a language model on labelled texts, or train a classifier from nothing. Stopped at any "
+                    "moment, the same command goes on."))
     return top
 
 
@@ -73,6 +102,14 @@ def _explain(p: argparse.ArgumentParser) -> None:
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
 
 
+def _classify(p: argparse.ArgumentParser) -> None:
+    p.add_argument("text", metavar="TEXT", nargs="*", help="English; lines of standard input if not given; "
+                                                           "“--” before it ends the options")
+    p.add_argument("--checkpoint", metavar="DIR", help=SENTIMENT_HELP)
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
 def _evaluate_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
     _search_options(p)
@@ -82,6 +119,14 @@ def _evaluate_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
 
 
+def _evaluate_lengths(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
+    p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, if it was used, extra.tsv[.xz]: "
+                                                  "their sentences are counted by length too")
+    _search_options(p)
+    p.add_argument("--save", action="store_true", help="keep the scores in the checkpoint's metrics.json")
+
+
 def _evaluate_alignment(p: argparse.ArgumentParser) -> None:
     p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
     p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
@@ -89,6 +134,15 @@ def _evaluate_alignment(p: argparse.ArgumentParser) -> None:
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--json", action="store_true", help="one JSON object")
     p.add_argument("--save", action="store_true", help="keep the scores in the checkpoint's metrics.json")
+
+
+def _evaluate_sentiment(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--rows", required=True, metavar="FILE",
+                   help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
+    p.add_argument("--checkpoint", metavar="DIR", help=SENTIMENT_HELP)
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--limit", type=int, default=0, help="classify the first N texts only")
+    p.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _data_translation(p: argparse.ArgumentParser) -> None:
@@ -101,16 +155,71 @@ def _data_translation(p: argparse.ArgumentParser) -> None:
                    help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
 
 
+def _data_sentiment(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; earlier results are replaced")
+    p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"),
+                   default=["https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+                            "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"],
+                   help="tar archive of reviews, and zip archive of trees")
+    p.add_argument("--seed", type=int, default=0, help="of the choice of films to hold out")
+
+
 def _train_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", required=True, help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz]")
+    size = _training(p, "checkpoint whose weights to begin with", n_layers=6, dropout=0.1)
+    size.add_argument("--n-decoder-layers", type=int, default=0, help="0: as many as the encoder")
+    p.add_argument("--smoothing", type=float, default=0.1, help="label smoothing")
+    data = p.add_argument_group("batches")
+    data.add_argument("--batch-tokens", type=int, default=4000, help="source and target pieces in a batch")
+    data.add_argument("--max-pieces", type=int, default=128, help="longer sentences are left out")
+    data.add_argument("--extra-weight", type=float, default=1.0, help="share of extra.tsv used in each epoch")
+    data.add_argument("--sampled", type=float, default=0.3, help="share of sentences with a drawn split into pieces")
+    data.add_argument("--no-roughening", action="store_true", help="no lower-casing, slips, or joined pairs")
+    data.add_argument("--dev-limit", type=int, default=1000, help="sentences of dev that are scored on the way")
+
+
+def _train_language_model(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--data", required=True, help="folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, "
+                                                 "if wanted, imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]")
+    size = _training(p, "language model whose weights and vocabulary to begin with", n_layers=4, dropout=0.0)
+    size.add_argument("--max-length", type=int, default=512, help="pieces in a window of text")
+    data = p.add_argument_group("batches")
+    data.add_argument("--batch-pieces", type=int, default=8192, help="pieces in a batch of windows")
+    data.add_argument("--dev-pieces", type=int, default=100_000, help="held-out pieces that are scored on the way")
+
+
+def _train_sentiment(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--data", required=True, help="folder with imdb-train, imdb-validation, sst2-train-phrases and "
+                                                 "sst2-validation, each .tsv or .tsv.xz")
+    size = _training(p, "language model whose weights and vocabulary to begin with", n_layers=4, dropout=0.1)
+    size.add_argument("--max-length", type=int, default=512, help="pieces of a text; of more, the first quarter and "
+                                                                  "the last three quarters of so many are read")
+    size.add_argument("--mask", choices=("causal", "full"),
+                      help="whether pieces see those before them only; causal with --from, else full, if not given")
+    size.add_argument("--pooling", choices=("attention", "mean"), default="attention")
+    p.add_argument("--auxiliary", type=float, default=0.0, metavar="WEIGHT",
+                   help="of the language model's loss beside that of the labels; 0.5 in the paper")
+    p.add_argument("--labels", dest="label_share", type=float, default=1.0, metavar="SHARE",
+                   help="of the labelled texts to learn from, as many of each label; drawn with the seed")
+    p.add_argument("--blank", type=float, default=0.0, metavar="SHARE", help="of pieces that training does not show")
+    data = p.add_argument_group("batches")
+    data.add_argument("--batch-pieces", type=int, default=6000, help="most pieces in a batch")
+    data.add_argument("--batch-rows", type=int, default=128, help="most texts in a batch")
+    data.add_argument("--reviews", type=float, default=1.0, help="how much of imdb-train each epoch uses")
+    data.add_argument("--phrases", type=float, default=1.0, help="how much of sst2-train-phrases each epoch uses")
+    data.add_argument("--dev-limit", type=int, default=0, help="texts of each validation set that are scored; 0: all")
+
+
+def _training(p: argparse.ArgumentParser, start: str, n_layers: int, dropout: float) -> argparse._ArgumentGroup:
+    """What every training has; returns the group of options that shape the model."""
     p.add_argument("--out", required=True, help="folder of the checkpoint; an interrupted run in it is gone on with")
-    p.add_argument("--from", dest="start", metavar="DIR", help="checkpoint whose weights to begin with")
+    p.add_argument("--from", dest="start", metavar="DIR", help=start)
     size = p.add_argument_group("model")
     size.add_argument("--norm", choices=("pre", "post"), default="pre")
-    for name, default in (("d-model", 256), ("n-heads", 8), ("n-layers", 6), ("d-ff", 1024), ("vocab-size", 8000)):
+    for name, default in (("d-model", 256), ("n-heads", 8), ("n-layers", n_layers), ("d-ff", 1024),
+                          ("vocab-size", 8000)):
         size.add_argument(f"--{name}", type=int, default=default)
-    size.add_argument("--n-decoder-layers", type=int, default=0, help="0: as many as the encoder")
-    size.add_argument("--dropout", type=float, default=0.1)
+    size.add_argument("--dropout", type=float, default=dropout)
     length = p.add_argument_group("length of training; the learning rate is run down by its end")
     length.add_argument("--minutes", type=float, default=0.0, help="of training time; 0: no limit")
     length.add_argument("--steps", type=int, default=0, help="0: no limit")
@@ -120,26 +229,24 @@ def _train_translation(p: argparse.ArgumentParser) -> None:
     pace.add_argument("--warmup", type=int, help="steps")
     pace.add_argument("--weight-decay", type=float)
     pace.add_argument("--average", type=float, help="decay of the moving average of the weights")
-    pace.add_argument("--smoothing", type=float, default=0.1, help="label smoothing")
     pace.add_argument("--seed", type=int, default=0)
-    data = p.add_argument_group("batches")
-    data.add_argument("--batch-tokens", type=int, default=4000, help="source and target pieces in a batch")
-    data.add_argument("--max-pieces", type=int, default=128, help="longer sentences are left out")
-    data.add_argument("--extra-weight", type=float, default=1.0, help="share of extra.tsv used in each epoch")
-    data.add_argument("--sampled", type=float, default=0.3, help="share of sentences with a drawn split into pieces")
-    data.add_argument("--no-roughening", action="store_true", help="no lower-casing, slips, or joined pairs")
     rest = p.add_argument_group("the rest")
-    rest.add_argument("--dev-limit", type=int, default=1000, help="sentences of dev that are scored on the way")
     rest.add_argument("--evaluate-minutes", type=float, default=5.0)
     rest.add_argument("--save-minutes", type=float, default=3.0)
     rest.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     rest.add_argument("--threads", type=int, help="of the CPU")
+    return size
 
 
 def checkpoint_folder(given: str | None) -> Path:
     """The checkpoint to use: the one given, that of the environment, or the one that ships beside the code."""
     named = given or os.environ.get("XFORMER_CHECKPOINT")
-    return Path(named) if named else Path(__file__).resolve().parent.parent / DEFAULT_CHECKPOINT
+    return Path(named) if named else ROOT / DEFAULT_CHECKPOINT
+
+
+def sentiment_folder(given: str | None) -> Path:
+    """The classifier to use: the one given, or the one that ships beside the code."""
+    return Path(given) if given else ROOT / SENTIMENT_CHECKPOINT
 
 
 def _options(args: argparse.Namespace, **more: Any) -> Options:
@@ -151,22 +258,34 @@ def _options(args: argparse.Namespace, **more: Any) -> Options:
 
 
 def translate(args: argparse.Namespace) -> int:
-    """Print a result a line. Of lines that come from standard input, a bad one is answered by an empty line (in JSON
-    by {"error"}) and a sentence on standard error, the others are translated, and the exit status is 2."""
+    """Print the translation of a text, or of each line of standard input."""
     from xformer.service import Service
     options = _options(args, n_best=args.n_best)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    return _answer(args, lambda texts: _print_translations(service.translate_many(texts, options), args.json))
+
+
+def classify(args: argparse.Namespace) -> int:
+    """Print the sentiment of a text, or of each line of standard input."""
+    from xformer.sentiment import SentimentService
+    service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
+    return _answer(args, lambda texts: _print_sentiments(service.classify(texts), args.json))
+
+
+def _answer(args: argparse.Namespace, say: Callable[[list[str]], None]) -> int:
+    """Let `say` print a result a line. Of lines that come from standard input, a bad one is answered by an empty line
+    (in JSON by {"error"}) and a sentence on standard error, the others as ever, and the exit status is 2."""
     if args.text:
-        _print_translations(service.translate_many([" ".join(args.text)], options), args.json)
+        say([" ".join(args.text)])
         return 0
     status = number = 0
     for block in _blocks():
         try:
-            _print_translations(service.translate_many(block, options), args.json)
+            say(block)
         except UserError:
             for i, line in enumerate(block, number + 1):
                 try:
-                    _print_translations(service.translate_many([line], options), args.json)
+                    say([line])
                 except UserError as error:
                     status = 2
                     print(json.dumps({"error": str(error)}, ensure_ascii=False) if args.json else "", flush=True)
@@ -183,6 +302,17 @@ def _print_translations(translations: Sequence[Translation], as_json: bool) -> N
         for warning in translation.warnings:
             print(warning.say(), file=sys.stderr)
         print("\t".join(candidate.text for candidate in translation.n_best))
+    sys.stdout.flush()
+
+
+def _print_sentiments(sentiments: Sequence[Sentiment], as_json: bool) -> None:
+    for sentiment in sentiments:
+        if as_json:
+            print(json.dumps(sentiment.to_json(), ensure_ascii=False))
+            continue
+        for warning in sentiment.warnings:
+            print(warning.say(), file=sys.stderr)
+        print(f"{sentiment.label}\t{sentiment.probability:.3f}")
     sys.stdout.flush()
 
 
@@ -220,14 +350,8 @@ def evaluate_translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs."""
     from xformer.service import Service
     from xformer.training import evaluation
-    from xformer.training.corpora import read_pairs
     options = _options(args, rivals=0)
-    try:
-        pairs = read_pairs(Path(args.pairs))[:args.limit or None]
-    except FileNotFoundError as error:
-        raise UserError(f"There is no file {args.pairs}; name a .tsv or .tsv.xz of English, a tab, Spanish.") from error
-    except ValueError as error:
-        raise UserError(f"{error}.") from error
+    pairs = _pairs(Path(args.pairs))[:args.limit or None]
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
     if args.json:
@@ -239,12 +363,84 @@ def evaluate_translation(args: argparse.Namespace) -> None:
               f"beam {scores['beam']}, checkpoint {scores['checkpoint']} {scores['identity']}")
 
 
+def _pairs(path: Path) -> list[tuple[str, str]]:
+    from xformer.training.corpora import read_pairs
+    try:
+        return read_pairs(path)
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}; name a .tsv or .tsv.xz of English, a tab, Spanish.") from error
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+
+
+def evaluate_lengths(args: argparse.Namespace) -> None:
+    """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
+    from xformer.service import Service
+    from xformer.training import evaluation
+    from xformer.training.corpora import find
+    options, pairs, training = _options(args, rivals=0), _pairs(Path(args.pairs)), None
+    if args.train:
+        files = [found for name in ("train", "extra") if (found := find(Path(args.train), name))]
+        if not files:
+            raise UserError(f"There is no train.tsv or train.tsv.xz in {args.train}; name the folder that the model "
+                            f"was trained on.")
+        training = [english for file in files for english, _ in _pairs(file)]
+    folder = checkpoint_folder(args.checkpoint)
+    service = Service.open(folder, args.device)
+    scores = evaluation.evaluate_lengths(service, pairs, options, training)
+    if args.json:
+        print(json.dumps({**scores, "checkpoint": service.info.name, "identity": service.info.identity,
+                          "device": service.info.device}))
+    else:
+        print(f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}")
+        for bucket in scores["buckets"]:
+            first, last, count, bleu, chrf, learned = bucket.values()
+            print(f"{f'{first}-{last or str()}':<9}{count:>10,}" + "".join(
+                f"{'–' if value is None else f'{value:,}':>{width}}"
+                for value, width in ((bleu, 8), (chrf, 8), (learned, 12))))
+        print(f"{scores['sentences']:,} sentences, beam {scores['beam']}, checkpoint {service.info.name} "
+              f"{service.info.identity}")
+    if args.save:
+        _keep(folder, service.metrics, "lengths", scores)
+
+
+def _keep(folder: Path, metrics: dict[str, Any], key: str, value: dict[str, Any]) -> None:
+    """Write the metrics of a checkpoint with one entry more, or with another value of it."""
+    from xformer import checkpoint
+    try:
+        checkpoint.write(folder / "metrics.json", (json.dumps({**metrics, key: value}, indent=2) + "\n").encode())
+    except OSError as error:
+        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
+                        f"copy the checkpoint to where it can.") from error
+
+
+def evaluate_sentiment(args: argparse.Namespace) -> None:
+    """Print the accuracy on a file of labelled texts."""
+    from xformer.sentiment import SentimentService
+    from xformer.training import evaluation
+    from xformer.training.reviews import read_rows
+    try:
+        rows = read_rows(Path(args.rows))[:args.limit or None]
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {args.rows}; name a .tsv or .tsv.xz of 0 (negative) or 1 (positive), a tab, "
+                        f"a text.") from error
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+    service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
+    scores = evaluation.evaluate_sentiment(service, rows)
+    if args.json:
+        print(json.dumps(scores))
+    else:
+        print(f"accuracy {scores['accuracy']:.4f}, expected calibration error {scores['calibration_error']:.4f}")
+        print(f"{scores['rows']:,} texts ({scores['cut']:,} of them cut) in {scores['seconds']} s on "
+              f"{scores['device']}, checkpoint {scores['checkpoint']} {scores['identity']}")
+
+
 def evaluate_alignment(args: argparse.Namespace) -> None:
     """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
     import numpy as np
     from tqdm import tqdm
 
-    from xformer import checkpoint
     from xformer.explain import alignment
     from xformer.service import Service
     try:
@@ -278,12 +474,7 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
               f"{alignment.READINGS[of]}; {len(gold):,} sentences, checkpoint {service.info.name} "
               f"{service.info.identity}")
     if args.save:
-        metrics = {**service.metrics, "alignment": found}
-        try:
-            checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
-        except OSError as error:
-            raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
-                            f"copy the checkpoint to where it can.") from error
+        _keep(folder, service.metrics, "alignment", found)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -292,18 +483,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.command == "translate":
             return translate(args)
+        elif args.command == "classify":
+            return classify(args)
         elif args.command == "explain":
             explain(args)
-        elif args.command == "evaluate" and args.what == "translation":
-            evaluate_translation(args)
         elif args.command == "evaluate":
-            evaluate_alignment(args)
+            {"translation": evaluate_translation, "alignment": evaluate_alignment,
+             "lengths": evaluate_lengths, "sentiment": evaluate_sentiment}[args.what](args)
         elif args.command == "data":
-            from xformer.training.fetch import fetch_translation
-            fetch_translation(args)
+            from xformer.training import fetch, fetch_reviews
+            {"translation": fetch.fetch_translation, "sentiment": fetch_reviews.fetch_sentiment}[args.what](args)
         elif args.command == "train":
-            from xformer.training.run import train_translation
-            train_translation(args)
+            from xformer.training import run
+            {"translation": run.train_translation, "language-model": run.train_language_model,
+             "sentiment": run.train_sentiment}[args.what](args)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -66,13 +66,32 @@ class Config:
         return asdict(self)
 
 
+class Step(NamedTuple):
+    """What the attention of one layer worked with."""
+
+    q: Tensor  # [B, H, Q, d]
+    k: Tensor  # [B, H, K, d]
+    v: Tensor  # [B, H, K, d]
+    mask: Tensor | None  # broadcasts to [B, H, Q, K]
+    answer: Tensor  # [B, Q, D]: all heads together, after the output projection
+
+
+@dataclass
+class Record:
+    """What the attention of one stack did in one pass, layer by layer."""
+
+    probabilities: list[Tensor] = field(default_factory=list)  # [B, H, Q, K] each
+    value_norms: list[Tensor] = field(default_factory=list)  # [B, H, K] each, see `Attention.value_norms`
+    steps: list[Step] | None = None  # kept where there is a list to keep them in
+
+
 @dataclass
 class Trace:
-    """Attention probabilities of one pass, one tensor [B, H, Q, K] a layer, filled in by the pass it is handed to."""
+    """What every head did in one pass, filled in by the pass that it is handed to."""
 
-    encoder_self: list[Tensor] = field(default_factory=list)  # [B, H, S, S]
-    decoder_self: list[Tensor] = field(default_factory=list)  # [B, H, T, T]
-    cross: list[Tensor] = field(default_factory=list)  # [B, H, T, S]
+    encoder_self: Record = field(default_factory=Record)  # Q = K = S
+    decoder_self: Record = field(default_factory=Record)  # Q = K = T
+    cross: Record = field(default_factory=Record)  # Q = T, K = S
 
 
 @dataclass(frozen=True)
@@ -103,12 +122,12 @@ class Heads:
         return cls(**factors)
 
 
-def sinusoids(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+def sinusoids(length: int, d_model: int, base: float = 10000.0, first: int = 0) -> Tensor:
     """Positional encodings [length, d_model] of section 3.5: sine in the even dimensions, cosine in the odd ones.
 
-    Dimensions 2i and 2i + 1 turn together with wavelength 2 pi base^(2i / d_model).
+    Dimensions 2i and 2i + 1 turn together with wavelength 2 pi base^(2i / d_model). `first`: position of the first row.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]
+    position = torch.arange(first, first + length, dtype=torch.float64)[:, None]
     angle = position * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [length, D / 2]
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()
 
@@ -139,6 +158,12 @@ def dropout(x: Tensor, p: float, training: bool) -> Tensor:
     return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
 
 
+def scores(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
+    """q k^T times `scale`, or where none is given 1 / sqrt(d); minus infinity where the mask is False. [B, H, Q, K]"""
+    found = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(-2, -1)
+    return found if mask is None else found.masked_fill(~mask, -math.inf)
+
+
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool) -> tuple[Tensor, Tensor | None]:
     """softmax(q k^T / sqrt(d)) v, equation 1: q [B, H, Q, d], k and v [B, H, K, d] -> [B, H, Q, d].
 
@@ -146,10 +171,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool) ->
     """
     if fused:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
-    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # [B, H, Q, K]
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    probabilities = scores.softmax(dim=-1)
+    probabilities = scores(q, k, mask).softmax(dim=-1)
     return probabilities.to(v.dtype) @ v, probabilities
 
 
@@ -225,14 +247,29 @@ class Attention(nn.Module):
         """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H, S, d]."""
         return self.split(self.in_proj(memory, first=self.d_model))
 
+    def shares(self, y: Tensor) -> Tensor:
+        """What each head adds to the answer: y [B, H, L, d] times its columns of W_O -> [B, H, L, D].
+
+        The answer is the sum over heads, plus the bias.
+        """
+        out = self.out_proj.weight.view(self.d_model, self.n_heads, -1)  # [D, H, d]
+        return torch.einsum("bhld,ehd->bhle", y, out)
+
+    def value_norms(self, v: Tensor) -> Tensor:
+        """Length of what each head takes along from a position, values v [B, H, K, d] -> ||v W_O|| [B, H, K].
+
+        Times the attention to that position, it is the norm of what is added (Kobayashi et al. 2020, equation 5).
+        """
+        return self.shares(v).norm(dim=-1)
+
     def forward(self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None,
-                past: PastKeyValues | None = None, record: list[Tensor] | None = None, keep: Tensor | None = None
+                past: PastKeyValues | None = None, record: Record | None = None, keep: Tensor | None = None
                 ) -> Tensor:
         """x [B, Q, D] asks and is answered [B, Q, D].
 
         It looks at itself (and at its `past`), or at `memory`, the `keys_values` of another sequence; several
-        hypotheses may share one row of memory: x [B n, Q, D] with memory [2, B, H, S, d]. The probabilities
-        [B, H, Q, K] are appended to `record` if there is one. `keep` [H] scales what each head answers.
+        hypotheses may share one row of memory: x [B n, Q, D] with memory [2, B, H, S, d]. What the heads did is
+        appended to `record` if there is one. `keep` [H] scales what each head answers.
         """
         if memory is None:
             projected = self.split(self.in_proj(x))  # [3, B, H, Q, d]
@@ -246,10 +283,14 @@ class Attention(nn.Module):
         fused = record is None and not (self.training and x.device.type == "cpu")
         y, probabilities = attend(q, k, v, mask, fused)
         if record is not None and probabilities is not None:
-            record.append(probabilities)
+            record.probabilities.append(probabilities)
+            record.value_norms.append(self.value_norms(v))
         if keep is not None:
             y = y * keep.to(y.dtype)[:, None, None]
-        return self.out_proj(y.transpose(1, 2).reshape(x.shape))
+        answer: Tensor = self.out_proj(y.transpose(1, 2).reshape(x.shape))
+        if record is not None and record.steps is not None:
+            record.steps.append(Step(q, k, v, mask, answer))
+        return answer
 
 
 class FeedForward(nn.Module):
@@ -371,21 +412,26 @@ class Embedding(nn.Module):
         table = sinusoids(config.max_length, config.d_model, config.position_base)
         self.register_buffer("positions", table, persistent=False)
 
-    def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
-        """tokens [B, L], the first of them at position `offset` -> [B, L, D]"""
-        end = offset + tokens.shape[1]
-        if end > self.config.max_length:
-            raise ValueError(f"a sequence of {end} pieces is longer than the {self.config.max_length} positions "
+    def forward(self, tokens: Tensor, offset: int = 0, positions: Tensor | None = None) -> Tensor:
+        """tokens [B, L], the first of them at position `offset` -> [B, L, D]
+
+        positions [length, D]: what to add instead of the model's own table.
+        """
+        end, table = offset + tokens.shape[1], self.positions if positions is None else positions
+        if end > len(table):
+            raise ValueError(f"a sequence of {end} pieces is longer than the {len(table)} positions "
                              f"of this model; shorten it")
-        x = F.embedding(tokens, self.weight) * math.sqrt(self.config.d_model) + self.positions[offset:end]
+        x = F.embedding(tokens, self.weight) * math.sqrt(self.config.d_model) + table[offset:end]
         return dropout(x, self.config.dropout, self.training)
 
 
 class Cache:
     """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
 
-    def __init__(self, memories: list[Tensor], memory_mask: Tensor, heads: Heads | None = None) -> None:
+    def __init__(self, memories: list[Tensor], memory_mask: Tensor, heads: Heads | None = None,
+                 positions: Tensor | None = None) -> None:
         self.heads = heads
+        self.positions = positions  # [length, D] instead of the model's own
         self.memories = memories  # one [2, B, H, S, d] a layer
         self.memory_mask = memory_mask  # [B, 1, 1, S]
         self.pasts = [PastKeyValues() for _ in memories]  # one [2, N, H, T, d] a layer
@@ -400,8 +446,8 @@ class Cache:
             self.memory_mask = self.memory_mask.index_select(0, sentences)
 
 
-class Transformer(nn.Module):
-    """Figure 1. Source, target and output share one matrix of embeddings (section 3.4)."""
+class EncoderStack(nn.Module):
+    """What every model here begins with: embeddings, which its output shares (section 3.4), and an encoder."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -409,35 +455,19 @@ class Transformer(nn.Module):
         self.embedding = Embedding(config)
         self.packed_embedding: Tensor | None = None
         self.encoder = Encoder(config)
-        self.decoder = Decoder(config)
+
+    def initialise(self) -> None:
+        """Draw all weights; the last thing a model does when it is made."""
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
-        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
-
-    def encode(self, source: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> tuple[Tensor, Tensor]:
-        """source [B, S] -> memory [B, S, D] and its padding mask [B, 1, 1, S]"""
-        mask = padding_mask(source)
-        return self.encoder(self.embedding(source), mask, trace, heads), mask
-
-    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, trace: Trace | None = None,
-               heads: Heads | None = None) -> Tensor:
-        """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
-        # Padding stands at the end of a target, where the future mask already hides it from every real position.
-        mask = future_mask(target.shape[1], target.device)
-        memories = self.decoder.keys_values(memory)
-        x = self.decoder(self.embedding(target), mask, memories, memory_mask, trace=trace, heads=heads)
-        return self.logits(x)
-
-    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> Tensor:
-        """source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]"""
-        memory, mask = self.encode(source, trace, heads)
-        return self.decode(target, memory, mask, trace, heads)
+        nn.init.normal_(self.embedding.weight, std=self.config.d_model**-0.5)
 
     def logits(self, x: Tensor) -> Tensor:
+        """x [..., D] -> [..., V]"""
         return product(x, self.embedding.weight, None, self.packed_embedding)
 
     def pack(self) -> None:
@@ -455,20 +485,54 @@ class Transformer(nn.Module):
             if isinstance(module, Linear):
                 module.packed = {}
 
-    def start(self, source: Tensor, heads: Heads | None = None) -> Cache:
+    def parameter_count(self) -> int:
+        return sum(p.numel() for p in self.parameters())
+
+
+class Transformer(EncoderStack):
+    """Figure 1. Source, target and output share one matrix of embeddings (section 3.4).
+
+    A pass may be handed a table of `positions` [length, D] in place of the model's own, for source and target.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.decoder = Decoder(config)
+        self.initialise()
+
+    def encode(self, source: Tensor, trace: Trace | None = None, heads: Heads | None = None,
+               positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """source [B, S] -> memory [B, S, D] and its padding mask [B, 1, 1, S]"""
+        mask = padding_mask(source)
+        return self.encoder(self.embedding(source, positions=positions), mask, trace, heads), mask
+
+    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor, trace: Trace | None = None,
+               heads: Heads | None = None, positions: Tensor | None = None) -> Tensor:
+        """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
+        # Padding stands at the end of a target, where the future mask already hides it from every real position.
+        mask = future_mask(target.shape[1], target.device)
+        memories = self.decoder.keys_values(memory)
+        x = self.embedding(target, positions=positions)
+        x = self.decoder(x, mask, memories, memory_mask, trace=trace, heads=heads)
+        return self.logits(x)
+
+    def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None,
+                positions: Tensor | None = None) -> Tensor:
+        """source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]"""
+        memory, mask = self.encode(source, trace, heads, positions)
+        return self.decode(target, memory, mask, trace, heads, positions)
+
+    def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Cache:
         """Encode source [B, S] once, for `step`."""
-        memory, mask = self.encode(source, heads=heads)
-        return Cache(self.decoder.keys_values(memory), mask, heads)
+        memory, mask = self.encode(source, heads=heads, positions=positions)
+        return Cache(self.decoder.keys_values(memory), mask, heads, positions)
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
         # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.
         steps = tokens.shape[1]
         mask = None if steps == 1 else future_mask(cache.length + steps, tokens.device)[cache.length:]
-        x = self.embedding(tokens, offset=cache.length)
+        x = self.embedding(tokens, offset=cache.length, positions=cache.positions)
         cache.length += steps
         x = self.decoder(x, mask, cache.memories, cache.memory_mask, cache.pasts, heads=cache.heads)
         return self.logits(x[:, -1])
-
-    def parameter_count(self) -> int:
-        return sum(p.numel() for p in self.parameters())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +79,11 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)  # every pass is its own: arrays have no single truth to compare
 class Trace:
-    """Every attention map of one teacher-forced pass: float32 arrays (layers, heads, query, key), rows sum to 1."""
+    """Every attention map of one teacher-forced pass: float32 arrays (layers, heads, query, key), rows sum to 1.
+
+    The norms, (layers, heads, key), are how much a head takes along from each key where it looks: ||v W_O||, the
+    length of the transformed value vector (Kobayashi et al. 2020).
+    """
 
     source: tuple[str, ...]  # S pieces, the last of them </s>
     target: tuple[str, ...]  # T pieces that the decoder is given, the first of them <s>
@@ -87,6 +92,11 @@ class Trace:
     encoder_self: np.ndarray  # (layers, heads, S, S)
     decoder_self: np.ndarray  # (layers, heads, T, T)
     cross: np.ndarray  # (layers, heads, T, S)
+    encoder_self_norms: np.ndarray  # (layers, heads, S)
+    decoder_self_norms: np.ndarray  # (layers, heads, T)
+    cross_norms: np.ndarray  # (layers, heads, S)
+    text: str  # the source as it was typed
+    tokens: tuple[int, ...]  # of the target, without <s> and </s>
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +119,86 @@ class HeadEffect:
     effect: float  # nats by which the translation's log-probability falls without it
 
 
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Equation 1 of Vaswani et al. (2017), number by number: one head in one pass, float32; d is the paper's d_k.
+
+    Each step follows from the one before: scores = q k^T; scaled = scores / sqrt(d); masked = scaled, or minus infinity
+    where the mask is False; probabilities = softmax(masked); answers = probabilities v; shares = answers W_O.
+    """
+
+    stack: str
+    layer: int  # from 1
+    head: int  # from 1
+    queries: tuple[str, ...]  # Q pieces: the source in the encoder, in the decoder what it was given
+    predicted: tuple[str, ...]  # in the decoder, what each of them is asked to predict; else empty
+    keys: tuple[str, ...]  # K pieces, padding too
+    q: np.ndarray  # (Q, d)
+    k: np.ndarray  # (K, d)
+    v: np.ndarray  # (K, d)
+    mask: np.ndarray  # (Q, K) bool, True where a query may look
+    scores: np.ndarray  # (Q, K)
+    scaled: np.ndarray  # (Q, K)
+    masked: np.ndarray  # (Q, K)
+    probabilities: np.ndarray  # (Q, K)
+    answers: np.ndarray  # (Q, d), the weighted sums
+    shares: np.ndarray  # (Q, D), what this head adds to the output
+    output: np.ndarray  # (Q, D), of all heads together, and the bias
+
+
+@dataclass(frozen=True)
+class Block:
+    """One box in the figure of a model: a sub-layer, a normalisation, or the embeddings."""
+
+    name: str  # "encoder.layers.0.self_attention"
+    weights: tuple[tuple[str, tuple[int, ...]], ...]  # name and shape of each
+
+    @property
+    def parameters(self) -> int:
+        return sum(math.prod(shape) for _, shape in self.weights)
+
+
 STACKS = ("encoder_self", "decoder_self", "cross")
+POSITION_KINDS = ("own", "none", "shift", "base")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Which positions a pass adds to its embeddings: the model's own, or a change made for that pass alone."""
+
+    kind: str = "own"  # of POSITION_KINDS; "none": zeros instead of positions
+    value: float = 0  # "shift": how far all are moved on; "base": the base of the sinusoids
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """What becomes of a translation when the positions, or the order of the words, are changed."""
+
+    source: str  # as it was read, perhaps shuffled
+    translation: Translation  # made under the change
+    before: Trace  # of the original translation, as it was
+    after: Trace  # of the same target pieces, under the change
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """What the encoder is given: S pieces as vectors of d_model numbers, and the positions added to them."""
+
+    pieces: tuple[str, ...]  # S, the last of them </s>
+    embeddings: np.ndarray  # (S, D), scaled by the square root of D
+    positions: np.ndarray  # (S, D)
+
+
+@dataclass(frozen=True)
+class LengthScore:
+    """How well sentences of some lengths are translated, in pieces of the source without </s>."""
+
+    first: int
+    last: int | None  # None: and all that are longer
+    sentences: int
+    bleu: float | None  # None where there is no sentence
+    chrf: float | None
+    training: int | None  # sentences of such lengths in the training data; None where nobody counted
 
 
 @dataclass(frozen=True)
@@ -126,6 +215,7 @@ class ModelInfo:
     d_model: int
     device: str
     precision: str
+    position_base: float = 10_000.0  # of its sinusoidal positions
 
 
 @dataclass(frozen=True)
@@ -139,3 +229,23 @@ class Bleu:
     brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
     length: int  # tokens of the translation
     reference_length: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sentiment:
+    """What the classifier made of a text."""
+
+    text: str  # as it was read: on one line, without markup of line breaks
+    label: str
+    probability: float  # of the label, calibrated
+    probabilities: dict[str, float]  # of every label
+    pieces: tuple[str, ...]  # that were read, from <s> to </s>
+    weights: np.ndarray  # (pieces,), of the pooling; they sum to 1
+    cut: int  # pieces left out after the first quarter, because the text is too long
+    warnings: tuple[Message, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {"label": self.label, "probability": self.probability, "probabilities": self.probabilities,
+                "pieces": list(self.pieces), "weights": [round(float(w), 6) for w in self.weights], "cut": self.cut,
+                "warnings": [warning.say() for warning in self.warnings]}

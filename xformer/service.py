@@ -15,13 +15,25 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import sacrebleu
 import torch
 
 from xformer import checkpoint, results
-from xformer.model import Heads, Trace
-from xformer.pieces import BOS, EOS, words
-from xformer.results import Bleu, Candidate, Message, ModelInfo, Translation, UserError
+from xformer.explain.positions import shuffle
+from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
+from xformer.pieces import BOS, EOS, PAD, words
+from xformer.results import (
+    POSITION_KINDS,
+    Bleu,
+    Candidate,
+    LengthScore,
+    Message,
+    ModelInfo,
+    Positions,
+    Translation,
+    UserError,
+)
 from xformer.search import Hypothesis, Options
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad, target_limit, translate_ids
@@ -32,6 +44,9 @@ BATCH_ROWS = 320  # hypotheses decoded at once, over all requests in a batch
 Head = tuple[str, int, int]  # stack, layer, head, as in `results.STACKS`, counted from 1
 FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
 THREADS = torch.get_num_threads()
+MOST_SHIFT = 1_000  # positions that a pass may be moved on by
+BASES = (2.0, 1_000_000.0)  # of sinusoids, least and most
+OWN = Positions()  # the model's
 MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>")
 
 
@@ -49,6 +64,7 @@ class _Request:
     prefix: list[int]
     max_length: int
     off: frozenset[Head]
+    positions: Positions
     answer: Future[list[Hypothesis]]
 
 
@@ -66,23 +82,28 @@ def choose_device(name: str | None = None) -> torch.device:
     return device
 
 
+def one_line(text: str) -> tuple[str, int]:
+    """A text on one line without control characters, and how many of these there were."""
+    kept = "".join(" " if c.isspace() else c for c in text
+                   if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
+    dropped = sum(not c.isspace() and unicodedata.category(c) in ("Cc", "Cs", "Co") for c in text)
+    return " ".join(kept.split()), dropped
+
+
 def clean(text: str) -> tuple[str, list[Message]]:
     """A text on one line without control characters, and what to say about it; raises UserError where none is left."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
-    kept = "".join(" " if c.isspace() else c for c in text
-                   if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
-    one_line = " ".join(kept.split())
-    if not one_line:
+    line, dropped = one_line(text)
+    if not line:
         raise UserError(Message.of("error_empty"))
     warnings = []
-    dropped = sum(not c.isspace() and unicodedata.category(c) in ("Cc", "Cs", "Co") for c in text)
     if dropped:
         warnings.append(Message.of("warning_control", count=dropped))
-    if MARKUP.search(one_line):
+    if MARKUP.search(line):
         warnings.append(Message.of("warning_markup"))
-    return one_line, warnings
+    return line, warnings
 
 
 def repeats(tokens: Sequence[int]) -> bool:
@@ -99,7 +120,7 @@ def repeats(tokens: Sequence[int]) -> bool:
 class Service:
     """A loaded model and the thread that decodes for everybody."""
 
-    def __init__(self, loaded: checkpoint.Checkpoint, device: str | None = None) -> None:
+    def __init__(self, loaded: checkpoint.Checkpoint[Transformer], device: str | None = None) -> None:
         self.device = choose_device(device)
         self.dtype = torch.float16 if self.device.type == "cuda" else torch.float32
         self.model = loaded.model.to(self.device, self.dtype)
@@ -110,7 +131,7 @@ class Service:
         self.max_pieces = min(MAX_PIECES, config.max_length)
         self.info = ModelInfo(loaded.name, loaded.identity, self.model.parameter_count(), config.norm, config.n_layers,
                               config.decoder_layers, config.n_heads, config.d_model, str(self.device),
-                              str(self.dtype).removeprefix("torch."))
+                              str(self.dtype).removeprefix("torch."), config.position_base)
         self._queue: queue.Queue[_Request | None] = queue.Queue()
         self._worker = threading.Thread(target=self._decode_for_everybody, name="decoder", daemon=True)
         self._worker.start()
@@ -145,25 +166,34 @@ class Service:
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
+    @property
+    def length_scores(self) -> list[LengthScore]:
+        """Quality by length of sentence, where `evaluate lengths --save` measured it."""
+        try:
+            return [LengthScore(**bucket) for bucket in self.metrics["lengths"]["buckets"]]
+        except (KeyError, TypeError):
+            return []
+
     # Translation
 
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None, off: Iterable[Head] = ()) -> Translation:
+                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN) -> Translation:
         """Translate one text, decoded together with whatever else is waiting.
 
         prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to do
-        without. Raises UserError.
+        without. positions: those to add to the embeddings. Raises UserError.
         """
-        return self.translate_many([text], options, [prefix], max_length, off=off)[0]
+        return self.translate_many([text], options, [prefix], max_length, off=off, positions=positions)[0]
 
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
-                       progress: Callable[[int], object] | None = None, off: Iterable[Head] = ()
-                       ) -> list[Translation]:
+                       progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
+                       positions: Positions = OWN) -> list[Translation]:
         """Translate texts in order; `progress` is told how many more are done. Raises UserError on the first bad one.
         """
         options, missing = options or Options(), frozenset(off)
         self._heads(missing)  # refuses heads that the model lacks, before anything is queued
+        self._table(positions)
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         requests = []
@@ -171,7 +201,7 @@ class Service:
             longest = target_limit(len(tokens) + 1, self.model.config.max_length)
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
-            requests.append(_Request(tokens, options, prefix, limit, missing, Future()))
+            requests.append(_Request(tokens, options, prefix, limit, missing, positions, Future()))
         for request in sorted(requests, key=lambda r: -len(r.tokens)):  # neighbours in the queue share a batch
             if progress is not None:
                 request.answer.add_done_callback(lambda _: progress(1))
@@ -180,6 +210,21 @@ class Service:
         seconds = time.perf_counter() - began
         return [self._translation(source, hypotheses, warnings, seconds)
                 for (source, _, warnings), hypotheses in zip(prepared, found, strict=True)]
+
+    def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None
+               ) -> Translation:
+        """The translation that is `found` before a step (the first is 0), has `piece` there, and is searched for after.
+
+        piece: as in `Candidate.alternatives`; </s> ends the translation. Raises UserError where there is no such step
+        or where the model cannot write the piece.
+        """
+        if not 0 <= step < len(found.tokens):
+            raise UserError(Message.of("error_step", step=step + 1, steps=len(found.tokens)))
+        token = self.tokenizer.id_of(piece)
+        if token is None or token in (PAD, BOS):
+            raise UserError(Message.of("error_piece", piece=piece))
+        prefix = [*found.tokens[:step], token]
+        return self.translate(source, options, prefix, max_length=len(prefix) if token == EOS else None)
 
     def _prepare(self, text: str) -> tuple[str, list[int], list[Message]]:
         source, warnings = clean(text)
@@ -223,15 +268,16 @@ class Service:
                 except queue.Empty:
                     break
             running = None not in waiting
-            groups: dict[tuple[Options, frozenset[Head]], list[_Request]] = {}
+            groups: dict[tuple[Options, frozenset[Head], Positions], list[_Request]] = {}
             for request in waiting:
                 if request is not None and request.answer.set_running_or_notify_cancel():
-                    groups.setdefault((request.options, request.off), []).append(request)
-            for (options, off), group in groups.items():
+                    groups.setdefault((request.options, request.off, request.positions), []).append(request)
+            for (options, off, positions), group in groups.items():
                 use_threads(len(group) * (options.n_best if options.sampling else options.beam))
                 try:
                     found = translate_ids(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                          [r.max_length for r in group], BATCH_ROWS, self._heads(off))
+                                          [r.max_length for r in group], BATCH_ROWS, self._heads(off),
+                                          self._table(positions))
                 except Exception as error:  # whoever asked is told; the thread lives on for the others
                     for request in group:
                         request.answer.set_exception(error)
@@ -247,21 +293,103 @@ class Service:
         except ValueError as error:
             raise UserError(f"A head cannot be switched off: {error}.") from error
 
+    def _table(self, positions: Positions) -> torch.Tensor | None:
+        """The positions [max_length, d_model] of a pass; None for the model's own. Raises UserError."""
+        config, kind, value = self.model.config, positions.kind, positions.value
+        if kind not in POSITION_KINDS:
+            raise UserError(Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS)))
+        if kind == "own":
+            return None
+        if kind == "shift" and not (0 <= value <= MOST_SHIFT and value == int(value)):
+            raise UserError(Message.of("pos_error_shift", value=f"{value:g}", most=MOST_SHIFT))
+        if kind == "base" and not BASES[0] <= value <= BASES[1]:
+            raise UserError(Message.of("pos_error_base", value=f"{value:g}", least=int(BASES[0]), most=int(BASES[1])))
+        table = sinusoids(config.max_length, config.d_model, value if kind == "base" else config.position_base,
+                          int(value) if kind == "shift" else 0)
+        return (torch.zeros_like(table) if kind == "none" else table).to(self.device, self.dtype)
+
     # Looking inside
 
     @torch.inference_mode()
-    def trace(self, source: str, target: str | Sequence[int], off: Iterable[Head] = ()) -> results.Trace:
+    def trace(self, source: str, target: str | Sequence[int], off: Iterable[Head] = (), positions: Positions = OWN
+              ) -> results.Trace:
         """All attention maps of one pass over a source and a target: a text, or the tokens of a `Candidate`.
 
-        off: heads to do without. Raises UserError where source or target is empty or too long.
+        off: heads to do without. positions: those to add to the embeddings. Raises UserError where source or target is
+        empty or too long.
         """
         source_tokens, given, wanted = self._pair(source, target)
         seen = Trace()
-        log_probs = self._log_probs([[*source_tokens, EOS]], given, wanted, seen, self._heads(off))[0].tolist()
-        maps = {stack: torch.stack(getattr(seen, stack))[:, 0].float().cpu().numpy() for stack in results.STACKS}
+        log_probs = self._log_probs([[*source_tokens, EOS]], given, wanted, seen, self._heads(off),
+                                    self._table(positions))[0].tolist()
+        arrays = {}
+        for stack in results.STACKS:
+            record: Record = getattr(seen, stack)
+            for name, layers in ((stack, record.probabilities), (f"{stack}_norms", record.value_norms)):
+                arrays[name] = torch.stack(layers)[:, 0].float().cpu().numpy()
         pieces = self.tokenizer.pieces
         return results.Trace(tuple(pieces([*source_tokens, EOS])), tuple(pieces(given)), tuple(pieces(wanted)),
-                             tuple(log_probs), **maps)
+                             tuple(log_probs), **arrays, text=source, tokens=tuple(given[1:]))
+
+    @torch.inference_mode()
+    def walk(self, source: str, target: str | Sequence[int], stack: str, layer: int, head: int, padding: int = 0
+             ) -> results.Walk:
+        """Every number of one head in a pass over a source and a target, from q, k and v to what it adds.
+
+        layer, head: from 1. padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
+        """
+        info, limit = self.info, self.model.config.max_length
+        layers = info.n_layers if stack == "encoder_self" else info.n_decoder_layers
+        if stack not in results.STACKS or not (1 <= layer <= layers and 1 <= head <= info.n_heads):
+            raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=head, layers=layers,
+                                       heads=info.n_heads, stacks=", ".join(results.STACKS)))
+        source_tokens, given, wanted = self._pair(source, target)
+        sources = [*source_tokens, EOS]
+        if not 0 <= padding <= limit - len(sources):
+            raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(sources), limit=limit))
+        seen = Trace(*(Record(steps=[]) for _ in results.STACKS))
+        padded = [*sources, *[PAD] * padding]
+        self._log_probs([padded], given, wanted, seen)
+        module = self.model.encoder.layers if stack == "encoder_self" else self.model.decoder.layers
+        attention: Attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
+        q, k, v, mask, output = getattr(seen, stack).steps[layer - 1]
+        masked = scores(q, k, mask)
+        probabilities = masked.softmax(dim=-1)
+        answers = probabilities.to(v.dtype) @ v
+        queries, keys = sources if stack == "encoder_self" else given, given if stack == "decoder_self" else padded
+        asked = slice(len(queries))  # padding does not ask
+
+        def of_head(x: torch.Tensor, rows: slice = asked) -> np.ndarray:
+            return x[0, head - 1, rows].float().cpu().numpy()
+
+        pieces = self.tokenizer.pieces
+        return results.Walk(
+            stack, layer, head, tuple(pieces(queries)), tuple(pieces(wanted)) if stack != "encoder_self" else (),
+            tuple(pieces(keys)), of_head(q), of_head(k, slice(None)), of_head(v, slice(None)),
+            of_head(masked) > -np.inf, of_head(scores(q, k, scale=1.0)), of_head(scores(q, k)), of_head(masked),
+            of_head(probabilities), of_head(answers), of_head(attention.shares(answers)),
+            output[0, asked].float().cpu().numpy())
+
+    def blocks(self) -> list[results.Block]:
+        """The model box by box, in the order of its parameters, each of which is in one of them."""
+        found: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+        for name, parameter in self.model.named_parameters():
+            parts = name.split(".")
+            place = 4 if "layers" in parts else len(parts) - 1  # encoder.layers.0.self_attention | .in_proj.weight
+            found.setdefault(".".join(parts[:place]), []).append((".".join(parts[place:]), tuple(parameter.shape)))
+        return [results.Block(name, tuple(weights)) for name, weights in found.items()]
+
+    @torch.inference_mode()
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """One vector a text, (texts, D): the mean of the encoder's output over its pieces, </s> included.
+
+        The encoder was trained to be translated from, not to compare sentences. Raises UserError.
+        """
+        tokens = [[*self._prepare(text)[1], EOS] for text in texts]
+        use_threads(len(texts))
+        memory, mask = self.model.encode(pad(tokens, self.device))
+        real = mask[:, 0, 0, :, None]
+        return ((memory.float() * real).sum(dim=1) / real.sum(dim=1)).cpu().numpy()
 
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> results.Trace:
         """All attention maps for a source and a target; where none is given, for the model's own translation."""
@@ -269,6 +397,28 @@ class Service:
             return self.trace(source, target)
         found = self.translate(source, options)
         return self.trace(found.source, found.best.tokens)
+
+    def with_positions(self, source: str, target: str | Sequence[int], positions: Positions, seed: int | None = None
+                       ) -> results.Moved:
+        """Translate with other positions, and see what they do to a translation that was made with the model's own.
+
+        seed: of the order in which the words of the source are read; None for the order they stand in. Raises
+        UserError.
+        """
+        text = clean(source)[0]
+        changed = text if seed is None else shuffle(text, seed)
+        after = self.trace(changed, target, positions=positions)
+        found = self.translate(changed, Options(rivals=1), positions=positions)
+        return results.Moved(changed, found, self.trace(text, target), after)
+
+    @torch.inference_mode()
+    def embedded(self, source: str) -> results.Embedded:
+        """The vectors that the encoder is given, before they are added up. Raises UserError."""
+        tokens = [*self._prepare(source)[1], EOS]
+        nowhere = self._table(Positions("none"))
+        vectors = self.model.embedding(torch.tensor([tokens], device=self.device), positions=nowhere)[0]
+        return results.Embedded(tuple(self.tokenizer.pieces(tokens)), vectors.float().cpu().numpy(),
+                                self.model.embedding.positions[:len(tokens)].float().cpu().numpy())
 
     def _pair(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """Source pieces without EOS, what the decoder is given, and what it is asked to predict. Raises UserError."""
@@ -280,12 +430,13 @@ class Service:
         return source_tokens, [BOS, *tokens], [*tokens, EOS]
 
     def _log_probs(self, sources: Sequence[Sequence[int]], given: list[int], wanted: list[int],
-                   trace: Trace | None = None, heads: Heads | None = None) -> torch.Tensor:
+                   trace: Trace | None = None, heads: Heads | None = None, positions: torch.Tensor | None = None
+                   ) -> torch.Tensor:
         """Log-probabilities [B, T] of one target after each of B sources, in one pass with teacher forcing."""
         use_threads(len(sources))
         source = pad(sources, self.device)
         target = torch.tensor([given], device=self.device).expand(len(sources), -1)
-        logits = self.model(source, target, trace, heads).float()
+        logits = self.model(source, target, trace, heads, positions).float()
         return logits.log_softmax(dim=-1)[:, range(len(wanted)), wanted]
 
     @torch.inference_mode()

@@ -30,13 +30,18 @@ class Tokenizer:
         return cls(path.read_bytes())
 
     @classmethod
-    def train(cls, sentences: Iterable[str], vocab_size: int = 8000, threads: int = 2) -> Tokenizer:
-        """Learn a unigram vocabulary (Kudo 2018) from sentences; raises ValueError where they are too few for it."""
+    def train(cls, sentences: Iterable[str], vocab_size: int = 8000, threads: int = 2, fold_case: bool = False
+              ) -> Tokenizer:
+        """Learn a unigram vocabulary (Kudo 2018) from sentences; raises ValueError where they are too few for it.
+
+        fold_case: capitals are read as small letters, in learning and ever after.
+        """
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, model_type="unigram",
                 character_coverage=0.9999, split_digits=True, num_threads=threads, minloglevel=2,
+                normalization_rule_name="nmt_nfkc_cf" if fold_case else "nmt_nfkc",
                 pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS)
         except RuntimeError as error:
             raise ValueError(f"a vocabulary of {vocab_size} pieces cannot be learned from this text; "
@@ -63,6 +68,14 @@ class Tokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The pieces as SentencePiece writes them: a word's first begins with "▁"."""
         return [SPECIAL[i] if i in SPECIAL else self._sp.id_to_piece(i) for i in ids]
+
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece as `pieces` writes it; None where the vocabulary lacks it."""
+        for token, name in SPECIAL.items():
+            if piece == name:
+                return token
+        token = self._sp.piece_to_id(piece)
+        return None if token == UNK else token
 
     def unknown(self, text: str) -> list[str]:
         """Characters or runs of them that no piece covers, each once, in order."""

@@ -21,9 +21,10 @@ def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Te
 class CachedStep:
     """A `search.Step`: one batch of sources in the middle of being decoded with a key-value cache."""
 
-    def __init__(self, model: Transformer, source: Tensor, heads: Heads | None = None) -> None:
+    def __init__(self, model: Transformer, source: Tensor, heads: Heads | None = None,
+                 positions: Tensor | None = None) -> None:
         self.model = model
-        self.cache = model.start(source, heads)
+        self.cache = model.start(source, heads, positions)
 
     def __call__(self, tokens: Tensor) -> Tensor:
         return self.model.step(tokens, self.cache)
@@ -40,10 +41,12 @@ def target_limit(source_length: int, max_length: int) -> int:
 @torch.inference_mode()
 def translate_ids(model: Transformer, sources: Sequence[Sequence[int]], options: Options | None = None,
                   prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
-                  batch_rows: int = 320, heads: Heads | None = None) -> list[list[Hypothesis]]:
+                  batch_rows: int = 320, heads: Heads | None = None, positions: Tensor | None = None
+                  ) -> list[list[Hypothesis]]:
     """For each source (pieces without EOS) its hypotheses, best first; similar lengths are decoded together.
 
     batch_rows: the most hypotheses (sentences times beam) that are decoded at once. heads: those that take part.
+    positions [length, D]: instead of the model's own.
     """
     options = options or Options()
     device = next(model.parameters()).device
@@ -53,7 +56,7 @@ def translate_ids(model: Transformer, sources: Sequence[Sequence[int]], options:
     size = max(1, batch_rows // width)
     for first in range(0, len(order), size):
         chunk = order[first:first + size]
-        step = CachedStep(model, pad([[*sources[i], EOS] for i in chunk], device), heads)
+        step = CachedStep(model, pad([[*sources[i], EOS] for i in chunk], device), heads, positions)
         limits = [max_lengths[i] if max_lengths is not None
                   else target_limit(len(sources[i]) + 1, model.config.max_length) for i in chunk]
         chosen = [prefixes[i] for i in chunk] if prefixes is not None else None

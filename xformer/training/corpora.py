@@ -17,17 +17,22 @@ Ids = tuple[list[int], list[int]]
 WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
 
 
+def read_lines(path: Path) -> list[str]:
+    """Lines of a UTF-8 text file, packed where its name ends in .xz; raises FileNotFoundError and ValueError."""
+    try:
+        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
+    return text.split("\n")
+
+
 def read_pairs(path: Path) -> list[Pair]:
     """Sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
 
     Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
     """
-    try:
-        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
-    except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
     pairs = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(read_lines(path), 1):
         columns = [c.strip() for c in line.rstrip("\r").split("\t")]
         if len(columns) >= 2 and columns[0] and columns[1]:
             pairs.append((columns[0], columns[1]))
@@ -38,9 +43,9 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def find(folder: Path, name: str) -> Path | None:
+def find(folder: Path, name: str, kind: str = "tsv") -> Path | None:
     """`name`.tsv or `name`.tsv.xz in a folder, if one is there."""
-    return next((p for p in (folder / f"{name}.tsv", folder / f"{name}.tsv.xz") if p.is_file()), None)
+    return next((p for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz") if p.is_file()), None)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,25 @@
-"""How good a translation model is: BLEU and chrF of a file of sentence pairs, through the same service as the app."""
+"""How good a model is, through the same service as the app: BLEU and chrF of pairs, accuracy of labelled texts."""
 
 from __future__ import annotations
 
 import time
+from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import sacrebleu
+import torch
 from tqdm import tqdm
 
 from xformer.search import Options
+from xformer.sentiment import SentimentService, encode, read, tidy
 from xformer.service import Service
 from xformer.training.corpora import Pair, plain
+from xformer.training.reviews import Row
+from xformer.training.sentiment import reliability
+
+LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
 
 
 def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Options, *, rough: bool = False,
@@ -34,3 +42,44 @@ def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Optio
             "bleu_signature": str(bleu.get_signature()), "chrf_signature": str(chrf.get_signature()),
             "checkpoint": service.info.name, "identity": service.info.identity, "beam": options.beam,
             "device": service.info.device}
+
+
+def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
+                     training: Sequence[str] | None = None) -> dict[str, Any]:
+    """BLEU and chrF of pairs by the length of their English, in pieces, as Koehn and Knowles (2017) do.
+
+    training: English sentences that the model learned from, counted by length too.
+    """
+    texts = [english for english, _ in pairs]
+    with tqdm(total=len(pairs), unit="sentence", dynamic_ncols=True, leave=False) as bar:
+        found = service.translate_many(texts, options, progress=bar.update)
+    lengths = [len(service.tokenizer.encode(found_one.source)) for found_one in found]
+    bleu, chrf, buckets = sacrebleu.BLEU(), sacrebleu.CHRF(), []
+    counted = None if training is None else Counter(
+        bisect(LENGTHS, len(service.tokenizer.encode(english)))
+        for english in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
+    for i, first in enumerate(LENGTHS, 1):
+        rows = [row for row, length in enumerate(lengths) if bisect(LENGTHS, length) == i]
+        translations, references = [found[row].best.text for row in rows], [[pairs[row][1] for row in rows]]
+        buckets.append({"first": first, "last": LENGTHS[i] - 1 if i < len(LENGTHS) else None, "sentences": len(rows),
+                        "bleu": round(bleu.corpus_score(translations, references).score, 2) if rows else None,
+                        "chrf": round(chrf.corpus_score(translations, references).score, 2) if rows else None,
+                        "training": None if counted is None else counted[i]})
+    return {"buckets": buckets, "sentences": len(pairs), "beam": options.beam,
+            "bleu_signature": str(bleu.get_signature()), "chrf_signature": str(chrf.get_signature())}
+
+
+def evaluate_sentiment(service: SentimentService, rows: Sequence[Row]) -> dict[str, Any]:
+    """Accuracy (0 to 1) and expected calibration error of a service on labelled texts."""
+    began = time.perf_counter()
+    texts, cuts = zip(*(encode(service.tokenizer, tidy(text), service.model.config.max_length) for _, text in rows),
+                      strict=True)
+    with tqdm(total=len(rows), unit="text", dynamic_ncols=True, leave=False) as bar:
+        logits, _ = read(service.model, texts, bar.update)
+    seconds = time.perf_counter() - began
+    probabilities, labels = service.model.probabilities(logits), torch.tensor([label for label, _ in rows])
+    error, bins = reliability(probabilities, labels)
+    return {"accuracy": round(float((probabilities.argmax(1) == labels).double().mean()), 4), "rows": len(rows),
+            "seconds": round(seconds, 1), "rows_per_second": round(len(rows) / seconds, 1), "calibration_error": error,
+            "reliability": bins, "cut": sum(cut > 0 for cut in cuts), "checkpoint": service.info.name,
+            "identity": service.info.identity, "device": service.info.device}

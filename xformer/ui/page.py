@@ -12,11 +12,17 @@ import gradio as gr
 from xformer.figures.translation import notice
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
-from xformer.ui import address, attention, translate
+from xformer.ui import address, architecture, attention, positions, principles, translate
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
+# Plotly names the gradient of a colour bar by the page's whole address where there is a <base>, and loses it as soon as
+# the address changes. Gradio's <base> says what is so without it.
+NO_BASE = """() => {
+  const base = document.querySelector('base');
+  if (base && base.href === new URL('./', location.href).href) base.remove();
+}"""
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
@@ -51,31 +57,45 @@ def _page(demo: gr.Blocks, service: Service, language: str) -> None:
                           label=say("examples"), layout="gallery", type="values", elem_classes="examples")
     problems, status = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="status")
     translation, trace = gr.State(), gr.State()
-    tab = gr.Textbox(address.TABS[0], visible=False)  # no State: the browser writes it into the address
+    # No States: the browser writes these into the address.
+    tab, typed = gr.Textbox(address.TABS[0], visible=False), gr.Textbox("", visible=False)
     with gr.Tabs() as tabs:
         with gr.Tab(say("tab_translate"), id="translate") as translate_tab:
             outputs = translate.build(service, language, translation)
         with gr.Tab(say("tab_attention"), id="attention") as attention_tab:
-            choice = attention.build(service, language, translation, trace)
+            seen = attention.build(service, language, translation, trace, typed)
+        with gr.Tab(say("tab_positions"), id="positions") as positions_tab:
+            positions.build(service, language, translation, positions_tab)
+        with gr.Tab(say("tab_principles"), id="principles") as principles_tab:
+            principles.build(service, language, trace, tab, principles_tab)
+        with gr.Tab(say("tab_model"), id="model") as model_tab:
+            architecture.build(service, language, trace, tabs, tab, seen)
 
     handler = partial(translate.run, service, language)
     inputs = [sentence, *outputs.settings]
     results = [status, translation, trace, *outputs.shown]
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    place = [sentence, tab, *choice]
+    place = [sentence, tab, typed, *seen.choice]
     write = {"fn": None, "inputs": place, "js": address.WRITE, **quiet}
     again: dict[str, Any] = {"show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
-    gr.on([button.click, sentence.submit], handler, inputs, results, trigger_mode="always_last", **again).then(**write)
-    examples.click(_first, examples, sentence, **quiet).then(handler, inputs, results, **again).then(**write)
+    offered = {"outputs": [seen.inspected, seen.problem, trace, typed], **quiet}
+    offer = partial(attention.offer, service, language)
+    fresh = {"fn": partial(offer, typed=""), "inputs": translation, **offered}  # a new sentence, its own translation
+    gr.on([button.click, sentence.submit], handler, inputs, results, trigger_mode="always_last", **again).then(
+        **fresh).then(**write)
+    examples.click(_first, examples, sentence, **quiet).then(handler, inputs, results, **again).then(**fresh).then(
+        **write)
 
     def arrive(request: gr.Request) -> list[Any]:  # gradio finds the request by its annotation, not through a partial
         return _arrive(service, language, dict(request.query_params))
 
+    demo.load(None, js=NO_BASE, **quiet)
     demo.load(arrive, None, [problems, tabs, *place], **quiet).then(
-        handler, inputs, results, **again)
-    for name, chosen in (("translate", translate_tab), ("attention", attention_tab)):
+        handler, inputs, results, **again).then(offer, [translation, typed], **offered)
+    for name, chosen in (("translate", translate_tab), ("attention", attention_tab), ("positions", positions_tab),
+                         ("principles", principles_tab), ("model", model_tab)):
         chosen.select(partial(str, name), None, tab, **quiet).then(**write)
-    gr.on([control.change for control in choice], **write)  # type: ignore[attr-defined]
+    gr.on([control.change for control in (typed, *seen.choice)], **write)  # type: ignore[attr-defined]
 
 
 def _arrive(service: Service, language: str, query: dict[str, str]) -> list[Any]:
@@ -83,12 +103,9 @@ def _arrive(service: Service, language: str, query: dict[str, str]) -> list[Any]
     layer, head = service.best_head
     place = address.read(query, service.info, EXAMPLES[0], layer, head)
     said = notice([problem.say(language) for problem in place.problems], "warning")
-    seen = place.choice
-    count = service.info.n_layers if seen.stack == "encoder_self" else service.info.n_decoder_layers
-    layers = gr.update(choices=attention.numbers(count), value=seen.layer)
     sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
-    return [said, gr.Tabs(selected=place.tab), sentence, place.tab, seen.stack, layers, seen.head, seen.show,
-            seen.words, seen.hide]
+    return [said, gr.Tabs(selected=place.tab), sentence, place.tab, place.spanish,
+            *attention.arrive(service, language, place.choice)]
 
 
 def _first(sample: list[str]) -> str:

@@ -1,0 +1,143 @@
+"""Reviews in, sentiments out: cleaning, cutting to length, batches, calibrated probabilities."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from xformer import checkpoint
+from xformer.classifier import TransformerClassifier
+from xformer.pieces import BOS, EOS
+from xformer.results import Message, ModelInfo, Sentiment, UserError
+from xformer.service import MARKUP, choose_device, one_line, use_threads
+from xformer.tokenizer import Tokenizer
+from xformer.translator import pad
+
+MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
+BATCH_PIECES = 8192  # read at once, padding included
+TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
+    (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
+    (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
+
+
+def tidy(text: str) -> str:
+    """A text as people type it, for training and for what is asked later: line breaks of HTML become spaces, and
+    words and punctuation that the Penn Treebank sets apart are joined again.
+
+    >>> tidy("It is n't `` great '' ,<br />but ( mostly ) fine .")
+    'It isn\\'t "great", but (mostly) fine.'
+    """
+    for pattern, plain in TREEBANK:
+        text = pattern.sub(plain, text)
+    return text.strip()
+
+
+def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
+    """The first quarter and the last three quarters of what fits, and how many pieces were cut out between them.
+
+    Reviews tend to begin with the film and to end with the verdict (Sun et al. 2019, "How to Fine-Tune BERT for Text
+    Classification?", found head and tail better than either).
+    """
+    cut = max(0, len(pieces) - limit)
+    head = limit // 4 if cut else 0
+    return [*pieces[:head], *pieces[head + cut:]], cut
+
+
+def encode(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[int], int]:
+    """Pieces of a tidy text from BOS to EOS, at most so many, and how many were cut out."""
+    pieces, cut = fit(tokenizer.encode(text), max_length - 2)
+    return [BOS, *pieces, EOS], cut
+
+
+@torch.inference_mode()
+def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: Callable[[int], object] | None = None
+         ) -> tuple[Tensor, list[Tensor]]:
+    """Logits [N, C] of N texts of pieces, and of each the weights of its pooling; similar lengths are read together.
+
+    `progress` is told how many more are done.
+    """
+    device = model.embedding.weight.device
+    logits = torch.empty(len(rows), len(model.config.labels))
+    weights: list[Tensor] = [torch.empty(0)] * len(rows)
+    order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
+    while order:
+        size = max(1, BATCH_PIECES // len(rows[order[0]]))
+        chunk, order = order[:size], order[size:]
+        reading = model(pad([rows[i] for i in chunk], device))
+        logits[chunk] = reading.logits.float().cpu()
+        for i, row in zip(chunk, reading.weights.float().cpu(), strict=True):
+            weights[i] = row[:len(rows[i])]
+        if progress is not None:
+            progress(len(chunk))
+    return logits, weights
+
+
+class SentimentService:
+    """A loaded classifier. Nothing about a request is stored on it, so threads may share it."""
+
+    def __init__(self, loaded: checkpoint.Checkpoint[TransformerClassifier], device: str | None = None) -> None:
+        self.device = choose_device(device)
+        dtype = torch.float16 if self.device.type == "cuda" else torch.float32
+        self.model = loaded.model.to(self.device, dtype)
+        self.model.pack()
+        self.tokenizer: Tokenizer = loaded.tokenizer
+        self.metrics = loaded.metrics
+        config = self.model.config
+        self.info = ModelInfo(loaded.name, loaded.identity, self.model.parameter_count(), config.norm, config.n_layers,
+                              config.decoder_layers, config.n_heads, config.d_model, str(self.device),
+                              str(dtype).removeprefix("torch."))
+
+    @classmethod
+    def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
+        """A service on a checkpoint folder; raises UserError where it cannot be used."""
+        return cls(checkpoint.load(folder, TransformerClassifier), device)
+
+    def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
+        """What the model makes of each text, in order. Raises UserError on the first that cannot be read."""
+        began = time.perf_counter()
+        cleaned = [self.clean(text) for text in texts]
+        rows, cuts = zip(*(encode(self.tokenizer, text, self.model.config.max_length) for text, _ in cleaned),
+                         strict=True) if cleaned else ((), ())
+        use_threads(sum(map(len, rows)) // 32)  # a sentence has about 32 pieces
+        logits, weights = read(self.model, rows, progress)
+        probabilities = self.model.probabilities(logits).tolist()
+        seconds = time.perf_counter() - began
+        return [self._sentiment(*cleaned[i], rows[i], cuts[i], probabilities[i], weights[i], seconds)
+                for i in range(len(texts))]
+
+    def clean(self, text: str) -> tuple[str, list[Message]]:
+        """A text as the model reads it, and what to say about it; raises UserError where nothing can be read."""
+        if len(text) > MAX_CHARACTERS:
+            raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
+                                       limit=MAX_CHARACTERS))
+        line, dropped = one_line(text)
+        line = tidy(line)
+        if not line:
+            raise UserError(Message.of("error_review_empty"))
+        warnings = []
+        if dropped:
+            warnings.append(Message.of("warning_control", count=dropped))
+        if MARKUP.search(line):
+            warnings.append(Message.of("warning_review_markup"))
+        if unknown := self.tokenizer.unknown(line):
+            shown = " ".join(unknown)[:40]
+            known = [piece for piece in self.tokenizer.encode(line) if piece > EOS]
+            if not any(c.isalnum() for c in self.tokenizer.decode(known)):
+                raise UserError(Message.of("error_unknown", characters=shown))
+            warnings.append(Message.of("warning_unknown", characters=shown))
+        return line, warnings
+
+    def _sentiment(self, text: str, warnings: list[Message], row: list[int], cut: int, probabilities: list[float],
+                   weights: Tensor, seconds: float) -> Sentiment:
+        if cut:
+            limit = self.model.config.max_length - 2
+            warnings = [*warnings, Message.of("warning_review_cut", cut=cut, pieces=limit + cut, first=limit // 4)]
+        labels = self.model.config.labels
+        best = max(range(len(labels)), key=probabilities.__getitem__)
+        return Sentiment(text, labels[best], probabilities[best], dict(zip(labels, probabilities, strict=True)),
+                         tuple(self.tokenizer.pieces(row)), weights.numpy(), cut, tuple(warnings), seconds)

@@ -1,0 +1,121 @@
+"""What it takes to train a classifier of reviews: its loss, accuracy on two validation sets, calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from xformer import checkpoint
+from xformer.classifier import TransformerClassifier
+from xformer.pieces import EOS, PAD, UNK
+from xformer.sentiment import read
+from xformer.tokenizer import Tokenizer
+from xformer.training.reviews import Example, ReviewBatches
+from xformer.training.translation import SmoothedCrossEntropy
+from xformer.translator import pad
+
+BINS = 10
+
+
+def fit_temperature(logits: Tensor, labels: Tensor) -> float:
+    """The temperature (0.05 to 20) with which softmax(logits / temperature) gives the labels the highest likelihood.
+
+    logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural Networks". There is only one such
+    temperature, so that closing in on it from both sides finds it.
+    """
+    low, high = math.log(0.05), math.log(20)
+    for _ in range(60):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        losses = [float(F.cross_entropy(logits.double() / math.exp(t), labels)) for t in (left, right)]
+        low, high = (low, right) if losses[0] <= losses[1] else (left, high)
+    return math.exp((low + high) / 2)
+
+
+def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict[str, float]]]:
+    """Expected calibration error, and what it is made of: for each bin of confidence how many texts are in it, their
+    mean confidence and their accuracy.
+
+    probabilities [N, C], labels [N]. The confidence is the highest probability of a text; the bins are equally wide,
+    from 1 / C to 1. The error is the mean over texts of how far accuracy and confidence of their bin are apart.
+    """
+    confidence, best = probabilities.max(dim=1)
+    right = (best == labels).double()
+    lowest = 1 / probabilities.shape[1]
+    place = ((confidence - lowest) / (1 - lowest) * BINS).long().clamp(0, BINS - 1)
+    bins = []
+    for i in range(BINS):
+        inside = place == i
+        if inside.any():
+            bins.append({"count": int(inside.sum()), "confidence": round(float(confidence[inside].mean()), 4),
+                         "accuracy": round(float(right[inside].mean()), 4)})
+    error = sum(b["count"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(labels)
+    return round(error, 4), bins
+
+
+class SentimentTask:
+    """The `loop.Task` of classification; the best weights are those with the highest mean of the accuracies."""
+
+    score = "accuracy"
+
+    def __init__(self, model: TransformerClassifier, tokenizer: Tokenizer, data: ReviewBatches,
+                 validation: Mapping[str, Sequence[Example]], auxiliary: float = 0.0, blank: float = 0.0) -> None:
+        """auxiliary: weight of the language model's loss. blank: share of pieces that training does not show."""
+        if auxiliary and not model.config.causal:
+            raise ValueError(f"the auxiliary weight is {auxiliary}, but where pieces see those after them there is "
+                             f"nothing to predict; choose --mask causal, or --auxiliary 0")
+        if not 0 <= blank < 1:
+            raise ValueError(f"the share of pieces not shown is {blank}; it must be at least 0 and below 1")
+        self.model, self.tokenizer, self.data, self.validation = model, tokenizer, data, validation
+        self.auxiliary, self.blank = auxiliary, blank
+        self.calibration: dict[str, Any] = {}  # of the last evaluation
+
+    def batches(self, epoch: int, skip: int) -> Iterator[list[Example]]:
+        return self.data.epoch(epoch, skip)
+
+    def weight(self, batch: Sequence[Example]) -> int:
+        return len(batch)
+
+    def loss(self, model: nn.Module, batch: Sequence[Example], device: torch.device) -> Tensor:
+        """Cross-entropy of the labels, summed over the texts; to each, `auxiliary` times the mean cross-entropy of a
+        piece of the batch is added (Radford et al. 2018, equation 5)."""
+        tokens = pad([pieces.tolist() for _, pieces in batch], device)
+        labels = torch.tensor([label for label, _ in batch], device=device)
+        shown = tokens
+        if self.blank:  # word dropout (Iyyer et al. 2015)
+            shown = tokens.masked_fill((torch.rand(tokens.shape, device=device) < self.blank) & (tokens > EOS), UNK)
+        reading = model(shown)
+        loss = F.cross_entropy(reading.logits.float(), labels, reduction="sum")
+        if self.auxiliary:
+            real = tokens[:, 1:] != PAD
+            logits, wanted = self.model.logits(reading.states[:, :-1][real]), tokens[:, 1:][real]
+            loss = loss + self.auxiliary * len(batch) / len(wanted) * SmoothedCrossEntropy.apply(logits, wanted, 0.0)
+        return loss
+
+    def evaluate(self) -> dict[str, float]:
+        """Accuracy (0 to 1) on each validation set, and their mean; fits the temperature on all of them."""
+        everything, labels, scores = [], [], {}
+        device = self.model.embedding.weight.device.type
+        for name, examples in self.validation.items():
+            with torch.autocast(device, torch.bfloat16, enabled=device in ("cpu", "cuda")):  # as it is trained
+                logits, _ = read(self.model, [pieces.tolist() for _, pieces in examples])
+            wanted = torch.tensor([label for label, _ in examples])
+            scores[name] = round(float((logits.argmax(1) == wanted).double().mean()), 4)
+            everything.append(logits)
+            labels.append(wanted)
+        logits, wanted = torch.cat(everything), torch.cat(labels)
+        self.model.config = replace(self.model.config, temperature=round(fit_temperature(logits, wanted), 4))
+        error, bins = reliability(self.model.probabilities(logits), wanted)
+        before, _ = reliability(logits.softmax(dim=1), wanted)
+        self.calibration = {"temperature": self.model.config.temperature, "error": error, "error_before": before,
+                            "bins": bins}
+        return {"accuracy": round(sum(scores.values()) / len(scores), 4), **scores, "calibration_error": error}
+
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        checkpoint.save(folder, self.model, self.tokenizer, {**metrics, "calibration": self.calibration})
