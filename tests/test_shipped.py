@@ -37,6 +37,7 @@ def test_its_card_names_data_licence_command_and_scores(shipped):
     ("where do you live", {"¿Dónde", "vives?", "vive?"}),
     ("She is my sister.", {"hermana."}),
     ("Good night.", {"noches."}),
+    ("Thank you very much.", {"gracias."}),
     ("The cat is black.", {"gato", "negro."})])
 def test_it_translates_what_people_type(shipped, english, wanted):
     found = shipped.translate(english)
