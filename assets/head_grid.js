@@ -2,6 +2,14 @@
 // chosen, by click or by the arrow keys, with the event 'choose' {layer, head, add}; with Shift it is added to others.
 const GAP = 6, LABEL = 34, TOP = 20, LARGEST = 116, SMALLEST = 34;
 
+let shown = null;  // the last maps that came; what comes without maps only says which of them is chosen
+function current() {
+  const v = props.value;
+  if (v && v.data) shown = v;
+  else if (v && v.key && shown) Object.assign(shown, v);
+  return v && v.key ? shown : null;
+}
+
 function bytes(base64) {
   return Uint8Array.from(atob(base64), c => c.charCodeAt(0));
 }
@@ -26,8 +34,12 @@ function layout(v) {
 }
 
 function draw() {
-  const v = props.value, canvas = element.querySelector('canvas');
-  if (!canvas || !v || !v.data) return;
+  if (current()) paint();
+}
+
+function paint() {
+  const v = shown, canvas = element.querySelector('canvas');
+  if (!canvas || !v) return;
   const {size, width, height} = layout(v), scale = window.devicePixelRatio || 1;
   canvas.width = width * scale;
   canvas.height = height * scale;
@@ -70,36 +82,36 @@ function draw() {
 }
 
 function at(event) {
-  const v = props.value, {size} = layout(v), box = element.querySelector('canvas').getBoundingClientRect();
+  const v = shown, {size} = layout(v), box = element.querySelector('canvas').getBoundingClientRect();
   const head = Math.floor((event.clientX - box.left - LABEL) / (size + GAP)) + 1;
   const layer = Math.floor((event.clientY - box.top - TOP) / (size + GAP)) + 1;
   return head >= 1 && head <= v.heads && layer >= 1 && layer <= v.layers ? {layer, head} : null;
 }
 
 function choose(where, add) {
-  Object.assign(props.value, where);
-  if (!add) { props.value.joined = []; draw(); }
+  Object.assign(shown, where);
+  if (!add) { shown.joined = []; paint(); }
   trigger('choose', {...where, add});
 }
 
 element.addEventListener('click', event => {
-  if (!props.value || !props.value.data || event.target.tagName !== 'CANVAS') return;
+  if (!shown || event.target.tagName !== 'CANVAS') return;
   const where = at(event);
   if (where) choose(where, event.shiftKey);
 });
 element.addEventListener('mousemove', event => {
-  if (!props.value || !props.value.data || event.target.tagName !== 'CANVAS') return;
+  if (!shown || event.target.tagName !== 'CANVAS') return;
   const where = at(event);
-  event.target.title = where ? `${props.value.layer_word} ${where.layer} · ${props.value.head_word} ${where.head}` : '';
+  event.target.title = where ? `${shown.layer_word} ${where.layer} · ${shown.head_word} ${where.head}` : '';
 });
 element.addEventListener('keydown', event => {
-  const v = props.value;
-  if (v && v.data && event.shiftKey && event.key === 'Enter') return choose({layer: v.layer, head: v.head}, true);
+  const v = shown;
+  if (v && event.shiftKey && event.key === 'Enter') return choose({layer: v.layer, head: v.head}, true);
   const move = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
-  if (!move || !v || !v.data) return;
+  if (!move || !v) return;
   event.preventDefault();
   choose({layer: Math.max(1, Math.min(v.layers, v.layer + move[0])), head: Math.max(1, Math.min(v.heads, v.head + move[1]))}, false);
 });
-new ResizeObserver(draw).observe(element);
+new ResizeObserver(paint).observe(element);
 watch('value', draw);
 draw();

@@ -172,6 +172,14 @@ function where(event) {  // the row and column under the pointer
   return row >= 0 && row < value.queries.length && column >= 0 && column < value.keys.length ? {row, column} : null;
 }
 
+function reveal({row, column}) {  // scroll a row and a column of a long sentence into sight
+  const scroll = find('.scroll'), cells = find('svg.cells');
+  if (!cells) return;
+  const left = find('svg.left').clientWidth, top = find('svg.top').clientHeight, x = column * cell, y = row * cell;
+  if (column !== undefined) scroll.scrollLeft = Math.max(x + left + cell - scroll.clientWidth + 4, Math.min(scroll.scrollLeft, x));
+  if (row !== undefined) scroll.scrollTop = Math.max(y + top + cell - scroll.clientHeight + 4, Math.min(scroll.scrollTop, y));
+}
+
 function lock(place) {
   const same = locked.row === place.row && locked.column === place.column;
   locked = same ? {} : {...place, sentence: value.line.join(' ') + value.keys.join(' ')};
@@ -226,7 +234,9 @@ element.addEventListener('click', event => {
   }
   if (button && button.dataset.save) return save(button.dataset.save);
   const place = where(event);
-  if (place) lock(place);
+  if (!place) return;
+  lock(place);
+  reveal(place);
 });
 element.addEventListener('keydown', event => {
   if (!data || !event.target.closest('.scroll')) return;
@@ -239,11 +249,7 @@ element.addEventListener('keydown', event => {
   const step = (place, by, count) => Math.max(0, Math.min(count - 1, place + (first ? 0 : by)));
   now = {row: step(from.row, move[0], value.queries.length), column: step(from.column, move[1], value.keys.length)};
   light();
-  const scroll = find('.scroll'), cells = find('svg.cells');
-  if (!cells) return;
-  const left = find('svg.left').clientWidth, top = find('svg.top').clientHeight, x = now.column * cell, y = now.row * cell;
-  scroll.scrollLeft = Math.max(x + left + cell - scroll.clientWidth + 4, Math.min(scroll.scrollLeft, x));
-  scroll.scrollTop = Math.max(y + top + cell - scroll.clientHeight + 4, Math.min(scroll.scrollTop, y));
+  reveal(now);
 });
 watch('value', draw);
 draw();

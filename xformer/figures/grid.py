@@ -11,6 +11,8 @@ from xformer.figures.palettes import PALETTES
 from xformer.figures.picture import Choice
 from xformer.strings import text
 
+CHOSEN = ("layer", "head", "joined", "key", "description")  # what changes with the head that is chosen
+
 
 def payload(maps: np.ndarray, choice: Choice, language: str = "en") -> dict[str, Any]:
     """Maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1.

@@ -85,9 +85,12 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
                     api_visibility="private")
     seen = {"fn": partial(draw, service, language), "inputs": [trace, *choice], "outputs": [heads, picture_of_head,
             below, joined, threshold], **quiet}
+    # Another head changes only the frame in the grid: the maps in it need not travel again.
+    another = {**seen, "fn": partial(draw, service, language, maps_too=False)}
     roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
-    gr.on([control.input for control in (layer, head, show, joined, drawn_as, words, hide, weigh, palette)], **seen)
-    threshold.input(**seen, trigger_mode="always_last")
+    gr.on([control.input for control in (layer, head, show, joined, drawn_as, words, hide)], **another)
+    gr.on([weigh.input, palette.input], **seen)
+    threshold.input(**another, trigger_mode="always_last")
 
     def other_stack(chosen: str, now: int) -> Any:
         count = info.n_layers if chosen == "encoder_self" else info.n_decoder_layers
@@ -96,8 +99,8 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 
     stack.input(other_stack, [stack, layer], [layer, joined], **quiet).then(**seen).then(**roles_of)
     trace.change(**seen).then(**roles_of)
-    heads.choose(_chosen, [show, joined], [layer, head, show, joined], **quiet).then(**seen)
-    finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**seen)
+    heads.choose(_chosen, [show, joined], [layer, head, show, joined], **quiet).then(**another)
+    finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
     return Built(inspected, problem, choice, [seen, roles_of])
 
 
@@ -179,14 +182,17 @@ def find(language: str, trace: Trace | None, stack: str) -> tuple[Any, list[tupl
     return gr.update(samples=rows), [(role.layer, role.head) for role in best.values()]
 
 
-def _ranked(trace: Trace, stack: str) -> list[roles.Role]:
+def _ranked(trace: Trace, stack: str, layers: slice = slice(None), heads: slice = slice(None)) -> list[roles.Role]:
     queries = trace.source if stack == "encoder_self" else trace.target
     keys = trace.target if stack == "decoder_self" else trace.source
-    return roles.rank(stack, getattr(trace, stack), queries, keys)
+    return roles.rank(stack, getattr(trace, stack)[layers, heads], queries, keys)
 
 
-def draw(service: Service, language: str, trace: Trace | None, *values: Any) -> tuple[Any, ...]:
-    """The small maps, the picture of what is chosen, its rules, sink meter and summary in words; controls it needs."""
+def draw(service: Service, language: str, trace: Trace | None, *values: Any, maps_too: bool = True) -> tuple[Any, ...]:
+    """The small maps, the picture of what is chosen, its rules, sink meter and summary in words; controls it needs.
+
+    maps_too: whether the small maps are sent, or only which of them is chosen.
+    """
     choice = read_choice(*values)
     joining = gr.update(visible=choice.show in ("mean", "max"))
     thresholding = gr.update(visible=choice.view == "arcs")
@@ -201,7 +207,8 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any) -> 
     meter = escape(text("sink_meter", language, percent=percent(seen.sinks)))
     label = escape(text("summary_label", language))
     identity = f"{service.info.name} {service.info.identity}"
-    return (grid.payload(all_maps(trace, choice.stack, choice.weigh), choice, language),
+    small = grid.payload(all_maps(trace, choice.stack, choice.weigh), choice, language)
+    return (small if maps_too else {key: small[key] for key in grid.CHOSEN},
             view.payload(seen, choice, identity, language),
             f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> {meter}</p>'
             f"</div><details><summary>{label}</summary><p>{escape(summary(seen, language))}</p></details>",
@@ -219,6 +226,6 @@ def _alignment(service: Service, choice: Choice, language: str) -> str:
 
 def _roles(trace: Trace, choice: Choice, language: str) -> str:
     """What a head does most on this sentence."""
-    own = [role for role in _ranked(trace, choice.stack) if (role.layer, role.head) == (choice.layer, choice.head)]
+    own = _ranked(trace, choice.stack, slice(choice.layer - 1, choice.layer), slice(choice.head - 1, choice.head))
     return text("head_roles", language, roles=", ".join(
         f"{text(f'role_{role.role}', language)} ({percent(role.score)})" for role in own[:3]))
