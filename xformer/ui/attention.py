@@ -88,18 +88,29 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
     # Another head changes only the frame in the grid: the maps in it need not travel again.
     another = {**seen, "fn": partial(draw, service, language, maps_too=False)}
     roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
-    gr.on([control.input for control in (layer, head, show, joined, drawn_as, words, hide)], **another)
-    gr.on([weigh.input, palette.input], **seen)
+    gr.on([control.input for control in (layer, head, show, joined, drawn_as, words, hide)], trigger_mode="always_last",
+          **another)
+    gr.on([weigh.input, palette.input], trigger_mode="always_last", **seen)
     threshold.input(**another, trigger_mode="always_last")
 
-    def other_stack(chosen: str, now: int) -> Any:
-        count = info.n_layers if chosen == "encoder_self" else info.n_decoder_layers
-        return (gr.update(choices=numbers(count), value=min(now, count)),
-                gr.update(choices=_names(service, chosen, language), value=[]))
+    # What is chosen and its picture come in one answer: a second one would double the time to the picture.
+    outputs: list[Any] = [layer, head, show, heads, picture_of_head, below, joined, threshold]
 
-    stack.input(other_stack, [stack, layer], [layer, joined], **quiet).then(**seen).then(**roles_of)
+    def other_stack(trace: Trace | None, chosen: str, now: int, *more: Any) -> list[Any]:
+        count = info.n_layers if chosen == "encoder_self" else info.n_decoder_layers
+        at, (number, how, _, *rest) = min(int(now), count), more
+        return [gr.update(choices=numbers(count), value=at), number, how,
+                *_joining(draw(service, language, trace, chosen, at, number, how, [], *rest),
+                          choices=_names(service, chosen, language), value=[])]
+
+    def choose(event: gr.EventData, trace: Trace | None, chosen: str, *more: Any) -> list[Any]:
+        at, number, how, names = _chosen(event, more[2], more[3])
+        return [at, number, how, *_joining(draw(service, language, trace, chosen, at, number, how, names, *more[4:],
+                                                maps_too=False), value=names)]
+
+    stack.input(other_stack, [trace, *choice], outputs, trigger_mode="always_last", **quiet).then(**roles_of)
     trace.change(**seen).then(**roles_of)
-    heads.choose(_chosen, [show, joined], [layer, head, show, joined], **quiet).then(**another)
+    heads.choose(choose, [trace, *choice], outputs, trigger_mode="always_last", **quiet)
     finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
     return Built(inspected, problem, choice, [seen, roles_of])
 
@@ -163,6 +174,12 @@ def _chosen(event: gr.EventData, show: str, joined: list[str]) -> tuple[int, int
         return layer, head, "head", joined
     joined = [other for other in joined if other != name] if name in joined else [*joined, name]
     return layer, head, show if show in ("mean", "max") else "mean", joined
+
+
+def _joining(drawn: tuple[Any, ...], **of_joined: Any) -> list[Any]:
+    """What `draw` answers, with more to change of the control for joined heads."""
+    small, large, below, joined, threshold = drawn
+    return [small, large, below, {**joined, **of_joined}, threshold]
 
 
 def _open(index: int, found: list[tuple[int, int]]) -> tuple[int, int, str]:
