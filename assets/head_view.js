@@ -101,12 +101,14 @@ function draw() {
     picture = `<div class="sub seen">${escape(value.seen)} →</div><div class="map"><div class="scroll" tabindex="0" role="application" aria-label="${escape(value.title)}">` +
       `<div class="corner sub">${escape(value.asks)} ↓</div>${svg(p.top, 'top')}${svg(p.left, 'left')}${svg(p.cells, 'cells')}</div>${svg(bar(Math.max(120, Math.min(p.cells.height, 320))), 'bar')}</div>`;
   }
+  const focused = element.contains(document.activeElement) && document.activeElement.classList.contains('scroll');
   const root = find('.drawing') || element.appendChild(Object.assign(document.createElement('div'), {className: 'drawing'}));
   root.innerHTML = `<div class="head"><h4 class="title">${escape(value.title)}</h4><span class="tools">` +
     `<button type="button" data-zoom="-1" title="${escape(t.smaller)}" aria-label="${escape(t.smaller)}">−</button><button type="button" data-zoom="1" title="${escape(t.larger)}" aria-label="${escape(t.larger)}">+</button>` +
     `<button type="button" data-save="png">PNG</button><button type="button" data-save="svg">SVG</button></span></div>` +
     line(value.line, 'row', t.line_asks) + line(value.keys, 'column', t.line_seen) +
     `<p class="said" aria-live="polite"></p>${picture}<p class="sub">${escape(hint)}</p>`;
+  if (focused) find('.scroll').focus();
   if (place) [find('.scroll').scrollLeft, find('.scroll').scrollTop] = place;
   light();
   root.dataset.drawn = value.key;
@@ -218,12 +220,18 @@ function save(kind) {
   image.src = url;
 }
 
+let pointer = '';
+function stays(event) {  // scrolling moves the page under a pointer that rests: that points at nothing new
+  const before = pointer;
+  pointer = `${event.screenX} ${event.screenY}`;
+  return pointer === before;
+}
 element.addEventListener('pointermove', event => {
-  if (!data || event.pointerType === 'touch') return;
+  if (!data || event.pointerType === 'touch' || stays(event)) return;
   now = where(event) || {};
   light();
 });
-element.addEventListener('pointerleave', () => { now = {}; light(); });
+element.addEventListener('pointerleave', event => { if (!stays(event)) { now = {}; light(); } });
 element.addEventListener('click', event => {
   if (!data) return;
   const button = event.target.closest('button');

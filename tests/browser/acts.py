@@ -20,6 +20,11 @@ def open_attention(page, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     page.get_by_role("tab", name="Attention").click()
+    # Until the picture is that of this sentence, which its title does not say.
+    page.wait_for_function(
+        """wanted => [...document.querySelectorAll('.view .line.column .token')]
+           .map(token => token.textContent).join('').replace(/[…␣ ]/g, '') === wanted""",
+        arg=learned_pairs[0][0].replace(" ", "") + "</s>")
     title = page.locator(".view .title")
     expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
     return title

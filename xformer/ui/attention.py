@@ -88,10 +88,10 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
     # Another head changes only the frame in the grid: the maps in it need not travel again.
     another = {**seen, "fn": partial(draw, service, language, maps_too=False)}
     roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
-    gr.on([control.input for control in (layer, head, show, joined, drawn_as, words, hide)], trigger_mode="always_last",
-          **another)
-    gr.on([weigh.input, palette.input], trigger_mode="always_last", **seen)
-    threshold.input(**another, trigger_mode="always_last")
+    # One listener for all of them, so that an older answer can never come after a newer one and stay.
+    controls: list[Any] = [layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
+    gr.on([trace.change, *(control.input for control in controls)], trigger_mode="always_last", **seen)
+    trace.change(**roles_of)
 
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
     outputs: list[Any] = [layer, head, show, heads, picture_of_head, below, joined, threshold]
@@ -109,7 +109,6 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
                                                 maps_too=False), value=names)]
 
     stack.input(other_stack, [trace, *choice], outputs, trigger_mode="always_last", **quiet).then(**roles_of)
-    trace.change(**seen).then(**roles_of)
     heads.choose(choose, [trace, *choice], outputs, trigger_mode="always_last", **quiet)
     finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
     return Built(inspected, problem, choice, [seen, roles_of])
