@@ -109,7 +109,7 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
                                                 maps_too=False), value=names)]
 
     stack.input(other_stack, [trace, *choice], outputs, trigger_mode="always_last", **quiet).then(**roles_of)
-    heads.choose(choose, [trace, *choice], outputs, trigger_mode="always_last", **quiet)
+    heads.choose(choose, [trace, *choice], outputs, trigger_mode="multiple", **quiet)
     finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
     return Built(inspected, problem, choice, [seen, roles_of])
 
