@@ -14,7 +14,7 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: .venv/bench
+bench: .venv/bench .venv/chromium
 	$(BIN)/python -m tests.benchmarks
 
 .venv/python:

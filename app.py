@@ -11,8 +11,9 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nob
 
 import gradio as gr
 
-from xformer.__main__ import CHECKPOINT_HELP, checkpoint_folder
+from xformer.__main__ import CHECKPOINT_HELP, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
 from xformer.results import UserError
+from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.ui import create, launch
 
@@ -23,10 +24,26 @@ def service(checkpoint: str | None = None, device: str | None = None) -> Service
     return Service.open(checkpoint_folder(checkpoint), device)
 
 
+@cache
+def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
+    """The classifier of reviews; None where none ships, and why where the one that ships cannot be used. One that was
+    named must be good, or UserError is raised."""
+    named, folder = checkpoint or os.environ.get("XFORMER_SENTIMENT"), sentiment_folder(checkpoint)
+    if not named and not folder.exists():
+        return None
+    try:
+        return SentimentService.open(folder, device)
+    except UserError as error:
+        if named:
+            raise
+        return error
+
+
 def main() -> int:
     """Serve until interrupted. Flags that are not given leave Gradio's environment variables in force."""
     p = argparse.ArgumentParser(prog="python app.py", description="Translate, and look inside the transformer.")
-    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
+    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
     p.add_argument("--server-port", type=int)
@@ -37,7 +54,7 @@ def main() -> int:
     try:
         if args.auth and not (user and colon and password):
             raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
-        demo = create(service(args.checkpoint, args.device))
+        demo = create(service(args.checkpoint, args.device), reader(args.sentiment, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -52,7 +69,7 @@ def main() -> int:
 def __getattr__(name: str) -> gr.Blocks:
     """`demo`, for `gradio app.py` and for hosts that import this file; made when it is asked for."""
     if name == "demo":
-        return create(service())
+        return create(service(), reader())
     raise AttributeError(name)
 
 

@@ -220,18 +220,17 @@ function save(kind) {
   image.src = url;
 }
 
-let pointer = '';
-function stays(event) {  // scrolling moves the page under a pointer that rests: that points at nothing new
-  const before = pointer;
-  pointer = `${event.screenX} ${event.screenY}`;
-  return pointer === before;
-}
+// What scrolls or grows moves the page under a pointer that rests: that points at nothing new. Where the pointer is, is
+// watched on the whole page, for it may have been moved elsewhere before the picture came to lie under it.
+let pointer = '', moved = false;
+const spot = event => `${event.screenX} ${event.screenY}`;
+window.addEventListener('pointermove', event => { moved = spot(event) !== pointer; pointer = spot(event); }, true);
 element.addEventListener('pointermove', event => {
-  if (!data || event.pointerType === 'touch' || stays(event)) return;
+  if (!data || event.pointerType === 'touch' || !moved) return;
   now = where(event) || {};
   light();
 });
-element.addEventListener('pointerleave', event => { if (!stays(event)) { now = {}; light(); } });
+element.addEventListener('pointerleave', event => { if (spot(event) !== pointer) { now = {}; light(); } });
 element.addEventListener('click', event => {
   if (!data) return;
   const button = event.target.closest('button');

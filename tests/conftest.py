@@ -3,6 +3,10 @@
 Nothing here needs the network; every model is small enough for one thread.
 """
 
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,8 @@ from xformer.pieces import BOS, EOS, PAD
 from xformer.sentiment import encode
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
+
+ROOT = Path(__file__).resolve().parent.parent
 
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.load_profile("steady")
@@ -93,21 +99,26 @@ def tiny_model(request, tokenizer):
     return random_model(request.param, tokenizer)
 
 
-def learn_by_heart(model, pairs, steps):
-    """Plain gradient descent on one batch, with a readable loss; returns the last loss a piece."""
-    source = pad([[*english, EOS] for english, _ in pairs])
-    target = pad([[BOS, *spanish] for _, spanish in pairs])
-    wanted = pad([[*spanish, EOS] for _, spanish in pairs])
+def descend(model, loss_of, steps):
+    """Plain gradient descent on a readable loss; returns the last one."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     model.train()
     for _ in range(steps):
-        logits = model(source, target)
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=PAD)
+        loss = loss_of()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     model.eval()
     return float(loss.detach())
+
+
+def learn_by_heart(model, pairs, steps):
+    """Descent on one batch of pairs; returns the last loss a piece."""
+    source = pad([[*english, EOS] for english, _ in pairs])
+    target = pad([[BOS, *spanish] for _, spanish in pairs])
+    wanted = pad([[*spanish, EOS] for _, spanish in pairs])
+    return descend(model, lambda: torch.nn.functional.cross_entropy(
+        model(source, target).flatten(0, 1), wanted.flatten(), ignore_index=PAD), steps)
 
 
 @pytest.fixture(scope="session")
@@ -151,18 +162,10 @@ def review_tokenizer():
 
 
 def learn_labels(model, tokenizer, rows, steps):
-    """Plain gradient descent on one batch; returns the last loss a text."""
+    """Descent on one batch of texts; returns the last loss a text."""
     tokens = pad([encode(tokenizer, text, model.config.max_length)[0] for _, text in rows])
     labels = torch.tensor([label for label, _ in rows])
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    model.train()
-    for _ in range(steps):
-        loss = torch.nn.functional.cross_entropy(model(tokens).logits, labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    model.eval()
-    return float(loss.detach())
+    return descend(model, lambda: torch.nn.functional.cross_entropy(model(tokens).logits, labels), steps)
 
 
 @pytest.fixture(scope="session")
@@ -183,3 +186,40 @@ def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints") / "tiny-sentiment"
     checkpoint.save(folder, model, review_tokenizer, {"step": 80, "loss": round(loss, 4)})
     return folder
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """`serve(checkpoint, *flags)` starts app.py and returns its address once it says that it runs."""
+    started = []
+
+    def start(checkpoint, *flags, **environment):
+        port = free_port()
+        command = [sys.executable, "app.py", "--checkpoint", str(checkpoint), *map(str, flags)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   env={**os.environ, "GRADIO_SERVER_PORT": str(port), **environment})
+        started.append(process)
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if "Running on local URL" in line:
+                assert str(port) in line, "GRADIO_SERVER_PORT is not honoured"
+                return f"http://127.0.0.1:{port}"
+        raise AssertionError(f"the app ended without serving: {''.join(said)}")
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def address(serve, tiny_checkpoint, tiny_classifier):
+    return serve(tiny_checkpoint, "--sentiment", tiny_classifier)

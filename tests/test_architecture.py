@@ -48,7 +48,7 @@ def test_nothing_but_the_command_line_needs_training(path):
 
 
 @pytest.mark.parametrize("name", ["model", "classifier", "search", "tokenizer", "results", "strings", "pieces",
-                                  "checkpoint"])
+                                  "checkpoint", "card", "hub", "pretrained"])
 def test_the_foundation_rests_on_nothing_above_it(name):
     assert not forbidden(MODULES[f"xformer.{name}"], "gradio", "plotly", "xformer.service", "xformer.ui",
                          "xformer.figures")
@@ -56,6 +56,11 @@ def test_the_foundation_rests_on_nothing_above_it(name):
 
 def test_only_one_file_knows_sentencepiece():
     assert [name for name, path in MODULES.items() if forbidden(path, "sentencepiece")] == ["xformer.tokenizer"]
+
+
+def test_only_two_files_know_the_hub():
+    assert sorted(name for name, path in MODULES.items() if forbidden(path, "huggingface_hub")) == [
+        "xformer.card", "xformer.hub"]
 
 
 def test_importing_the_package_loads_no_torch():

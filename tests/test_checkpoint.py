@@ -230,6 +230,15 @@ def test_weights_of_another_shape_are_refused(folder, change, name, found, wante
                                f"says: {name} is {found}, wanted {wanted}" + FIX)
 
 
+@pytest.mark.parametrize(("change", "said"), [
+    ({"n_layers": 10**9}, "numbers, wanted more than"), ({"n_decoder_layers": 10**9}, "numbers, wanted more than"),
+    ({"d_ff": 10**12}, "numbers, wanted more than"), ({"d_model": 10**9}, "numbers, wanted more than"),
+    ({"max_length": 10**12}, "max_length is 1000000000000; it must be at most 65536.")])
+def test_a_configuration_far_larger_than_its_weights_is_refused_before_it_is_made(folder, change, said):
+    reconfigure(folder, **change)
+    assert said in refusal(folder)
+
+
 # Kinds
 
 

@@ -166,6 +166,7 @@ def _feed(process, lines):
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["translate", "--help"], ["train", "translation", "--help"],
                                   ["evaluate", "translation", "--help"], ["classify", "--help"],
+                                  ["checkpoint", "push", "--help"],
                                   ["train", "sentiment", "--help"], ["train", "language-model", "--help"]])
 def test_help_needs_no_torch(argv):
     code = ("import sys\nfrom xformer.__main__ import main\n"

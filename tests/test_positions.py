@@ -407,10 +407,11 @@ def test_every_picture_says_what_it_is_in_both_languages(language):
 def test_controls_keep_to_what_there_is(running):
     dimensions, pair = tab._fit(8, [0, 7, 8, 31], 12)
     assert dimensions["value"] == [0, 7] and (pair["maximum"], pair["value"]) == (3, 3)
-    assert (tab._base(3.0), tab._base(2.5), tab._preset(2.5), tab._preset(4.0)) == (1_000, 316.2, None, 10_000)
+    assert (tab._base(3.0), tab._base(2.5)) == (1_000, 316.2)
     assert tab._bases(2.5) == [100, 316.2, 1_000, 10_000]
     figure, proof = tab.draw_rotation("en", 8, 8, 4.0, 9, 200, 20)
-    assert "from position 0 to 7" in figure.layout.title.text.replace("<br>", " ") and "1 positions" in proof
+    title = json.loads(figure["figure"])["layout"]["title"]["text"]
+    assert "from position 0 to 7" in title.replace("<br>", " ") and "1 positions" in proof
 
 
 def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
@@ -418,17 +419,32 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
     for asked, said in ((("own", 5, 100, False, 1), "Nothing would change"),
                         (("shift", 5_000, 100, False, 1), "0 to 1,000"), (("base", 5, 1, False, 1), "2 to 1,000,000"),
                         (("base", 5, None, False, 1), "A number is missing")):
-        html, kept = tab.run(running, "en", found, *asked)
+        html, kept, update, *maps, went = tab.run(running, "en", found, *asked, "cross 1 2")
         assert 'role="alert"' in html and said in html and kept is None
-    html, kept = tab.run(running, "en", None, "none", 5, 100, False, 1)
+        assert not update["visible"] and maps == [None, None] and not went
+    html, kept, *_ = tab.run(running, "en", None, "none", 5, 100, False, 1, "cross 1 2")
     assert 'role="alert"' in html and kept is None
-    html, (moved, positions) = tab.run(running, "en", found, "none", 5, 100, True, 1)
+    html, (moved, positions), update, before, after, went = tab.run(
+        running, "en", found, "none", 5, 100, True, 1, "cross 1 2")
     assert positions == Positions("none") and moved.source != found.source
-    update, before, after = tab.draw_maps(running, "en", (moved, positions), "cross 1 2")
-    assert update["visible"] and before["title"].endswith("as learned") and after["title"].endswith("words shuffled")
+    assert went and update["visible"]
+    assert before["title"].endswith("as learned") and after["title"].endswith("words shuffled")
 
 
 def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
     found = running.translate(learned_pairs[0][0])
-    assert tab.draw_sentence(running, "en", found, False)[1] == gr.skip()
-    assert tab.draw_sentence(running, "en", found, True)[1].layout.title.text.startswith("Your sentence")
+    assert tab.draw_sentence(running, "en", found, "attention")[1] == gr.skip()
+    drawn = json.loads(tab.draw_sentence(running, "en", found, tab.TAB)[1]["figure"])
+    assert drawn["layout"]["title"]["text"].startswith("Your sentence")
+
+
+def test_only_what_changed_is_drawn_again():
+    start = (16, 8, 4.0, [0, 1], 1, 2, 3)
+    assert tab.draw("en", {}, "attention", *start) == [{}, *[gr.skip()] * 8]
+    drawn, *pictures = tab.draw("en", {}, tab.TAB, *start)
+    assert len(drawn) == 6 and gr.skip() not in pictures
+    assert tab.draw("en", drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * 8]
+    _, table, curves, waves, distances, compared, circle, proof, confusion = tab.draw(
+        "en", drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
+    assert [table, curves, waves, distances, compared, confusion] == [gr.skip()] * 6
+    assert circle != gr.skip() != proof

@@ -307,4 +307,4 @@ def test_variance_and_splitting_are_drawn_with_their_axes():
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_every_step_has_its_formula_and_its_text(language):
     for name in figures.FORMULAS:
-        assert "<i>" in figures.step(name, language) and 'class="note"' in figures.step(name, language)
+        assert "<i>" in figures.heading(name, language) and 'class="note"' in figures.heading(name, language)

@@ -80,7 +80,7 @@ def test_capitals_make_no_difference(review_tokenizer):
 def test_texts_are_read_in_batches_as_they_are_alone(tiny_classifier, review_tokenizer, reviews, monkeypatch):
     model = checkpoint.load(tiny_classifier, TransformerClassifier).model
     rows = [encode(review_tokenizer, text, 24)[0] for _, text in reviews]
-    monkeypatch.setattr(sentiment, "BATCH_PIECES", 60)
+    monkeypatch.setattr(sentiment, "CPU_BATCH_PIECES", 60)
     done = []
     logits, weights = read(model, rows, done.append)
     assert sum(done) == 12 and len(done) > 3

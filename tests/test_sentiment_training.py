@@ -17,7 +17,7 @@ from xformer import checkpoint
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.pieces import BOS, EOS, UNK
-from xformer.sentiment import encode
+from xformer.sentiment import SentimentService, encode
 from xformer.training import loop
 from xformer.training.language_model import LanguageModelTask
 from xformer.training.reviews import ReviewBatches, Windows, encode_rows, encode_texts, read_rows, share, vocabulary
@@ -349,6 +349,22 @@ def test_a_classifier_learns_from_the_command_line(data, tmp_path):
     assert checkpoint.load(tmp_path, TransformerClassifier).metrics["accuracy"] > 0.9
     assert main(["evaluate", "sentiment", "--rows", str(data / "imdb-validation.tsv"), "--checkpoint",
                  str(tmp_path)]) == 0
+
+
+def test_what_pretraining_is_worth_is_gathered_from_runs(data, tuned, tmp_path, capsys):
+    few, shown = tmp_path / "few", shutil.copytree(tuned, tmp_path / "shown")
+    assert main(command("sentiment", data, few, "--steps", 2, "--labels", 0.5, *OFTEN)) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "pretraining", str(few), str(tuned), "--checkpoint", str(shown), "--save"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in said] == ["begun", "pre-trained", "from"] and "50%" in said[2]
+    best, half = SentimentService.open(shown, "cpu").label_shares
+    assert (best.pretrained, best.share, half.pretrained, half.share) == (True, 1.0, False, 0.5)
+    assert half.labels < best.labels == 96 + 48
+    metrics = checkpoint.read_metrics(few)
+    assert (half.imdb, half.sst2, half.minutes) == (metrics["imdb"], metrics["sst2"], metrics["minutes"])
+    assert main(["evaluate", "pretraining", str(data)]) == 2
+    assert "does not say what it learned from and how well; name folders that" in capsys.readouterr().err
 
 
 # What cannot be done

@@ -70,13 +70,13 @@ def test_a_trace_of_a_typed_translation_is_that_of_its_pieces(running, learned_p
 
 def test_requests_of_many_threads_share_batches_and_never_see_each_other(running, learned_pairs, monkeypatch):
     batches = []
-    decode = service.translate_ids
+    decode = service.translating
 
     def counted(model, sources, *rest):
         batches.append(len(sources))
         return decode(model, sources, *rest)
 
-    monkeypatch.setattr(service, "translate_ids", counted)
+    monkeypatch.setattr(service, "translating", counted)
     alone = {english: running.trace(english, spanish) for english, spanish in learned_pairs}
     together = threading.Barrier(len(learned_pairs) * 2)
     wrong = []
@@ -103,13 +103,56 @@ def test_requests_of_many_threads_share_batches_and_never_see_each_other(running
 
 def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running, learned_pairs, monkeypatch):
     def broken(*_):
+        yield
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(service, "translate_ids", broken)
+        patch.setattr(service, "translating", broken)
         with pytest.raises(RuntimeError, match="out of memory"):
             running.translate(learned_pairs[0][0])
     assert running.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
+
+
+def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learned_pairs, monkeypatch):
+    (long, spanish), (short, quick) = learned_pairs[:2]
+    decode, answered, steps = service.translating, threading.Event(), []
+
+    def slow(model, sources, *rest):
+        if sources == [running.tokenizer.encode(long)]:
+            while not answered.is_set() and len(steps) < 100_000:
+                steps.append(None)
+                yield
+        return (yield from decode(model, sources, *rest))
+
+    monkeypatch.setattr(service, "translating", slow)
+    found = []
+    other = threading.Thread(target=lambda: found.append(running.translate(long)))
+    other.start()
+    while not steps:
+        pass
+    assert running.translate(short).best.text == quick
+    assert not found and len(steps) >= service.PATIENCE, "the long one was not in the middle of its search"
+    answered.set()
+    other.join()
+    assert found[0].best.text == spanish
+
+
+def test_a_search_that_nobody_waits_for_any_longer_stops(running, learned_pairs, monkeypatch):
+    stopped = threading.Event()
+
+    def endless(*_):
+        try:
+            while True:
+                yield
+        finally:
+            stopped.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "translating", endless)
+        with pytest.raises(UserError, match="took longer than 0 seconds and was given up"):
+            running.translate(learned_pairs[0][0], timeout=0.1)
+        assert stopped.wait(10)
+    assert running.translate(learned_pairs[0][0], timeout=60).best.text == learned_pairs[0][1]
 
 
 def test_closing_answers_what_was_asked_before(tiny_checkpoint, learned_pairs):

@@ -1,10 +1,12 @@
-"""The model that ships: it fits its limits, its card is true to its files, and it translates what people type."""
+"""The models that ship: they fit their limits, their cards are true to their files, and they do what people ask."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from xformer.__main__ import main
+from xformer.sentiment import SentimentService
 from xformer.service import Service
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,9 +20,14 @@ def shipped():
     service.close()
 
 
-def test_it_is_small_enough_to_ship(shipped):
+@pytest.mark.parametrize("folder", sorted((ROOT / "checkpoints").iterdir()), ids=lambda folder: folder.name)
+def test_it_is_small_enough_to_ship_and_its_card_is_true(folder, capsys):
+    assert all(path.stat().st_size < 40_000_000 for path in folder.iterdir())
+    assert main(["checkpoint", "verify", str(folder)]) == 0, capsys.readouterr().err
+
+
+def test_the_translation_model_is_small(shipped):
     assert shipped.info.parameters <= 20_000_000
-    assert all(path.stat().st_size < 40_000_000 for path in FOLDER.iterdir())
 
 
 def test_its_card_names_data_licence_command_and_scores(shipped):
@@ -49,3 +56,23 @@ def test_a_long_sentence_is_translated_to_its_end(shipped):
     found = shipped.translate(json.loads((ROOT / "assets" / "examples.json").read_text("utf-8"))["translation"][0])
     words = set(found.best.text.lower().replace(".", "").split())
     assert "amigo" in words and words & {"coche", "auto", "carro"} and len(words) >= 12, found.best.text
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return SentimentService.open(ROOT / "checkpoints" / "sentiment", "cpu")
+
+
+def test_the_classifier_says_what_it_scored(reader):
+    scores = {score["set"]: score["accuracy"] for score in reader.metrics["scores"]}
+    assert scores["imdb-test"] >= 0.88 and scores["sst2-validation"] >= 0.84
+    assert reader.calibration is not None and reader.calibration.error < 0.03
+
+
+@pytest.mark.parametrize(("text", "label"), [
+    ("I loved it.", "positive"), ("I hated it.", "negative"), ("It is not good.", "negative"),
+    ("A wonderful film, funny and moving.", "positive"), ("A dull film, long and boring.", "negative"),
+    ("The acting was good but the story was a mess.", "negative")])
+def test_it_judges_what_people_type(reader, text, label):
+    (found,) = reader.classify([text])
+    assert found.label == label and found.probability > 0.6

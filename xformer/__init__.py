@@ -13,7 +13,8 @@ __version__ = "0.1.0"
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
-    """A service on a checkpoint folder (the one that ships, if none is named): translate, explain, and more."""
+    """A service on a checkpoint, a folder or owner/name[@revision] on the Hub (the one that ships, if none is named):
+    translate, explain, and more."""
     from xformer.__main__ import checkpoint_folder
     from xformer.service import Service
-    return Service.open(checkpoint_folder(str(checkpoint) if checkpoint else None), device)
+    return Service.open(checkpoint_folder(checkpoint), device)

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_CHECKPOINT = "checkpoints/en-es"
 SENTIMENT_CHECKPOINT = "checkpoints/sentiment"
-SENTIMENT_HELP = f"checkpoint folder ({SENTIMENT_CHECKPOINT} beside the code if not given)"
-CHECKPOINT_HELP = f"checkpoint folder (or XFORMER_CHECKPOINT; else {DEFAULT_CHECKPOINT} beside the code)"
+SENTIMENT_HELP = (f"folder, or owner/name[@revision] on the Hub (or XFORMER_SENTIMENT; else {SENTIMENT_CHECKPOINT} "
+                  f"beside the code)")
+CHECKPOINT_HELP = (f"folder, or owner/name[@revision] on the Hub (or XFORMER_CHECKPOINT; else {DEFAULT_CHECKPOINT} "
+                   f"beside the code)")
+SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,6 +55,12 @@ def parser() -> argparse.ArgumentParser:
         "sentiment", help="accuracy on a file of labelled texts",
         description="Classify the texts of a file and compare with their labels; also says how well the probabilities "
                     "are calibrated (expected calibration error, Guo et al. 2017)."))
+    _evaluate_pretraining(evaluate.add_parser(
+        "pretraining", help="what pre-training is worth, from several runs of train sentiment",
+        description="Gather what classifiers learned from shares of the labels, from a language model and from "
+                    "nothing: their accuracy on the validation sets."))
+    _checkpoint(commands.add_parser("checkpoint", help="look at a checkpoint, fetch it from the Hub, upload it")
+                .add_subparsers(dest="what", required=True))
     data = commands.add_parser("data", help="fetch training data").add_subparsers(dest="what", required=True)
     _data_translation(data.add_parser(
         "translation", help="English-Spanish sentence pairs", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -80,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _search_options(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--beam", type=int, default=5, help="hypotheses kept at each step; 1: greedy (default 5)")
     p.add_argument("--length-penalty", type=float, default=1.0, help="rank by log-probability / length^N (default 1)")
@@ -98,14 +107,14 @@ def _explain(p: argparse.ArgumentParser) -> None:
     p.add_argument("text", metavar="TEXT", help="English")
     p.add_argument("--target", metavar="TEXT", help="Spanish; the model's own translation if not given")
     p.add_argument("--out", required=True, metavar="FILE", help=".json, .npz, or .html that opens offline")
-    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
 
 
 def _classify(p: argparse.ArgumentParser) -> None:
     p.add_argument("text", metavar="TEXT", nargs="*", help="English; lines of standard input if not given; "
                                                            "“--” before it ends the options")
-    p.add_argument("--checkpoint", metavar="DIR", help=SENTIMENT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--json", action="store_true", help="one JSON object a line")
 
@@ -117,6 +126,7 @@ def _evaluate_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--plain", action="store_true",
                    help="lower-case the English and take off its final punctuation first, as many people type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
+    p.add_argument("--save", action="store_true", help=SAVE_HELP)
 
 
 def _evaluate_lengths(p: argparse.ArgumentParser) -> None:
@@ -128,7 +138,7 @@ def _evaluate_lengths(p: argparse.ArgumentParser) -> None:
 
 
 def _evaluate_alignment(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--checkpoint", metavar="DIR", help=CHECKPOINT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
     p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
                                                   "words counted from 0; assets/alignments.tsv if not given")
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
@@ -139,10 +149,42 @@ def _evaluate_alignment(p: argparse.ArgumentParser) -> None:
 def _evaluate_sentiment(p: argparse.ArgumentParser) -> None:
     p.add_argument("--rows", required=True, metavar="FILE",
                    help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
-    p.add_argument("--checkpoint", metavar="DIR", help=SENTIMENT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--limit", type=int, default=0, help="classify the first N texts only")
     p.add_argument("--json", action="store_true", help="one JSON object")
+    p.add_argument("--save", action="store_true", help=SAVE_HELP)
+
+
+def _evaluate_pretraining(p: argparse.ArgumentParser) -> None:
+    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
+    p.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT_HELP)
+    p.add_argument("--json", action="store_true", help="one JSON array")
+    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
+
+
+def _checkpoint(commands: Any) -> None:
+    p = commands.add_parser("push", help="upload a folder to the Hub", description=(
+        "Check a checkpoint and its model card (README.md) and upload them as one commit to a repository of the "
+        "Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”."))
+    p.add_argument("folder", metavar="DIR")
+    p.add_argument("repository", metavar="owner/name")
+    p.add_argument("--private", action="store_true", default=None, help="if the repository is made now")
+    p.add_argument("--message", default="Upload checkpoint", help="of the commit")
+    p.add_argument("--license", metavar="ID", help="write a card, where there is none, with this licence: cc-by-4.0 …")
+    p.add_argument("--base-model", metavar="owner/name", help="for that card: what the model was fine-tuned from")
+    p = commands.add_parser("pull", help="fetch from the Hub", description=(
+        "Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; with DIR, copy "
+        "it there."))
+    p.add_argument("checkpoint", metavar="owner/name[@revision]")
+    p.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
+    p = commands.add_parser("info", help="what a checkpoint is", description="Say what a checkpoint is.")
+    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
+    p.add_argument("--json", action="store_true", help="one JSON object")
+    p = commands.add_parser("verify", help="whether a checkpoint is whole and its card true", description=(
+        "Check that the files of a checkpoint are there and fit together, that its weights are numbers, that they are "
+        "what the Hub sent, and that its model card has the metadata the Hub wants and the scores of these weights."))
+    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
 
 
 def _data_translation(p: argparse.ArgumentParser) -> None:
@@ -213,7 +255,7 @@ def _train_sentiment(p: argparse.ArgumentParser) -> None:
 def _training(p: argparse.ArgumentParser, start: str, n_layers: int, dropout: float) -> argparse._ArgumentGroup:
     """What every training has; returns the group of options that shape the model."""
     p.add_argument("--out", required=True, help="folder of the checkpoint; an interrupted run in it is gone on with")
-    p.add_argument("--from", dest="start", metavar="DIR", help=start)
+    p.add_argument("--from", dest="start", metavar="NAME", help=start)
     size = p.add_argument_group("model")
     size.add_argument("--norm", choices=("pre", "post"), default="pre")
     for name, default in (("d-model", 256), ("n-heads", 8), ("n-layers", n_layers), ("d-ff", 1024),
@@ -238,15 +280,32 @@ def _training(p: argparse.ArgumentParser, start: str, n_layers: int, dropout: fl
     return size
 
 
-def checkpoint_folder(given: str | None) -> Path:
-    """The checkpoint to use: the one given, that of the environment, or the one that ships beside the code."""
-    named = given or os.environ.get("XFORMER_CHECKPOINT")
-    return Path(named) if named else ROOT / DEFAULT_CHECKPOINT
+def checkpoint_folder(given: str | Path | None) -> Path:
+    """The checkpoint to use: the one given, that of the environment, or the one that ships beside the code.
+
+    A name that is no folder is looked for on the Hub. Raises UserError.
+    """
+    return _folder(given or os.environ.get("XFORMER_CHECKPOINT"), DEFAULT_CHECKPOINT)
 
 
-def sentiment_folder(given: str | None) -> Path:
-    """The classifier to use: the one given, or the one that ships beside the code."""
-    return Path(given) if given else ROOT / SENTIMENT_CHECKPOINT
+def sentiment_folder(given: str | Path | None) -> Path:
+    """The classifier to use: the one given, that of the environment, or the one that ships. Raises UserError."""
+    return _folder(given or os.environ.get("XFORMER_SENTIMENT"), SENTIMENT_CHECKPOINT)
+
+
+def _folder(named: str | Path | None, default: str) -> Path:
+    if not named:
+        return ROOT / default
+    from xformer import hub
+    return hub.find(named)
+
+
+def _own_folder(folder: Path) -> Path:
+    """A checkpoint folder that results may be kept in; raises UserError for one in the Hub's cache."""
+    if folder.resolve().parent.name == "snapshots":
+        raise UserError("--save writes into the checkpoint, but the Hub's cache is kept as it was fetched; copy it out "
+                        "with “python -m xformer checkpoint pull owner/name DIR” and name that folder.")
+    return folder
 
 
 def _options(args: argparse.Namespace, **more: Any) -> Options:
@@ -262,14 +321,17 @@ def translate(args: argparse.Namespace) -> int:
     from xformer.service import Service
     options = _options(args, n_best=args.n_best)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
-    return _answer(args, lambda texts: _print_translations(service.translate_many(texts, options), args.json))
+    return _answer(args, lambda texts: _print(
+        service.translate_many(texts, options), args.json,
+        lambda translation: "\t".join(candidate.text for candidate in translation.n_best)))
 
 
 def classify(args: argparse.Namespace) -> int:
     """Print the sentiment of a text, or of each line of standard input."""
     from xformer.sentiment import SentimentService
     service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
-    return _answer(args, lambda texts: _print_sentiments(service.classify(texts), args.json))
+    return _answer(args, lambda texts: _print(
+        service.classify(texts), args.json, lambda sentiment: f"{sentiment.label}\t{sentiment.probability:.3f}"))
 
 
 def _answer(args: argparse.Namespace, say: Callable[[list[str]], None]) -> int:
@@ -294,25 +356,15 @@ def _answer(args: argparse.Namespace, say: Callable[[list[str]], None]) -> int:
     return status
 
 
-def _print_translations(translations: Sequence[Translation], as_json: bool) -> None:
-    for translation in translations:
+def _print(results: Sequence[Translation] | Sequence[Sentiment], as_json: bool, plain: Callable[[Any], str]) -> None:
+    """A line for each result: JSON, or `plain` with the warnings on standard error."""
+    for result in results:
         if as_json:
-            print(json.dumps(translation.to_json(), ensure_ascii=False))
+            print(json.dumps(result.to_json(), ensure_ascii=False))
             continue
-        for warning in translation.warnings:
+        for warning in result.warnings:
             print(warning.say(), file=sys.stderr)
-        print("\t".join(candidate.text for candidate in translation.n_best))
-    sys.stdout.flush()
-
-
-def _print_sentiments(sentiments: Sequence[Sentiment], as_json: bool) -> None:
-    for sentiment in sentiments:
-        if as_json:
-            print(json.dumps(sentiment.to_json(), ensure_ascii=False))
-            continue
-        for warning in sentiment.warnings:
-            print(warning.say(), file=sys.stderr)
-        print(f"{sentiment.label}\t{sentiment.probability:.3f}")
+        print(plain(result))
     sys.stdout.flush()
 
 
@@ -352,8 +404,13 @@ def evaluate_translation(args: argparse.Namespace) -> None:
     from xformer.training import evaluation
     options = _options(args, rivals=0)
     pairs = _pairs(Path(args.pairs))[:args.limit or None]
-    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    folder = checkpoint_folder(args.checkpoint)
+    service = Service.open(_own_folder(folder) if args.save else folder, args.device)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
+    if args.save:
+        kept = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam", "identity")
+        _keep_score(folder, Path(args.pairs), {**{key: scores[key] for key in kept}, "plain": args.plain,
+                                               "lowercase": args.lowercase})
     if args.json:
         print(json.dumps(scores))
     else:
@@ -386,7 +443,7 @@ def evaluate_lengths(args: argparse.Namespace) -> None:
                             f"was trained on.")
         training = [english for file in files for english, _ in _pairs(file)]
     folder = checkpoint_folder(args.checkpoint)
-    service = Service.open(folder, args.device)
+    service = Service.open(_own_folder(folder) if args.save else folder, args.device)
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     if args.json:
         print(json.dumps({**scores, "checkpoint": service.info.name, "identity": service.info.identity,
@@ -404,7 +461,7 @@ def evaluate_lengths(args: argparse.Namespace) -> None:
         _keep(folder, service.metrics, "lengths", scores)
 
 
-def _keep(folder: Path, metrics: dict[str, Any], key: str, value: dict[str, Any]) -> None:
+def _keep(folder: Path, metrics: dict[str, Any], key: str, value: Any) -> None:
     """Write the metrics of a checkpoint with one entry more, or with another value of it."""
     from xformer import checkpoint
     try:
@@ -412,6 +469,16 @@ def _keep(folder: Path, metrics: dict[str, Any], key: str, value: dict[str, Any]
     except OSError as error:
         raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
                         f"copy the checkpoint to where it can.") from error
+
+
+def _keep_score(folder: Path, file: Path, score: dict[str, Any]) -> None:
+    """Write a score on a file into the metrics and the card of a checkpoint."""
+    from xformer import card
+    try:
+        card.keep(folder, {"set": file.name.removesuffix(".xz").removesuffix(".tsv"), **score})
+    except OSError as error:
+        raise UserError(f"The files of {folder} cannot be written ({error.strerror}); copy the checkpoint to where "
+                        f"they can.") from error
 
 
 def evaluate_sentiment(args: argparse.Namespace) -> None:
@@ -426,14 +493,38 @@ def evaluate_sentiment(args: argparse.Namespace) -> None:
                         f"a text.") from error
     except ValueError as error:
         raise UserError(f"{error}.") from error
-    service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
+    folder = sentiment_folder(args.checkpoint)
+    service = SentimentService.open(_own_folder(folder) if args.save else folder, args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
+    if args.save:
+        _keep_score(folder, Path(args.rows), {key: scores[key] for key in (
+            "accuracy", "calibration_error", "rows", "identity")})
     if args.json:
         print(json.dumps(scores))
     else:
         print(f"accuracy {scores['accuracy']:.4f}, expected calibration error {scores['calibration_error']:.4f}")
         print(f"{scores['rows']:,} texts ({scores['cut']:,} of them cut) in {scores['seconds']} s on "
               f"{scores['device']}, checkpoint {scores['checkpoint']} {scores['identity']}")
+
+
+def evaluate_pretraining(args: argparse.Namespace) -> None:
+    """Print what classifiers learned from shares of the labels; keep it if asked to."""
+    from xformer import checkpoint
+    from xformer.training import evaluation
+    try:
+        found = evaluation.label_shares({run: checkpoint.read_metrics(Path(run)) for run in args.runs})
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+    if args.json:
+        print(json.dumps(found))
+    else:
+        print(f"{'begun':<14}{'labels':>9}{'share':>8}{'minutes':>9}{'IMDb':>9}{'SST-2':>9}")
+        for one in found:
+            print(f"{'pre-trained' if one['pretrained'] else 'from nothing':<14}{one['labels']:>9,}{one['share']:>8.0%}"
+                  f"{one['minutes']:>9.0f}{one['imdb']:>9.4f}{one['sst2']:>9.4f}")
+    if args.save:
+        folder = _own_folder(sentiment_folder(args.checkpoint))
+        _keep(folder, checkpoint.read_metrics(folder), "label_shares", found)
 
 
 def evaluate_alignment(args: argparse.Namespace) -> None:
@@ -451,7 +542,7 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
     except ValueError as error:
         raise UserError(f"{error}.") from error
     folder = checkpoint_folder(args.checkpoint)
-    service = Service.open(folder, args.device)
+    service = Service.open(_own_folder(folder) if args.save else folder, args.device)
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     try:
@@ -477,6 +568,72 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
         _keep(folder, service.metrics, "alignment", found)
 
 
+def push(args: argparse.Namespace) -> None:
+    """Upload a checkpoint; print the address of the commit."""
+    from xformer import card, checkpoint, hub
+    folder = Path(args.folder)
+    if args.license and not (folder / "README.md").is_file():
+        card.draft(folder, checkpoint.examine(folder), args.license, args.base_model)
+    print(hub.push(folder, args.repository, private=args.private, commit_message=args.message))
+
+
+def pull(args: argparse.Namespace) -> None:
+    """Fetch a checkpoint; print its folder."""
+    from xformer import hub
+    print(hub.pull(args.checkpoint, Path(args.folder) if args.folder else None))
+
+
+def info(args: argparse.Namespace) -> None:
+    """Print what a checkpoint is."""
+    from xformer import card, checkpoint
+    folder = checkpoint_folder(args.checkpoint)
+    found, sizes = checkpoint.examine(folder), checkpoint.sizes(folder)
+    data = card.read(folder / "README.md").data if "README.md" in sizes else None
+    scores = card.results(found.kind, found.metrics)
+    if args.json:
+        print(json.dumps({
+            "name": found.name, "folder": str(folder), "kind": found.kind.name, "identity": found.identity,
+            "parameters": found.parameters, "config": found.config.to_dict(), "files": sizes,
+            "license": data and data.get("license"),
+            "scores": [{"set": s.dataset_name, "metric": s.metric_name, "value": s.metric_value} for s in scores]}))
+        return
+    config = found.config
+    layers = f"{config.n_layers} + {config.decoder_layers}" if found.kind.task == "translation" else config.n_layers
+    for label, value in (
+            ("name", found.name), ("folder", folder), ("kind", found.kind.name), ("identity", found.identity),
+            ("parameters", f"{found.parameters:,}"), ("vocabulary", f"{config.vocab_size:,} pieces"),
+            ("shape", f"d_model {config.d_model}, {config.n_heads} heads, {layers} layers, d_ff {config.d_ff}, "
+                      f"{config.norm}-norm, at most {config.max_length:,} pieces"),
+            ("files", ", ".join(f"{name} {size:,} bytes" for name, size in sizes.items())),
+            ("licence", data.get("license") or "not said" if data else "no README.md"),
+            *(("score", f"{s.dataset_name}: {s.metric_name} {s.metric_value}") for s in scores)):
+        print(f"{label:<12}{value}")
+
+
+def verify(args: argparse.Namespace) -> None:
+    """Print what was found in order; the first thing that is not raises UserError."""
+    import torch
+
+    from xformer import card, checkpoint, hub
+    folder = checkpoint_folder(args.checkpoint)
+    found = checkpoint.examine(folder)
+    model = checkpoint.load(folder, found.kind.model).model
+    spoilt = [name for name, tensor in model.state_dict().items() if not torch.isfinite(tensor).all()]
+    if spoilt:
+        raise UserError(f"The weights in {folder / 'model.safetensors'} are no numbers: {spoilt[0]} holds NaN or "
+                        f"infinity; {checkpoint.FIX}.")
+    print(f"files       {', '.join(checkpoint.FILES)} fit together: a {found.kind.name} of {found.parameters:,} "
+          f"parameters, {found.config.vocab_size:,} pieces")
+    damaged = list(hub.damaged(folder))
+    if damaged:
+        raise UserError(f"The file {folder / damaged[0]} is not what the Hub sent; delete it and fetch it again with "
+                        f"“python -m xformer checkpoint pull {found.name}”.")
+    print(f"identity    {found.identity}")
+    data = card.check(folder).data
+    print(f"card        {data['license']}, {data['pipeline_tag']}, {len(data.get('eval_results', []))} scores of these "
+          f"weights")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
     args = parser().parse_args(argv)
@@ -489,7 +646,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             explain(args)
         elif args.command == "evaluate":
             {"translation": evaluate_translation, "alignment": evaluate_alignment,
-             "lengths": evaluate_lengths, "sentiment": evaluate_sentiment}[args.what](args)
+             "lengths": evaluate_lengths, "sentiment": evaluate_sentiment,
+             "pretraining": evaluate_pretraining}[args.what](args)
+        elif args.command == "checkpoint":
+            {"push": push, "pull": pull, "info": info, "verify": verify}[args.what](args)
         elif args.command == "data":
             from xformer.training import fetch, fetch_reviews
             {"translation": fetch.fetch_translation, "sentiment": fetch_reviews.fetch_sentiment}[args.what](args)

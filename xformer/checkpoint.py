@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
@@ -22,8 +22,10 @@ from xformer.results import UserError
 from xformer.tokenizer import Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
+ALL_FILES = ("README.md", "metrics.json", "config.json", "tokenizer.model", "model.safetensors")  # no others are read
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
+MOST_POSITIONS = 1 << 16  # that max_length may say: nothing in the file of weights confirms it
 
 
 class Kind(NamedTuple):
@@ -33,12 +35,13 @@ class Kind(NamedTuple):
     model: type[EncoderStack]
     name: str
     train: str  # python -m xformer train …
+    task: str  # what the Hub calls it
 
 
 KINDS = {
-    "translation": Kind(Config, Transformer, "translation model", "translation"),
-    "language_model": Kind(LanguageModelConfig, LanguageModel, "language model", "language-model"),
-    "classifier": Kind(ClassifierConfig, TransformerClassifier, "text classifier", "sentiment"),
+    "translation": Kind(Config, Transformer, "translation model", "translation", "translation"),
+    "language_model": Kind(LanguageModelConfig, LanguageModel, "language model", "language-model", "text-generation"),
+    "classifier": Kind(ClassifierConfig, TransformerClassifier, "text classifier", "sentiment", "text-classification"),
 }
 Model = TypeVar("Model", bound=EncoderStack)
 
@@ -52,6 +55,7 @@ class Checkpoint(Generic[Model]):
     tokenizer: Tokenizer
     metrics: dict[str, Any]
     identity: str  # first 12 hex digits of the SHA-256 of model.safetensors
+    folder: Path  # that it was read from
 
 
 def write(path: Path, content: bytes) -> None:
@@ -82,10 +86,19 @@ def save(folder: Path, model: EncoderStack, tokenizer: Tokenizer, metrics: dict[
 def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoint[Model]:  # type: ignore[assignment]
     """Read a checkpoint of one kind; raises UserError with one sentence on what is wrong with it and what to do."""
     folder = Path(folder)
+    require(folder, next(kind.train for kind in KINDS.values() if kind.model is model_type))
+    config = read_config(folder, model_type)
+    tokenizer, model = begin(folder, config, model_type)
+    metrics = read_metrics(folder)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    return Checkpoint(name_of(folder), model, tokenizer, metrics, digest(folder / "model.safetensors")[:12], folder)
+
+
+def require(folder: Path, train: str = "translation") -> None:
+    """Raise UserError where a folder, or one of its files, is not there. train: the command that makes such a model."""
     if not folder.is_dir():
-        command = next(kind.train for kind in KINDS.values() if kind.model is model_type)
         raise UserError(f"There is no checkpoint folder at {folder}; check the path, or train one with "
-                        f"“python -m xformer train {command}”.")
+                        f"“python -m xformer train {train}”.")
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES and p.name != "state.pt")
@@ -93,7 +106,14 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
             raise UserError(f"The checkpoint {folder} offers {pickles[0]}, which can run code when it is read; only "
                             f"model.safetensors is loaded: convert the weights with the safetensors package.")
         raise UserError(f"The checkpoint {folder} lacks {', '.join(missing)}; {FIX}.")
-    config = read_config(folder, model_type)
+
+
+def begin(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokenizer, Model]:
+    """The vocabulary, and a model that the weights fit, before they are loaded.
+
+    Raises UserError where vocabulary, configuration and weights do not fit together; no configuration, however large,
+    makes a model much larger than its file.
+    """
     try:
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     except ValueError as error:
@@ -101,11 +121,81 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
     if len(tokenizer) != config.vocab_size:
         raise UserError(f"The checkpoint {folder} does not fit together: config.json says {config.vocab_size} pieces, "
                         f"tokenizer.model holds {len(tokenizer)}; {FIX}.")
-    metrics = _json(folder / "metrics.json") if (folder / "metrics.json").is_file() else {}
+    if config.max_length > MOST_POSITIONS:
+        raise UserError(f"The file {folder / 'config.json'} describes no model: max_length is {config.max_length}; it "
+                        f"must be at most {MOST_POSITIONS}.")
+    path = folder / "model.safetensors"
+    found = shapes(path)
+    layers = config.n_layers + config.decoder_layers
+    least = config.d_model * (config.vocab_size + layers * (config.d_model + config.d_ff))
+    if least > size(found):
+        raise UserError(f"The weights in {path} are of another shape than config.json says: {size(found):,} numbers, "
+                        f"wanted more than {least:,}; {FIX}.")
     model = model_type(config).eval().requires_grad_(False)
-    _load_weights(model, folder / "model.safetensors")
-    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    return Checkpoint(folder.resolve().name, model, tokenizer, metrics, digest[:12])
+    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise UserError(f"The weights in {path} are of another shape than config.json says: {name} is "
+                            f"{found.get(name, 'missing')}, wanted {wanted.get(name, 'nothing of that name')}; {FIX}.")
+    return tokenizer, model
+
+
+class Summary(NamedTuple):
+    """What can be said of a checkpoint without loading its weights."""
+
+    name: str
+    kind: Kind
+    config: Config
+    parameters: int
+    identity: str
+    metrics: dict[str, Any]
+
+
+def examine(folder: Path) -> Summary:
+    """Check a checkpoint of whatever kind as `load` does; raises UserError."""
+    require(folder)
+    kind = kind_of(folder)
+    config = read_config(folder, kind.model)
+    begin(folder, config, kind.model)
+    weights = folder / "model.safetensors"
+    return Summary(name_of(folder), kind, config, size(shapes(weights)), digest(weights)[:12], read_metrics(folder))
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """The files of a checkpoint that are there, and how many bytes each has."""
+    return {name: (folder / name).stat().st_size for name in ALL_FILES if (folder / name).is_file()}
+
+
+def shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor in a file, from its header; raises UserError where it is not whole."""
+    try:
+        with safe_open(path, "pt") as file:
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"The file {path} is truncated or not in safetensors format; {FIX}.") from error
+
+
+def size(tensors: dict[str, tuple[int, ...]]) -> int:
+    """How many numbers tensors of such shapes hold."""
+    return sum(math.prod(shape) for shape in tensors.values())
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file in hex digits; the first twelve, of its weights, are a checkpoint's identity."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def name_of(folder: Path) -> str:
+    """The name of a folder, and for one in the Hub's cache owner/name@commit."""
+    *_, repository, kind, name = ("", "", *folder.resolve().parts)
+    if kind == "snapshots" and repository.startswith("models--"):
+        return f"{repository.removeprefix('models--').replace('--', '/')}@{name[:7]}"
+    return name
+
+
+def read_metrics(folder: Path) -> dict[str, Any]:
+    """What training and evaluation measured; nothing where there is no file."""
+    return _json(folder / "metrics.json") if (folder / "metrics.json").is_file() else {}
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -140,17 +230,3 @@ def read_config(folder: Path, model_type: type[EncoderStack]) -> Config:
         return found.config(**values)
     except (TypeError, ValueError) as error:
         raise UserError(f"The file {folder / 'config.json'} describes no model: {error}.") from error
-
-
-def _load_weights(model: torch.nn.Module, path: Path) -> None:
-    try:
-        weights = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise UserError(f"The file {path} is truncated or not in safetensors format; {FIX}.") from error
-    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
-            raise UserError(f"The weights in {path} are of another shape than config.json says: {name} is "
-                            f"{found.get(name, 'missing')}, wanted {wanted.get(name, 'nothing of that name')}; {FIX}.")
-    model.load_state_dict(weights)

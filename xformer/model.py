@@ -224,6 +224,13 @@ class PastKeyValues:
         if self.tensor is not None:
             self.tensor = self.tensor.index_select(1, rows)
 
+    def head(self, length: int, rows: int) -> PastKeyValues:
+        """The first `length` keys and values of a single hypothesis, shared by so many."""
+        found = PastKeyValues()
+        if self.tensor is not None:
+            found.tensor = self.tensor[..., :length, :].expand(-1, rows, -1, -1, -1)
+        return found
+
 
 class Attention(nn.Module):
     """Multi-head attention, section 3.2.2; one class serves self-attention and cross-attention.
@@ -331,10 +338,10 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.self_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, keep: Tensor | None = None
-                ) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, keep: Tensor | None = None,
+                past: PastKeyValues | None = None) -> Tensor:
         record = trace.encoder_self if trace else None
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, record=record, keep=keep))
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, keep=keep))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -373,10 +380,11 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_layers))
         self.norm = final_norm(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: Heads | None = None) -> Tensor:
-        """x [B, S, D] embedded tokens -> memory [B, S, D]"""
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: Heads | None = None,
+                pasts: list[PastKeyValues] | None = None) -> Tensor:
+        """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may go on after their `pasts`"""
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, trace, heads.encoder_self[i] if heads else None)
+            x = layer(x, mask, trace, heads.encoder_self[i] if heads else None, pasts[i] if pasts else None)
         return self.norm(x)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,7 @@ class Trace:
     cross_norms: np.ndarray  # (layers, heads, S)
     text: str  # the source as it was typed
     tokens: tuple[int, ...]  # of the target, without <s> and </s>
+    number: int = field(init=False, default_factory=count().__next__)  # of the passes of this process, in order
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +219,10 @@ class ModelInfo:
     precision: str
     position_base: float = 10_000.0  # of its sinusoidal positions
 
+    def layers(self, stack: str) -> int:
+        """How many layers one of STACKS has."""
+        return self.n_layers if stack == "encoder_self" else self.n_decoder_layers
+
 
 @dataclass(frozen=True)
 class Bleu:
@@ -229,6 +235,40 @@ class Bleu:
     brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
     length: int  # tokens of the translation
     reference_length: int
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Texts whose confidence, the probability of the label they were given, is about the same."""
+
+    count: int
+    confidence: float  # their mean
+    accuracy: float  # the share of them whose label is right
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far a classifier's probabilities can be taken at their word, measured on validation data (Guo et al. 2017).
+
+    An error is the mean over texts of how far accuracy and confidence of their bin are apart.
+    """
+
+    temperature: float  # that divides the logits
+    error: float  # with it
+    error_before: float  # without it
+    bins: tuple[Bin, ...]  # with it
+
+
+@dataclass(frozen=True)
+class LabelShare:
+    """Accuracy (0 to 1) of a classifier that learned from a share of the labels."""
+
+    pretrained: bool  # it began as a language model; else from nothing
+    share: float  # of all labels, 0 to 1
+    imdb: float  # on the validation set of IMDb
+    sst2: float  # on the validation set of SST-2
+    labels: int  # how many
+    minutes: float | None = None  # of training, pre-training apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,3 +289,28 @@ class Sentiment:
         return {"label": self.label, "probability": self.probability, "probabilities": self.probabilities,
                 "pieces": list(self.pieces), "weights": [round(float(w), 6) for w in self.weights], "cut": self.cut,
                 "warnings": [warning.say() for warning in self.warnings]}
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Why a classifier judged a text as it did: a few numbers for each of the W words that it read, as float32."""
+
+    sentiment: Sentiment
+    toward: str  # the label that `effect` speaks for
+    words: tuple[str, ...]  # W, as pieces joined; <s> and </s> are not among them
+    cut: int | None  # how many words stand before the place where pieces were left out; None where none were
+    effect: np.ndarray  # (W,) by how much the log-odds of the label `toward` fall without the word
+    pooling: np.ndarray  # (W,) the pooling's weight of the word; what is missing to 1 lies on <s> and </s>
+    heads: np.ndarray  # (layers, heads, W) how much each head looks at the word, on its way into the pooling; likewise
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One of many texts, and what the classifier made of it."""
+
+    text: str  # as it was given
+    given: str | None  # the label that came with it
+    label: str | None  # None where the text could not be read; the notes then say why
+    probability: float | None  # of the label, calibrated
+    notes: tuple[Message, ...]

@@ -5,14 +5,25 @@ Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from xformer.pieces import BOS, EOS, PAD
+
+T = TypeVar("T")
+
+
+def finish(steps: Generator[None, None, T]) -> T:
+    """Go through all the steps of something at once, for what it returns at its end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 class Step(Protocol):
@@ -80,7 +91,14 @@ class _Step:
 def search(step: Step, max_lengths: Sequence[int], options: Options | None = None,
            prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
            ) -> list[list[Hypothesis]]:
-    """For each sentence its n_best hypotheses, best first.
+    """For each sentence its n_best hypotheses, best first; `searching` without a pause."""
+    return finish(searching(step, max_lengths, options, prefixes, device))
+
+
+def searching(step: Step, max_lengths: Sequence[int], options: Options | None = None,
+              prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
+              ) -> Generator[None, None, list[list[Hypothesis]]]:
+    """For each sentence its n_best hypotheses, best first. Pauses after each step, so that searches can take turns.
 
     max_lengths: the most tokens, EOS included, that each sentence's target may have. prefixes: tokens that each target
     must begin with; their log-probabilities are the model's own.
@@ -96,7 +114,7 @@ def search(step: Step, max_lengths: Sequence[int], options: Options | None = Non
             raise ValueError(f"a target of at most {longest} pieces cannot begin with {len(prefix)} given ones")
         if PAD in prefix or BOS in prefix:
             raise ValueError(f"the prefix {prefix} holds <pad> or <s>, which no target has; leave them out")
-    return _Search(step, list(max_lengths), options, given, device or torch.device("cpu")).run()
+    return (yield from _Search(step, list(max_lengths), options, given, device or torch.device("cpu")).run())
 
 
 class _Search:
@@ -109,7 +127,7 @@ class _Search:
         self.found: list[list[Hypothesis]] = [[] for _ in max_lengths]
         self.generator = torch.Generator(device).manual_seed(options.seed)
 
-    def run(self) -> list[list[Hypothesis]]:
+    def run(self) -> Generator[None, None, list[list[Hypothesis]]]:
         alive = list(range(len(self.max_lengths)))  # sentences still searched; each has `width` rows, in this order
         # A beam grows out of a single row at the first step; samples go their own ways from the beginning.
         tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
@@ -119,6 +137,7 @@ class _Search:
             choices, log_probs, rivals = self._choices(logits, alive)
             sums = torch.tensor(scores, device=self.device)[:, None] + log_probs  # [N, C]
             tokens, scores, alive = self._keep(choices, log_probs, sums, rivals, alive)
+            yield
         return [sorted(found, key=lambda h: -h.score)[:self.options.n_best] for found in self.found]
 
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, list[list[tuple[int, float]]]]:

@@ -12,14 +12,17 @@ from torch import Tensor
 
 from xformer import checkpoint
 from xformer.classifier import TransformerClassifier
+from xformer.explain import attribution
 from xformer.pieces import BOS, EOS
-from xformer.results import Message, ModelInfo, Sentiment, UserError
-from xformer.service import MARKUP, choose_device, one_line, use_threads
+from xformer.pretrained import Pretrained
+from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
+from xformer.service import MARKUP, one_line, prepare, unknown_characters, use_threads
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
 MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
 BATCH_PIECES = 8192  # read at once, padding included
+CPU_BATCH_PIECES = attribution.BATCH_PIECES  # 8,192 are read at half the speed there
 TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
     (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
     (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
@@ -65,8 +68,9 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     logits = torch.empty(len(rows), len(model.config.labels))
     weights: list[Tensor] = [torch.empty(0)] * len(rows)
     order = sorted(range(len(rows)), key=lambda i: -len(rows[i]))
+    most = CPU_BATCH_PIECES if device.type == "cpu" else BATCH_PIECES
     while order:
-        size = max(1, BATCH_PIECES // len(rows[order[0]]))
+        size = max(1, most // len(rows[order[0]]))
         chunk, order = order[:size], order[size:]
         reading = model(pad([rows[i] for i in chunk], device))
         logits[chunk] = reading.logits.float().cpu()
@@ -77,20 +81,13 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     return logits, weights
 
 
-class SentimentService:
+class SentimentService(Pretrained):
     """A loaded classifier. Nothing about a request is stored on it, so threads may share it."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[TransformerClassifier], device: str | None = None) -> None:
-        self.device = choose_device(device)
-        dtype = torch.float16 if self.device.type == "cuda" else torch.float32
-        self.model = loaded.model.to(self.device, dtype)
-        self.model.pack()
-        self.tokenizer: Tokenizer = loaded.tokenizer
-        self.metrics = loaded.metrics
-        config = self.model.config
-        self.info = ModelInfo(loaded.name, loaded.identity, self.model.parameter_count(), config.norm, config.n_layers,
-                              config.decoder_layers, config.n_heads, config.d_model, str(self.device),
-                              str(dtype).removeprefix("torch."))
+        self.device, _, self.info = prepare(loaded, device)
+        self.model, self.tokenizer, self.metrics, self.folder = (
+            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
@@ -110,6 +107,57 @@ class SentimentService:
         return [self._sentiment(*cleaned[i], rows[i], cuts[i], probabilities[i], weights[i], seconds)
                 for i in range(len(texts))]
 
+    @torch.inference_mode()
+    def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
+        """The sentiment of a text and what each of its words did for it, by occlusion (Li et al. 2016): the word's
+        pieces are replaced by UNK, all words in few batches.
+
+        The effect of a word is how much the log-odds of a label, calibrated, fall without it: of the second label where
+        there are two, else of the one that was found. `progress` is told how many words are done and how many there
+        are. Raises UserError as `classify` does.
+        """
+        (found,), began = self.classify([text]), time.perf_counter()
+        row, _ = encode(self.tokenizer, found.text, self.model.config.max_length)
+        groups = attribution.word_groups(row, found.pieces)
+        done = 0
+
+        def tell(more: int) -> None:
+            nonlocal done
+            done = min(done + more, len(groups))
+            if progress is not None:
+                progress(done, len(groups))
+
+        use_threads(len(groups) * len(row) // 32)
+        if self.model.config.causal:
+            logits = attribution.read_without(self.model, row, groups, tell)
+        else:
+            logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
+        labels = self.model.config.labels
+        toward = labels[1] if len(labels) == 2 else found.label
+        odds = attribution.log_odds(logits / self.model.config.temperature, labels.index(toward))
+        pooling, heads = (attribution.of_words(values, groups) for values in attribution.looked_at(self.model, row))
+        kept = (self.model.config.max_length - 2) // 4  # pieces before the cut, see `fit`
+        cut = sum(group[0] <= kept for group in groups) if found.cut else None
+        return Attribution(found, toward, tuple("".join(found.pieces[i] for i in group) for group in groups), cut,
+                           (odds[0] - odds[1:]).numpy(), pooling, heads, time.perf_counter() - began + found.seconds)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How well the probabilities are calibrated on validation data, where training measured it."""
+        try:
+            found = dict(self.metrics["calibration"])
+            return Calibration(**{**found, "bins": tuple(Bin(**one) for one in found["bins"])})
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    @property
+    def label_shares(self) -> list[LabelShare]:
+        """Accuracy with and without pre-training by the share of the labels, where it was measured."""
+        try:
+            return [LabelShare(**one) for one in self.metrics["label_shares"]]
+        except (KeyError, TypeError):
+            return []
+
     def clean(self, text: str) -> tuple[str, list[Message]]:
         """A text as the model reads it, and what to say about it; raises UserError where nothing can be read."""
         if len(text) > MAX_CHARACTERS:
@@ -124,13 +172,7 @@ class SentimentService:
             warnings.append(Message.of("warning_control", count=dropped))
         if MARKUP.search(line):
             warnings.append(Message.of("warning_review_markup"))
-        if unknown := self.tokenizer.unknown(line):
-            shown = " ".join(unknown)[:40]
-            known = [piece for piece in self.tokenizer.encode(line) if piece > EOS]
-            if not any(c.isalnum() for c in self.tokenizer.decode(known)):
-                raise UserError(Message.of("error_unknown", characters=shown))
-            warnings.append(Message.of("warning_unknown", characters=shown))
-        return line, warnings
+        return line, [*warnings, *unknown_characters(self.tokenizer, line)]
 
     def _sentiment(self, text: str, warnings: list[Message], row: list[int], cut: int, probabilities: list[float],
                    weights: Tensor, seconds: float) -> Sentiment:

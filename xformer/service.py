@@ -10,10 +10,12 @@ import re
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as LateError  # in Python 3.10 not yet the built-in one
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sacrebleu
@@ -23,6 +25,7 @@ from xformer import checkpoint, results
 from xformer.explain.positions import shuffle
 from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
 from xformer.pieces import BOS, EOS, PAD, words
+from xformer.pretrained import Pretrained
 from xformer.results import (
     POSITION_KINDS,
     Bleu,
@@ -36,12 +39,14 @@ from xformer.results import (
 )
 from xformer.search import Hypothesis, Options
 from xformer.tokenizer import Tokenizer
-from xformer.translator import pad, target_limit, translate_ids
+from xformer.translator import pad, target_limit, translating
 
 MAX_CHARACTERS = 5_000  # looked at before anything is computed
 MAX_PIECES = 256  # of a source sentence, </s> included
 BATCH_ROWS = 320  # hypotheses decoded at once, over all requests in a batch
 Head = tuple[str, int, int]  # stack, layer, head, as in `results.STACKS`, counted from 1
+MOST_SECONDS = 60.0  # that the page and the API let one translation take
+PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with those that come after it
 FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
 THREADS = torch.get_num_threads()
 MOST_SHIFT = 1_000  # positions that a pass may be moved on by
@@ -68,6 +73,42 @@ class _Request:
     answer: Future[list[Hypothesis]]
 
 
+@dataclass
+class _Batch:
+    """Requests with the same options on their way through a search."""
+
+    requests: list[_Request]
+    search: Generator[None, None, list[list[Hypothesis]]]
+    rows: int  # hypotheses decoded at once
+    steps: int = 0
+
+    def step(self) -> bool:
+        """Take one step; False where it was the last: all have their answer, a reason why not, or nobody waits."""
+        self.steps += 1
+        use_threads(self.rows)
+        try:
+            if any(not request.answer.cancelled() for request in self.requests):
+                next(self.search)
+                return True
+            self.search.close()
+        except StopIteration as end:
+            for request, hypotheses in zip(self.requests, end.value, strict=True):
+                _answer(request, hypotheses)
+        except Exception as error:  # whoever asked is told; the thread lives on for the others
+            for request in self.requests:
+                _answer(request, error)
+        return False
+
+
+def _answer(request: _Request, answer: list[Hypothesis] | Exception) -> None:
+    if not request.answer.set_running_or_notify_cancel():  # nobody waits any more
+        return
+    if isinstance(answer, Exception):
+        request.answer.set_exception(answer)
+    else:
+        request.answer.set_result(answer)
+
+
 def choose_device(name: str | None = None) -> torch.device:
     """The device asked for, or the best there is; raises UserError where it is not to be had."""
     if name in (None, "", "auto"):
@@ -80,6 +121,30 @@ def choose_device(name: str | None = None) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise UserError(Message.of("error_device", device=str(name))) from error
     return device
+
+
+def prepare(loaded: checkpoint.Checkpoint[Any], device: str | None) -> tuple[torch.device, torch.dtype, ModelInfo]:
+    """Move a loaded model to the device asked for, in the precision that suits it, ready to answer; and describe it."""
+    chosen = choose_device(device)
+    dtype = torch.float16 if chosen.type == "cuda" else torch.float32
+    loaded.model.to(chosen, dtype).pack()
+    config = loaded.model.config
+    return chosen, dtype, ModelInfo(
+        loaded.name, loaded.identity, loaded.model.parameter_count(), config.norm, config.n_layers,
+        config.decoder_layers, config.n_heads, config.d_model, str(chosen), str(dtype).removeprefix("torch."),
+        config.position_base)
+
+
+def unknown_characters(tokenizer: Tokenizer, text: str) -> list[Message]:
+    """A warning of the characters that a vocabulary lacks, if any; raises UserError where nothing else is left."""
+    unknown = tokenizer.unknown(text)
+    if not unknown:
+        return []
+    shown = " ".join(unknown)[:40]
+    known = [piece for piece in tokenizer.encode(text) if piece > EOS]
+    if not any(c.isalnum() for c in tokenizer.decode(known)):
+        raise UserError(Message.of("error_unknown", characters=shown))
+    return [Message.of("warning_unknown", characters=shown)]
 
 
 def one_line(text: str) -> tuple[str, int]:
@@ -117,21 +182,14 @@ def repeats(tokens: Sequence[int]) -> bool:
     return False
 
 
-class Service:
+class Service(Pretrained):
     """A loaded model and the thread that decodes for everybody."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[Transformer], device: str | None = None) -> None:
-        self.device = choose_device(device)
-        self.dtype = torch.float16 if self.device.type == "cuda" else torch.float32
-        self.model = loaded.model.to(self.device, self.dtype)
-        self.model.pack()
-        self.tokenizer: Tokenizer = loaded.tokenizer
-        self.metrics = loaded.metrics
-        config = self.model.config
-        self.max_pieces = min(MAX_PIECES, config.max_length)
-        self.info = ModelInfo(loaded.name, loaded.identity, self.model.parameter_count(), config.norm, config.n_layers,
-                              config.decoder_layers, config.n_heads, config.d_model, str(self.device),
-                              str(self.dtype).removeprefix("torch."), config.position_base)
+        self.device, self.dtype, self.info = prepare(loaded, device)
+        self.model, self.tokenizer, self.metrics, self.folder = (
+            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
+        self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
         self._queue: queue.Queue[_Request | None] = queue.Queue()
         self._worker = threading.Thread(target=self._decode_for_everybody, name="decoder", daemon=True)
         self._worker.start()
@@ -177,18 +235,21 @@ class Service:
     # Translation
 
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN) -> Translation:
+                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
+                  timeout: float | None = None) -> Translation:
         """Translate one text, decoded together with whatever else is waiting.
 
         prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to do
-        without. positions: those to add to the embeddings. Raises UserError.
+        without. positions: those to add to the embeddings. timeout: seconds after which the search is given up.
+        Raises UserError.
         """
-        return self.translate_many([text], options, [prefix], max_length, off=off, positions=positions)[0]
+        return self.translate_many([text], options, [prefix], max_length, off=off, positions=positions,
+                                   timeout=timeout)[0]
 
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
-                       positions: Positions = OWN) -> list[Translation]:
+                       positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
         """Translate texts in order; `progress` is told how many more are done. Raises UserError on the first bad one.
         """
         options, missing = options or Options(), frozenset(off)
@@ -206,7 +267,15 @@ class Service:
             if progress is not None:
                 request.answer.add_done_callback(lambda _: progress(1))
             self._queue.put(request)
-        found = [request.answer.result() for request in requests]
+        try:
+            late = None if timeout is None else began + timeout
+            found = [request.answer.result(None if late is None else max(0, late - time.perf_counter()))
+                     for request in requests]
+        except LateError as error:
+            raise UserError(Message.of("error_timeout", seconds=round(timeout or 0))) from error
+        finally:
+            for request in requests:  # of an answer that failed, or is no longer waited for, the others are dropped
+                request.answer.cancel()
         seconds = time.perf_counter() - began
         return [self._translation(source, hypotheses, warnings, seconds)
                 for (source, _, warnings), hypotheses in zip(prepared, found, strict=True)]
@@ -232,13 +301,7 @@ class Service:
         if len(tokens) + 1 > self.max_pieces:
             raise UserError(Message.of("error_pieces", words=len(source.split()), pieces=len(tokens) + 1,
                                        limit=self.max_pieces))
-        unknown = self.tokenizer.unknown(source)
-        if unknown:
-            shown = " ".join(unknown)[:40]
-            if not any(c.isalnum() for c in self.tokenizer.decode([t for t in tokens if t > EOS])):
-                raise UserError(Message.of("error_unknown", characters=shown))
-            warnings.append(Message.of("warning_unknown", characters=shown))
-        return source, tokens, warnings
+        return source, tokens, [*warnings, *unknown_characters(self.tokenizer, source)]
 
     def _translation(self, source: str, hypotheses: Sequence[Hypothesis], warnings: Sequence[Message],
                      seconds: float) -> Translation:
@@ -257,33 +320,41 @@ class Service:
                          tuple(pieces(found.tokens)), tuple(found.log_probs), alternatives, found.finished)
 
     def _decode_for_everybody(self) -> None:
-        """Take whatever waits, decode what has the same options as one batch, answer each; the thread's whole life."""
-        running = True
-        while running:
-            first = self._queue.get()
-            waiting = [first]
-            while len(waiting) < BATCH_ROWS:
-                try:
-                    waiting.append(self._queue.get_nowait())
-                except queue.Empty:
-                    break
-            running = None not in waiting
-            groups: dict[tuple[Options, frozenset[Head], Positions], list[_Request]] = {}
-            for request in waiting:
-                if request is not None and request.answer.set_running_or_notify_cancel():
-                    groups.setdefault((request.options, request.off, request.positions), []).append(request)
-            for (options, off, positions), group in groups.items():
-                use_threads(len(group) * (options.n_best if options.sampling else options.beam))
-                try:
-                    found = translate_ids(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                          [r.max_length for r in group], BATCH_ROWS, self._heads(off),
-                                          self._table(positions))
-                except Exception as error:  # whoever asked is told; the thread lives on for the others
-                    for request in group:
-                        request.answer.set_exception(error)
-                    continue
-                for request, hypotheses in zip(group, found, strict=True):
-                    request.answer.set_result(hypotheses)
+        """Answer what waits, in batches, until None comes; the thread's whole life.
+
+        While short batches are decoded, what comes in the meantime is gathered for the next one. A batch that takes
+        more than PATIENCE steps lets it begin, and they go on in turns: nobody waits for somebody else's long sentence.
+        """
+        running, batches = True, list[_Batch]()
+        while running or batches:
+            room = BATCH_ROWS - sum(batch.rows for batch in batches)
+            if running and room > 0 and all(batch.steps >= PATIENCE for batch in batches):
+                waiting = self._waiting(block=not batches)
+                running = None not in waiting
+                batches += self._batches([request for request in waiting if request is not None])
+            batches = [batch for batch in batches if batch.step()]
+
+    def _waiting(self, block: bool) -> list[_Request | None]:
+        """What is in the queue, at most BATCH_ROWS requests; at least one if it is to `block` until there is one."""
+        waiting = [self._queue.get()] if block else []
+        while len(waiting) < BATCH_ROWS:
+            try:
+                waiting.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return waiting
+
+    def _batches(self, waiting: Sequence[_Request]) -> list[_Batch]:
+        groups: dict[tuple[Options, frozenset[Head], Positions], list[_Request]] = {}
+        for request in waiting:
+            groups.setdefault((request.options, request.off, request.positions), []).append(request)
+        batches = []
+        for (options, off, positions), group in groups.items():
+            search = translating(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
+                                 [r.max_length for r in group], BATCH_ROWS, self._heads(off), self._table(positions))
+            rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
+            batches.append(_Batch(group, search, rows))
+        return batches
 
     def _heads(self, off: Iterable[Head]) -> Heads | None:
         """All heads but these, for a pass; None where none is to be missing."""
@@ -339,7 +410,7 @@ class Service:
         layer, head: from 1. padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
         """
         info, limit = self.info, self.model.config.max_length
-        layers = info.n_layers if stack == "encoder_self" else info.n_decoder_layers
+        layers = info.layers(stack)
         if stack not in results.STACKS or not (1 <= layer <= layers and 1 <= head <= info.n_heads):
             raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=head, layers=layers,
                                        heads=info.n_heads, stacks=", ".join(results.STACKS)))
@@ -464,9 +535,7 @@ class Service:
         source_tokens, given, wanted = self._pair(source, target)
         sources = [[*source_tokens, EOS]]
         whole = float(self._log_probs(sources, given, wanted).sum())
-        layers = {"encoder_self": self.info.n_layers}
-        every = [(stack, layer, head) for stack in stacks
-                 for layer in range(1, layers.get(stack, self.info.n_decoder_layers) + 1)
+        every = [(stack, layer, head) for stack in stacks for layer in range(1, self.info.layers(stack) + 1)
                  for head in range(1, self.info.n_heads + 1)]
         found = []
         for done, head in enumerate(every, 1):

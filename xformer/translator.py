@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 import torch
 from torch import Tensor
 
 from xformer.model import Heads, Transformer
 from xformer.pieces import EOS, PAD
-from xformer.search import Hypothesis, Options, search
+from xformer.search import Hypothesis, Options, finish, searching
 
 
 def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Tensor:
@@ -38,12 +38,20 @@ def target_limit(source_length: int, max_length: int) -> int:
     return min(max_length, 2 * source_length + 16)
 
 
-@torch.inference_mode()
 def translate_ids(model: Transformer, sources: Sequence[Sequence[int]], options: Options | None = None,
                   prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
-                  batch_rows: int = 320, heads: Heads | None = None, positions: Tensor | None = None
-                  ) -> list[list[Hypothesis]]:
-    """For each source (pieces without EOS) its hypotheses, best first; similar lengths are decoded together.
+                  batch_rows: int = 320) -> list[list[Hypothesis]]:
+    """For each source (pieces without EOS) its hypotheses, best first; `translating` without a pause."""
+    return finish(translating(model, sources, options, prefixes, max_lengths, batch_rows))
+
+
+@torch.inference_mode()
+def translating(model: Transformer, sources: Sequence[Sequence[int]], options: Options | None = None,
+                prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
+                batch_rows: int = 320, heads: Heads | None = None, positions: Tensor | None = None
+                ) -> Generator[None, None, list[list[Hypothesis]]]:
+    """For each source (pieces without EOS) its hypotheses, best first; similar lengths are decoded together. Pauses
+    after each step of a search, so that several may take turns.
 
     batch_rows: the most hypotheses (sentences times beam) that are decoded at once. heads: those that take part.
     positions [length, D]: instead of the model's own.
@@ -60,6 +68,6 @@ def translate_ids(model: Transformer, sources: Sequence[Sequence[int]], options:
         limits = [max_lengths[i] if max_lengths is not None
                   else target_limit(len(sources[i]) + 1, model.config.max_length) for i in chunk]
         chosen = [prefixes[i] for i in chunk] if prefixes is not None else None
-        for i, hypotheses in zip(chunk, search(step, limits, options, chosen, device), strict=True):
+        for i, hypotheses in zip(chunk, (yield from searching(step, limits, options, chosen, device)), strict=True):
             found[i] = hypotheses
     return found

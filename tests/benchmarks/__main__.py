@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [--checkpoint DIR] [--quick]` prints the speed tables of the README.
+"""`python -m tests.benchmarks [--checkpoint DIR] [--sentiment DIR] [--quick]` prints the speed tables of the README.
 
 The benchmarks compare in one run and in turns; on a machine that does other things too, trust the ratios.
 """
@@ -12,51 +12,77 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks import pictures, training, translation
+from tests.benchmarks import load, pictures, sentiment, sliders, training, translation
 from tests.benchmarks.harness import machine
 from xformer import checkpoint
 from xformer.results import UserError
 
-RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",), "pictures": ("bertviz",)}
+RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",),
+          "sentiment": ("transformers",), "load": (),
+          "pictures": ("bertviz",), "sliders": ()}
+
+
+def chosen(only: str | None) -> list[str]:
+    """The benchmarks to run: the one asked for, or all; what is shown in a browser is left out where there is none."""
+    names = [name for name in RIVALS if only in (None, name)]
+    lacking = {"pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
+               "sliders": "" if pictures.CHROMIUM else "chromium"}
+    for name, packages in lacking.items():
+        if name in names and packages:
+            print(f"The {name} are left out: they are seen in Chromium; run “apt-get install {packages}” to have them.",
+                  file=sys.stderr)
+            names.remove(name)
+    return names
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-es"), metavar="DIR",
                         help="a translation model (default: %(default)s)")
+    parser.add_argument("--sentiment", type=Path, default=Path("checkpoints/sentiment"), metavar="DIR",
+                        help="a classifier (default: %(default)s; where it is not there, random weights)")
     parser.add_argument("--quick", action="store_true", help="few rounds, to see that everything runs")
     parser.add_argument("--only", choices=tuple(RIVALS), help="one of the benchmarks")
     options = parser.parse_args()
-    chosen = [name for name in RIVALS if options.only in (None, name)]
-    rivals = list(dict.fromkeys(rival for name in chosen for rival in RIVALS[name]))
+    names = chosen(options.only)
+    if not names:
+        return 1
+    rivals = list(dict.fromkeys(rival for name in names for rival in RIVALS[name]))
     missing = [name for name in rivals if importlib.util.find_spec(name) is None]
     if missing:
         print(f"{' and '.join(missing)} must be there to compare with; run “pip install -r requirements-bench.txt”.",
               file=sys.stderr)
         return 1
-    if "pictures" in chosen and not (pictures.CHROMIUM and shutil.which("npm")):
-        print("The pictures are compared in Chromium, with packages from npm; run “apt-get install chromium npm”, or "
-              "leave them out with --only.", file=sys.stderr)
-        return 1
     try:
-        model = checkpoint.load(options.checkpoint).model
+        loaded = checkpoint.load(options.checkpoint)
     except UserError as error:
         print(error, file=sys.stderr)
         return 1
+    model = loaded.model
     config = model.config
-    print(f"{machine()}, {', '.join(f'{name} {version(name)}' for name in rivals)}.\n")
+    print(f"{', '.join([machine(), *(f'{name} {version(name)}' for name in rivals)])}.\n")
     print(f"The model: {model.parameter_count() / 1e6:.1f} million parameters, d_model {config.d_model}, "
           f"{config.n_layers} + {config.decoder_layers} layers, {config.n_heads} heads, d_ff {config.d_ff}, "
           f"{config.vocab_size} pieces.\n")
-    if "translation" in chosen:
+    if "translation" in names:
         rounds, sizes = (2, (1, 32)) if options.quick else (15, (1, 32, 64))
         print(translation.run(options.checkpoint, rounds, sizes), "\n", flush=True)
-    if "training" in chosen:
+    if "training" in names:
         rounds, steps = (2, 2) if options.quick else (9, 4)
         print(training.run(config, rounds, steps), "\n", flush=True)
-    if "pictures" in chosen:
+    if "sentiment" in names:
+        rounds, lengths = (2, sentiment.LENGTHS[:2]) if options.quick else (9, sentiment.LENGTHS)
+        text = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8")
+        review = " ".join(text.split()[:sentiment.WORDS])
+        print(sentiment.run(options.sentiment, loaded.tokenizer, rounds, lengths, review), "\n", flush=True)
+    if "load" in names:
+        counts, seconds = (load.USERS[:2], 5.0) if options.quick else (load.USERS, 30.0)
+        print(load.run(options.checkpoint, counts, seconds), "\n", flush=True)
+    if "pictures" in names:
         rounds, lengths = (2, pictures.LENGTHS[:2]) if options.quick else (9, pictures.LENGTHS)
-        print(pictures.run(options.checkpoint, rounds, lengths))
+        print(pictures.run(options.checkpoint, rounds, lengths), "\n", flush=True)
+    if "sliders" in names:
+        print(sliders.run(options.checkpoint, 3 if options.quick else 15), "\n", flush=True)
     return 0
 
 

@@ -27,7 +27,8 @@ import torch
 from playwright.sync_api import Browser, Error, TimeoutError, sync_playwright
 
 from tests.benchmarks.harness import median, table
-from tests.browser.conftest import CHROMIUM, FLAGS, ROOT, free_port
+from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.conftest import ROOT, free_port
 from xformer.results import Trace
 from xformer.service import Service
 

@@ -1,5 +1,7 @@
 """What the visitors of the tests do, and how they wait for what they should see."""
 
+from pathlib import Path
+
 from playwright.sync_api import expect
 
 
@@ -28,3 +30,10 @@ def open_attention(page, learned_pairs):
     title = page.locator(".view .title")
     expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
     return title
+
+
+def saved(page, click):
+    """The content of the file that a click offers, and its name."""
+    with page.expect_download() as offered:
+        click()
+    return Path(offered.value.path()).read_bytes(), offered.value.suggested_filename

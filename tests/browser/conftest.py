@@ -1,17 +1,12 @@
-"""The app as a person starts it, and a Chromium to visit it with."""
+"""A Chromium to visit the app with."""
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
                 None)
 PATIENCE = 30_000  # milliseconds; what a person would wait for on a busy machine, and no test ever sleeps
@@ -23,43 +18,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-@pytest.fixture(scope="session")
-def serve():
-    """`serve(checkpoint, *flags)` starts app.py and returns its address once it says that it runs."""
-    started = []
-
-    def start(checkpoint, *flags, **environment):
-        port = free_port()
-        command = [sys.executable, "app.py", "--checkpoint", str(checkpoint), *map(str, flags)]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   env={**os.environ, "GRADIO_SERVER_PORT": str(port), **environment})
-        started.append(process)
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if "Running on local URL" in line:
-                assert str(port) in line, "GRADIO_SERVER_PORT is not honoured"
-                return f"http://127.0.0.1:{port}"
-        raise AssertionError(f"the app ended without serving: {''.join(said)}")
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
-
-
-@pytest.fixture(scope="session")
-def address(serve, tiny_checkpoint):
-    return serve(tiny_checkpoint)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 import xformer
-from tests.browser.acts import expect_spanish, open_attention, translate
+from tests.browser.acts import expect_spanish, open_attention, saved, translate
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +20,6 @@ def trace(tiny_checkpoint, learned_pairs):
     running = xformer.load(tiny_checkpoint, "cpu")
     yield running.explain(learned_pairs[0][0])
     running.close()
-
-
-def saved(page, click):
-    """The content of the file that a click offers."""
-    with page.expect_download() as offered:
-        click()
-    return Path(offered.value.path()).read_bytes(), offered.value.suggested_filename
 
 
 def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):

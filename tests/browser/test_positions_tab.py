@@ -1,10 +1,14 @@
 """The Positions tab as a person uses it, in Chromium, on a model that knows eight sentences by heart."""
 
+import csv
+import io
+import json
+import math
 import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, translate
+from tests.browser.acts import expect_spanish, saved, translate
 
 
 def open_positions(page, learned_pairs):
@@ -66,3 +70,54 @@ def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
     page = visit("/es?tab=positions")
     expect(page.locator(".pos-table .gtitle")).to_contain_text("Posiciones de 0 a 63")
     expect(page.get_by_text("Nadie ha medido todavía este modelo por longitudes")).to_be_visible()
+
+
+def test_a_copied_link_opens_the_same_pictures(visit, learned_pairs):
+    page = visit("/?tab=positions")
+    expect_table(page, 32, "10\u202f000")
+    assert "length=" not in page.url, "defaults stay out of the address"
+    page.get_by_role("radio", name="100", exact=True).press("Space")
+    for name, value in (("d_model", "16"), ("Steps k", "5"), ("pair of dimensions", "2")):
+        page.get_by_label(f"number input for {name}").fill(value)
+        page.get_by_label(f"number input for {name}").press("Enter")
+    page.wait_for_url(re.compile(r"d_model=16&base_power=2&.*pair=2&steps=5"))
+    again = visit("/" + page.url.split("/", 3)[3] + "&length=9000")
+    expect_table(again, 16, "100")
+    expect(again.locator(".pos-rotation .gtitle")).to_contain_text("Pair 2: from position 2 to 7")
+    expect(again.get_by_role("radio", name="100", exact=True)).to_be_checked()
+    said = "In the address, length is “9000”; it must be a whole number from 8 to 200"
+    expect(again.get_by_text(said)).to_be_visible()
+
+
+def test_a_link_makes_the_change_again_that_it_shows(visit, learned_pairs):
+    page = visit("/?tab=positions")
+    open_positions(page, learned_pairs)
+    page.get_by_text("shifted", exact=True).click()
+    page.get_by_role("button", name="Translate again", exact=True).click()
+    expect(page.locator(".pos-after .title")).to_contain_text("shifted (5)")
+    page.wait_for_url("**positions=shift&moved=1")
+    again = visit("/" + page.url.split("/", 3)[3])
+    expect(again.locator(".pos-after .title")).to_contain_text("shifted (5)")
+    translate(again, learned_pairs[1][0])
+    expect(again.locator(".pos-after .title")).to_have_count(0)
+    again.wait_for_url(lambda url: "moved" not in url)
+
+
+def test_a_figure_is_saved_as_a_picture_and_as_its_numbers(visit):
+    page = visit("/?tab=positions")
+    expect_table(page, 32, "10\u202f000")
+    figure = page.locator(".picture.pos-table[data-drawn]")
+    content, name = saved(page, figure.get_by_role("button", name="Save as CSV").click)
+    assert name == "Positions-0-to-63-in-32-dimensions-base-10-000.csv"
+    first, *rows = csv.reader(io.StringIO(content.decode()))
+    assert first == ["", "dimension", "position", "value"] and len(rows) == 64 * 32
+    numbers = {(int(row[2]), int(row[1])): float(row[3]) for row in rows}
+    assert abs(numbers[5, 2] - math.sin(5 / 10_000 ** (2 / 32))) < 1e-6
+    assert abs(numbers[63, 31] - math.cos(63 / 10_000 ** (30 / 32))) < 1e-6
+    found = json.loads(saved(page, figure.get_by_role("button", name="Save as JSON").click)[0])
+    assert found["title"].startswith("Positions 0 to 63") and "tab=positions" in found["address"]
+    assert [list(map(str, row)) for row in found["rows"]] == rows and found["model"].startswith("tiny")
+    content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
+    assert content.startswith(b"<svg") and b"Positions 0 to 63" in content and name.endswith(".svg")
+    content, name = saved(page, figure.get_by_role("button", name="Save as PNG").click)
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000

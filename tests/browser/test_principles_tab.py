@@ -1,12 +1,13 @@
 """The First principles and Model tabs as a person uses them, in Chromium, on a model that knows eight sentences."""
 
+import json
 import re
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, translate
+from tests.browser.acts import expect_spanish, saved, translate
 
 
 def open_principles(page, learned_pairs):
@@ -20,7 +21,7 @@ def test_the_equation_is_walked_and_changed(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
     expect(page.locator(".first-scores .gtitle")).to_contain_text("four steps of one row")
-    expect(page.locator(".first-scores")).to_contain_text("−∞")  # the padding
+    expect(page.locator(".block.first-scores")).to_contain_text("−∞")  # the padding
     expect(page.locator(".first-values .gtitle")).to_contain_text("and the weighted sum a (1 × 8)")
     expect(page.locator(".first-output .gtitle")).to_contain_text("a W_O (1 × 32)")
     title = page.locator(".first-bars .gtitle")
@@ -53,7 +54,7 @@ def test_the_future_mask_is_lifted_and_another_query_asks(visit, learned_pairs):
     page.get_by_role("option").filter(has_text=re.compile(r"^\W*1 · after <s> → predicts")).click()
     expect(page.locator(".first-bars .gtitle")).to_contain_text("after <s> → predicts")
     panel.get_by_role("button", name="Why divide by √d_k").click()
-    expect(page.locator(".first-variance")).to_contain_text("this model: 8")
+    expect(page.locator(".block.first-variance")).to_contain_text("this model: 8")
     panel.get_by_role("button", name="One head or several").click()
     expect(page.locator(".first-split g.ytick text")).to_have_count(15)
 
@@ -98,3 +99,35 @@ def test_a_link_opens_the_tab_on_a_phone_without_overflow(visit, learned_pairs):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=375)
     expect(page.locator(".first-bars .gtitle")).to_contain_text("Scaled dot product")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_a_copied_link_opens_the_same_walk_and_the_same_store(visit, learned_pairs):
+    page = visit("/?tab=principles")
+    open_principles(page, learned_pairs)
+    panel = page.get_by_role("tabpanel").filter(has=page.locator(".first-vectors"))
+    panel.get_by_text("Decoder self", exact=True).click()
+    expect(panel.get_by_role("radio", name="Padding and future")).to_be_checked()
+    panel.get_by_text("Gaussian kernel", exact=True).click()
+    page.get_by_role("slider", name="Temperature β").first.focus()
+    page.keyboard.press("End")
+    title = page.locator(".first-bars .gtitle")
+    expect(title).to_contain_text("Gaussian kernel · β → ∞")
+    page.get_by_role("button", name="A key–value store").click()
+    page.get_by_label("Query, in English").fill("The cat")
+    page.wait_for_url("**first_stack=decoder_self&beta_power=6&scoring=gaussian&mask=future&store_query=The+cat")
+    again = visit("/" + page.url.split("/", 3)[3] + "&query=1&padding=99")
+    expect(again.locator(".first-bars .gtitle")).to_contain_text("Gaussian kernel · β → ∞ · after <s>")
+    expect(again.get_by_role("radio", name="Padding and future")).to_be_checked()
+    expect(again.locator(".block.store")).to_contain_text("The softmax blends")
+    expect(again.get_by_text("In the address, padding is “99”; it must be a whole number from 0 to 4")).to_be_visible()
+
+
+def test_the_numbers_of_a_step_are_saved(visit, learned_pairs):
+    page = visit()
+    open_principles(page, learned_pairs)
+    step = page.locator(".picture.first-scores[data-drawn]")
+    found = json.loads(saved(page, step.get_by_role("button", name="Save as JSON").click)[0])
+    assert found["columns"][1:] == ["is looked at (key)", "step", "score"]
+    shares = [row[3] for row in found["rows"] if row[2] == "softmax"]
+    assert abs(sum(shares) - 1) < 1e-5 and {row[2] for row in found["rows"]} == {
+        "q·k", "q·k / √dₖ", "after the mask", "softmax"}

@@ -56,13 +56,16 @@ def _page(trace: Trace, info: ModelInfo) -> str:
     return template.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
 
 
+def safe(cell: str) -> str:
+    """A cell for a spreadsheet: behind an apostrophe where it would be taken for a formula, which could do harm."""
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
 def picture_csv(queries: tuple[str, ...], keys: tuple[str, ...], values: np.ndarray, corner: str = "") -> str:
     """A map (queries, keys) as a table with its labels, as a spreadsheet reads it; `corner` says what it is.
 
     A cell that a spreadsheet would take for a formula is put behind an apostrophe.
     """
-    def safe(label: str) -> str:
-        return f"'{label}" if label[:1] in ("=", "+", "-", "@", "\t") else label
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow([safe(corner), *map(safe, keys)])

@@ -11,22 +11,26 @@ from xformer.figures.palettes import PALETTES
 from xformer.figures.picture import Choice
 from xformer.strings import text
 
-CHOSEN = ("layer", "head", "joined", "key", "description")  # what changes with the head that is chosen
-
 
 def payload(maps: np.ndarray, choice: Choice, language: str = "en") -> dict[str, Any]:
-    """Maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1.
+    """Maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1, and which of them is chosen.
 
     A byte a cell and no nested lists: eight heads of 40 by 40 are 17 kB.
     """
     layers, heads, rows, columns = maps.shape
     levels = np.round(np.clip(maps, 0, 1) * 255).astype(np.uint8)
-    joined = [f"{layer}.{head}" for layer, head in choice.heads] if choice.show in ("mean", "max") else []
     return {"data": base64.b64encode(levels.tobytes()).decode("ascii"), "layers": layers, "heads": heads, "rows": rows,
-            "columns": columns, "layer": choice.layer, "head": choice.head, "joined": joined,
-            "palette": PALETTES[choice.palette],
-            "key": f"{choice.stack} {rows} {columns} {choice.layer} {choice.head}",
+            "columns": columns, "palette": PALETTES[choice.palette],
             "layer_label": text("layer_short", language), "head_label": text("head_short", language),
             "layer_word": text("layer", language).lower(), "head_word": text("head", language).lower(),
+            **chosen(maps, choice, language)}
+
+
+def chosen(maps: np.ndarray, choice: Choice, language: str = "en") -> dict[str, Any]:
+    """Which of the maps is chosen: all that changes with another head."""
+    layers, heads, rows, columns = maps.shape
+    joined = [f"{layer}.{head}" for layer, head in choice.heads] if choice.show in ("mean", "max") else []
+    return {"layer": choice.layer, "head": choice.head, "joined": joined,
+            "key": f"{choice.stack} {rows} {columns} {choice.layer} {choice.head}",
             "description": text("grid_description", language, stack=text(choice.stack, language), layers=layers,
                                 heads=heads, layer=choice.layer, head=choice.head)}

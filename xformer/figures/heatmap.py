@@ -7,11 +7,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from xformer.figures.palettes import PALETTES
+
 # Below and above 0: blue and orange, which the colour-blind tell apart too, and nothing in between.
 DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 122, 246, 0)"],
                                  [0.5, "rgba(217, 119, 6, 0)"], [1, "rgba(217, 119, 6, 1)"]]
+# From 0 to 1, as the heads are drawn.
+BLUE: list[list[object]] = [[i, f"rgba({r}, {g}, {b}, {a:g})"] for i, (r, g, b, a) in enumerate(PALETTES["blue"])]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
 FONT = 13
+GRID = "rgba(128, 128, 128, 0.25)"
+# What every figure has: no paper, so that the dark theme shows through.
+LOOK: dict[str, object] = {"font": {"size": FONT, "family": "system-ui, sans-serif"}, "dragmode": False,
+                           "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(128,128,128,0.10)"}
 Hover = Callable[[str, str, float], str]  # row, column and value to what is said of the cell
 
 
@@ -37,9 +45,7 @@ def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hove
         title={"text": escape([title])[0], "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
                "yref": "container", "pad": {"t": 8, "l": 8}, "font": {"size": 16}},
         width=left + cell[0] * len(keys) + 100, height=top + max(cell[1] * len(queries), 150) + 12, autosize=False,
-        margin={"l": left, "r": 100, "t": top, "b": 12, "autoexpand": False}, dragmode=False,
-        font={"size": FONT, "family": "system-ui, sans-serif"},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(128,128,128,0.10)")
+        margin={"l": left, "r": 100, "t": top, "b": 12, "autoexpand": False}, **LOOK)
     axis = {"ticks": "outside", "ticklen": 4, "tickcolor": "rgba(0,0,0,0)", "showgrid": False, "zeroline": False}
     figure.update_xaxes(tickvals=list(range(len(seen)))[::every], ticktext=seen[::every], tickangle=-90, side="top",
                         title={"text": columns, "standoff": 6}, **axis)

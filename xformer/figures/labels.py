@@ -1,8 +1,9 @@
-"""How pieces are written in pictures: legible, and never able to be taken for a mark of the page."""
+"""How pieces and texts stand in and above pictures: legible, and never able to be taken for a mark of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 from xformer.pieces import SPECIAL, WORD_START
 
@@ -26,3 +27,9 @@ def percent(probability: float) -> str:
     if value >= 99.95:
         return "100 %" if probability >= 0.9999995 else "> 99.9 %"
     return f"{value:.1f} %" if value >= 0.1 else "< 0.1 %"
+
+
+def lesson(title: str, formula: str, note: str) -> str:
+    """What a picture is about, its formula (HTML), and what to notice in it, as HTML."""
+    return (f'<h4>{escape(title)} <span class="formula">{formula}</span></h4>'
+            f'<p class="note">{escape(note)}</p>')

@@ -20,7 +20,7 @@ from plotly.subplots import make_subplots
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.comparison import changed_words, piece_table
-from xformer.figures.labels import shown_all
+from xformer.figures.labels import lesson, shown_all
 from xformer.figures.picture import Choice, Picture, picture
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import text
@@ -28,7 +28,6 @@ from xformer.strings import text
 COLOURS = {100.0: "#d97706", 1_000.0: "#0d9488", 10_000.0: "#2b7af6"}  # of the bases that are always compared
 OTHER = "#9ca3af"
 LINES = ("#2b7af6", "#d97706", "#0d9488", "#a855f7", "#dc2626", "#9ca3af")
-GRID = "rgba(128, 128, 128, 0.25)"
 # Typeset by the browser itself: no fonts or scripts from anywhere.
 FORMULAS = {
     "table": "<i>PE</i>(<i>p</i>, 2<i>i</i>) = sin(<i>p</i> / <i>base</i><sup>2<i>i</i>/<i>d</i></sup>) &nbsp; "
@@ -45,8 +44,7 @@ FORMULAS = {
 
 def heading(name: str, language: str = "en") -> str:
     """What a picture is about, its formula, and what to notice in it, as HTML."""
-    return (f'<h4>{escape(text(f"pos_title_{name}", language))} <span class="formula">{FORMULAS[name]}</span></h4>'
-            f'<p class="note">{escape(text(f"pos_text_{name}", language))}</p>')
+    return lesson(text(f"pos_title_{name}", language), FORMULAS[name], text(f"pos_text_{name}", language))
 
 
 def value_of(position: str, dimension: int, d_model: int, base: float) -> str:
@@ -141,7 +139,7 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
     arc = np.linspace(position * angle, (position + steps) * angle, 60)
     around = np.linspace(0, 2 * math.pi, 181)
     figure = go.Figure([
-        go.Scatter(x=np.cos(around), y=np.sin(around), mode="lines", line={"color": GRID}, hoverinfo="skip",
+        go.Scatter(x=np.cos(around), y=np.sin(around), mode="lines", line={"color": heatmap.GRID}, hoverinfo="skip",
                    showlegend=False),
         go.Scatter(x=cosines, y=sines, mode="markers", marker={"color": OTHER, "size": 6},
                    name=text("pos_every", language), customdata=np.arange(len(rows)), hovertemplate=text(
@@ -279,9 +277,8 @@ def _lay_out(figure: go.Figure, title: str, x: str, y: str, height: int) -> None
     figure.update_layout(
         title={"text": "<br>".join(textwrap.wrap(title, 38)), "x": 0, "xref": "container", "y": 1, "yref": "container",
                "yanchor": "top", "pad": {"t": 22, "l": 8}, "font": {"size": 15}},
-        height=height, autosize=True, dragmode=False, paper_bgcolor="rgba(0,0,0,0)",
+        height=height, autosize=True,
         margin={"l": 58, "r": 16, "t": 74, "b": 48 if figure.data and figure.data[0].type == "heatmap" else 100},
-        font={"size": heatmap.FONT, "family": "system-ui, sans-serif"}, plot_bgcolor="rgba(128,128,128,0.10)",
-        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"})
-    figure.update_xaxes(title={"text": x, "standoff": 6}, gridcolor=GRID, zeroline=False)
-    figure.update_yaxes(title={"text": y, "standoff": 6}, gridcolor=GRID, zeroline=False)
+        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}, **heatmap.LOOK)
+    figure.update_xaxes(title={"text": x, "standoff": 6}, gridcolor=heatmap.GRID, zeroline=False)
+    figure.update_yaxes(title={"text": y, "standoff": 6}, gridcolor=heatmap.GRID, zeroline=False)

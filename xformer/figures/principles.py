@@ -13,11 +13,10 @@ from xformer.explain import principles
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.explain.store import Records
 from xformer.figures import heatmap
-from xformer.figures.labels import percent, shown, shown_all
+from xformer.figures.labels import lesson, percent, shown, shown_all
 from xformer.results import Walk
 from xformer.strings import text
 
-BLUE: list[list[object]] = [[0, "rgba(43, 122, 246, 0)"], [1, "rgba(43, 122, 246, 1)"]]
 GREY: list[list[object]] = [[0, "rgba(128, 128, 128, 0.45)"], [1, "rgba(128, 128, 128, 0.45)"]]
 WIDE = 900  # pixels that a strip of many numbers may take
 # Typeset by the browser itself: no fonts or scripts from anywhere.
@@ -43,10 +42,9 @@ def query_label(walk: Walk, query: int, language: str = "en") -> str:
     return text("row_target", language, given=shown(walk.queries[query]), wanted=shown(walk.predicted[query]))
 
 
-def step(name: str, language: str = "en", **values: object) -> str:
+def heading(name: str, language: str = "en", **values: object) -> str:
     """The formula of a step and what to notice in its picture, as HTML."""
-    return (f'<h4>{escape(text(f"first_title_{name}", language))} <span class="formula">{FORMULAS[name]}</span></h4>'
-            f'<p class="note">{escape(text(f"first_text_{name}", language, **values))}</p>')
+    return lesson(text(f"first_title_{name}", language), FORMULAS[name], text(f"first_text_{name}", language, **values))
 
 
 def vectors(walk: Walk, query: int, language: str = "en") -> go.Figure:
@@ -77,7 +75,7 @@ def scores(walk: Walk, query: int, language: str = "en") -> go.Figure:
                             span=(-reach, reach), cell=(34, 36))
     probabilities = walk.probabilities[query]
     figure.add_trace(go.Heatmap(
-        z=probabilities[None], x=list(range(len(keys))), y=[3], zmin=0, zmax=1, xgap=1, ygap=1, colorscale=BLUE,
+        z=probabilities[None], x=list(range(len(keys))), y=[3], zmin=0, zmax=1, xgap=1, ygap=1, colorscale=heatmap.BLUE,
         hovertemplate="%{text}<extra></extra>",
         text=[[hover("softmax", key, value) for key, value in zip(heatmap.escape(keys), probabilities, strict=True)]],
         colorbar={"title": {"text": text("probability", language), "side": "right"}, "thickness": 14, "len": 1,
@@ -175,7 +173,7 @@ def all_queries(walk: Walk, rule: str, power: float, mask: str, language: str = 
                             title=f"{text(f'first_mask_{mask}', language)} · {beta_label(beta, own)} · "
                                   f"{len(rows)} × {len(walk.keys)}",
                             rows=text("first_axis_query", language), columns=text("first_axis_key", language),
-                            bar=text("probability", language), colours=BLUE, span=(0, 1))
+                            bar=text("probability", language), colours=heatmap.BLUE, span=(0, 1))
     figure.add_trace(go.Heatmap(z=np.where(allowed, np.nan, 1), x=list(range(len(walk.keys))),
                                 y=list(range(len(rows))), colorscale=GREY, showscale=False, hoverinfo="skip", xgap=1,
                                 ygap=1))
@@ -230,7 +228,7 @@ def splits(found: Sequence[Split], language: str = "en") -> go.Figure:
     return heatmap.matrix(weights, rows, [text("first_token", language, number=i + 1) for i in range(weights.shape[1])],
                           hover, title=text("first_split", language, shape=f"{weights.shape[0]} × {weights.shape[1]}"),
                           rows=text("first_axis_head", language), columns=text("first_axis_key", language),
-                          bar=text("probability", language), colours=BLUE, span=(0, 1))
+                          bar=text("probability", language), colours=heatmap.BLUE, span=(0, 1))
 
 
 def split_costs(found: Sequence[Split], language: str = "en") -> str:
@@ -267,14 +265,12 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: str = "e
 
 
 def _frame(figure: go.Figure, title: str, width: int, height: int) -> None:
-    """The look that all plots here share: no paper, so that the dark theme shows through."""
+    """Title, size and axes of the plots that are no heatmaps."""
     figure.update_layout(
         title={"text": heatmap.escape([title])[0], "x": 0, "xanchor": "left", "xref": "container",
                "pad": {"t": 8, "l": 8}, "font": {"size": 16}},
-        width=width, height=height, autosize=False, margin={"l": 70, "r": 20, "t": 70, "b": 90}, dragmode=False,
-        font={"size": heatmap.FONT, "family": "system-ui, sans-serif"}, bargap=0.25,
-        legend={"orientation": "h", "x": 0, "y": 1.14}, paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(128,128,128,0.10)")
-    axis = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
+        width=width, height=height, autosize=False, margin={"l": 70, "r": 20, "t": 70, "b": 90},
+        bargap=0.25, legend={"orientation": "h", "x": 0, "y": 1.14}, **heatmap.LOOK)
+    axis = {"gridcolor": heatmap.GRID, "zeroline": False}
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis)

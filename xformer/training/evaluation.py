@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from bisect import bisect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import sacrebleu
 import torch
 from tqdm import tqdm
 
+from xformer.results import LabelShare
 from xformer.search import Options
 from xformer.sentiment import SentimentService, encode, read, tidy
 from xformer.service import Service
@@ -83,3 +85,22 @@ def evaluate_sentiment(service: SentimentService, rows: Sequence[Row]) -> dict[s
             "seconds": round(seconds, 1), "rows_per_second": round(len(rows) / seconds, 1), "calibration_error": error,
             "reliability": bins, "cut": sum(cut > 0 for cut in cuts), "checkpoint": service.info.name,
             "identity": service.info.identity, "device": service.info.device}
+
+
+def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What classifiers learned from shares of the labels, begun as a language model and from nothing, scored on the
+    validation sets, in the order of `LabelShare`; from the metrics of their runs, by name.
+
+    Raises ValueError naming a run that does not say.
+    """
+    found = []
+    for name, metrics in runs.items():
+        try:
+            learned = metrics["learned_from"]
+            share = LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
+                               float(metrics["sst2"]), int(learned["labels"]), float(metrics["minutes"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
+                             f"sentiment” wrote") from error
+        found.append(asdict(share))
+    return sorted(found, key=lambda one: (not one["pretrained"], -one["share"]))

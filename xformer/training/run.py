@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from xformer import checkpoint
+from xformer import checkpoint, hub
 from xformer.checkpoint import Model
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.model import Config, Transformer
@@ -58,7 +58,7 @@ def train_translation(args: Namespace) -> dict[str, float]:
 
     def begin() -> tuple[Transformer, Tokenizer]:
         if args.start:
-            start = checkpoint.load(args.start, Transformer)
+            start = checkpoint.load(hub.find(args.start), Transformer)
             model = Transformer(Config(**{**start.model.config.to_dict(), "dropout": args.dropout}))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
@@ -89,7 +89,7 @@ def train_language_model(args: Namespace) -> dict[str, float]:
 
     def begin() -> tuple[LanguageModel, Tokenizer]:
         if args.start:
-            start = checkpoint.load(args.start, LanguageModel)
+            start = checkpoint.load(hub.find(args.start), LanguageModel)
             shape = {"dropout": args.dropout, "max_length": args.max_length}
             model = LanguageModel(LanguageModelConfig(**{**start.model.config.to_dict(), **shape}))
             model.load_state_dict(start.model.state_dict())
@@ -128,7 +128,7 @@ def train_sentiment(args: Namespace) -> dict[str, float]:
 
     def begin() -> tuple[TransformerClassifier, Tokenizer]:
         if args.start:
-            start = checkpoint.load(args.start, LanguageModel)
+            start = checkpoint.load(hub.find(args.start), LanguageModel)
             model = TransformerClassifier(ClassifierConfig(**{**start.model.config.to_dict(), **shape}))
             model.begin_with(start.model)
             return model, start.tokenizer
@@ -144,7 +144,9 @@ def train_sentiment(args: Namespace) -> dict[str, float]:
                                          (examples["sst2-train-phrases"], args.phrases)],
                                         batch_pieces=args.batch_pieces, batch_rows=args.batch_rows, seed=options.seed)
         validation = {"imdb": examples["imdb-validation"], "sst2": examples["sst2-validation"]}
-        return (SentimentTask(model, tokenizer, batches, validation, args.auxiliary, args.blank),
+        learned_from = {"pretrained": bool(args.start), "share": args.label_share,
+                        "labels": sum(len(examples[name]) for name in names[:2])}
+        return (SentimentTask(model, tokenizer, batches, validation, args.auxiliary, args.blank, learned_from),
                 f"{len(examples['imdb-train']):,} reviews and {len(examples['sst2-train-phrases']):,} phrases")
     return _run(args, out, prepare)
 

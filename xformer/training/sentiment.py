@@ -65,15 +65,17 @@ class SentimentTask:
     score = "accuracy"
 
     def __init__(self, model: TransformerClassifier, tokenizer: Tokenizer, data: ReviewBatches,
-                 validation: Mapping[str, Sequence[Example]], auxiliary: float = 0.0, blank: float = 0.0) -> None:
-        """auxiliary: weight of the language model's loss. blank: share of pieces that training does not show."""
+                 validation: Mapping[str, Sequence[Example]], auxiliary: float = 0.0, blank: float = 0.0,
+                 learned_from: Mapping[str, Any] | None = None) -> None:
+        """auxiliary: weight of the language model's loss. blank: share of pieces that training does not show.
+        learned_from: kept with the weights."""
         if auxiliary and not model.config.causal:
             raise ValueError(f"the auxiliary weight is {auxiliary}, but where pieces see those after them there is "
                              f"nothing to predict; choose --mask causal, or --auxiliary 0")
         if not 0 <= blank < 1:
             raise ValueError(f"the share of pieces not shown is {blank}; it must be at least 0 and below 1")
         self.model, self.tokenizer, self.data, self.validation = model, tokenizer, data, validation
-        self.auxiliary, self.blank = auxiliary, blank
+        self.auxiliary, self.blank, self.learned_from = auxiliary, blank, dict(learned_from or {})
         self.calibration: dict[str, Any] = {}  # of the last evaluation
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Example]]:
@@ -118,4 +120,5 @@ class SentimentTask:
         return {"accuracy": round(sum(scores.values()) / len(scores), 4), **scores, "calibration_error": error}
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
-        checkpoint.save(folder, self.model, self.tokenizer, {**metrics, "calibration": self.calibration})
+        checkpoint.save(folder, self.model, self.tokenizer, {
+            **metrics, "calibration": self.calibration, "learned_from": self.learned_from})

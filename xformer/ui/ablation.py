@@ -41,10 +41,9 @@ def build(service: Service, language: str, translation: gr.State, stack: gr.Radi
 def every_head(service: Service, language: str) -> list[tuple[str, str]]:
     """Every head of the model, to choose from: its name, and "stack layer head"."""
     info = service.info
-    counts = {"encoder_self": info.n_layers, "decoder_self": info.n_decoder_layers, "cross": info.n_decoder_layers}
     return [(f"{text(f'stack_{stack}', language)} · {text('finder_where', language, layer=layer, head=head)}",
              f"{stack} {layer} {head}")
-            for stack in STACKS for layer in range(1, counts[stack] + 1) for head in range(1, info.n_heads + 1)]
+            for stack in STACKS for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1)]
 
 
 def _add(off: list[str], stack: str, layer: int, head: int) -> list[str]:

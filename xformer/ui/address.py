@@ -2,27 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from xformer.figures.palettes import PALETTES
 from xformer.figures.picture import SHOW, VIEWS, Choice, Head
-from xformer.results import STACKS, Message, ModelInfo
+from xformer.results import STACKS, Message, ModelInfo, UserError
 
-TABS = ("translate", "attention", "positions", "principles", "model")
+TABS = ("translate", "attention", "sentiment", "positions", "principles", "model")
 LONGEST = 2_000  # characters of a sentence that an address carries
 MOST_THRESHOLD = 50  # percent
 KEYS = ("text", "tab", "spanish", "stack", "layer", "head", "show", "heads", "view", "threshold", "words", "hide",
-        "weigh", "palette")
+        "weigh", "palette", "review")
 
-# Runs in the browser after each change: the address says what is on the page, without a request or a jump.
+
+class Kind(Protocol):
+    """What may stand behind a key of an address."""
+
+    @property
+    def default(self) -> Any:
+        """What stands for a key that is not there."""
+
+    def read(self, key: str, value: str) -> Any:
+        """The value as the page's control has it; raises UserError for nonsense."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some names."""
+
+    options: tuple[str, ...]
+    default: str
+
+    def read(self, key: str, value: str) -> str:
+        if value not in self.options:
+            raise UserError(Message.of("address_choice", key=key, value=value[:40], options=", ".join(self.options)))
+        return value
+
+
+@dataclass(frozen=True)
+class Switch:
+    """0 or 1."""
+
+    default: bool = False
+
+    def read(self, key: str, value: str) -> bool:
+        return OneOf(("0", "1"), "0").read(key, value) == "1"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number; one of every `step` from the least on."""
+
+    default: int
+    least: int
+    most: int
+    step: int = 1
+
+    def read(self, key: str, value: str) -> int:
+        if value.isascii() and value.isdigit() and len(value) <= 6 and int(value) in range(
+                self.least, self.most + 1, self.step):
+            return int(value)
+        raise UserError(Message.of("address_number", key=key, value=value[:40], least=self.least, most=self.most)
+                        if self.step == 1 else
+                        Message.of("address_step", key=key, value=value[:40], least=self.least, most=self.most,
+                                   step=self.step))
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number."""
+
+    default: float
+    least: float
+    most: float
+
+    def read(self, key: str, value: str) -> float:
+        try:
+            number = float(value[:20])
+        except ValueError:
+            number = math.nan
+        if not self.least <= number <= self.most:
+            raise UserError(Message.of("address_real", key=key, value=value[:40], least=f"{self.least:g}",
+                                       most=f"{self.most:g}"))
+        return number
+
+
+@dataclass(frozen=True)
+class Several:
+    """Whole numbers from 0 to `most`, with commas; at most `count` of them, all different."""
+
+    default: tuple[int, ...]
+    most: int
+    count: int
+
+    def read(self, key: str, value: str) -> list[int]:
+        names = value.split(",")
+        try:
+            found = [Whole(0, 0, self.most).read(key, name) for name in names]
+        except UserError:
+            found = []
+        if not found or len(found) > self.count or len(set(found)) < len(found):
+            raise UserError(Message.of("address_several", key=key, value=value[:40], count=self.count, most=self.most))
+        return found
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text, not too long."""
+
+    default: str
+    longest: int = LONGEST
+
+    def read(self, key: str, value: str) -> str:
+        if len(value) > self.longest:
+            raise UserError(Message.of("address_long", key=key, characters=len(value), limit=self.longest))
+        return value
+
+
+Take = Callable[[str, Kind], Any]  # what an address says for a key, or its default
+
+# Runs in the browser after each change: the address says what is on the page, without a request or a jump. What has a
+# default stands there only where it differs from it.
 WRITE = """(...values) => {
-  const keys = KEYS, query = new URLSearchParams();
-  keys.forEach((key, i) => query.set(key, typeof values[i] === 'boolean' ? Number(values[i]) : values[i] ?? ''));
-  for (const [key, value] of [...query]) if (value === '' || value.length > LONGEST) query.delete(key);
+  const query = new URLSearchParams(), defaults = DEFAULTS;
+  const written = value => typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
+  KEYS.forEach((key, i) => {
+    const value = written(values[i]);
+    if (value !== '' && value.length <= LONGEST && value !== defaults[key]) query.set(key, value);
+  });
   history.replaceState(null, '', location.pathname + '?' + query + location.hash);
-}""".replace("KEYS", str(list(KEYS))).replace("LONGEST", str(LONGEST))
+}"""
+
+
+def write(defaults: Mapping[str, Any]) -> str:
+    """The script that writes the values of KEYS, and of the keys of `defaults` after them, into the address."""
+    def written(value: Any) -> str:  # as the browser writes the same value
+        if isinstance(value, list | tuple):
+            return ",".join(map(written, value))
+        return f"{value:.12g}" if isinstance(value, int | float) else str(value or "")
+
+    script = WRITE.replace("DEFAULTS", json.dumps({key: written(value) for key, value in defaults.items()}))
+    return script.replace("KEYS", json.dumps([*KEYS, *defaults])).replace("LONGEST", str(LONGEST))
 
 
 @dataclass(frozen=True)
@@ -34,50 +158,41 @@ class Place:
     spanish: str  # to look into instead of the model's translation; "" for that
     choice: Choice
     problems: tuple[Message, ...]
+    review: str = ""  # to judge instead of the example; "" for that
+
+
+def reader(query: Mapping[str, str], problems: list[Message]) -> Take:
+    """Reads an address, made by this page or by hand, key by key; nonsense is named in `problems`, and passed over."""
+    def take(key: str, kind: Kind) -> Any:
+        if key in query:
+            try:
+                return kind.read(key, query[key])
+            except UserError as error:
+                assert isinstance(error.message, Message)
+                problems.append(error.message)
+        return kind.default
+    return take
 
 
 def read(query: Mapping[str, str], info: ModelInfo, text: str, layer: int, head: int) -> Place:
-    """Read an address made by this page or by hand. text, layer and head: what the page begins with.
-
-    Nonsense is named in `problems`, and passed over.
-    """
-    problems = []
-
-    def chosen(key: str, options: tuple[str, ...], default: str) -> str:
-        value = query.get(key, default)
-        if value in options:
-            return value
-        problems.append(Message.of("address_choice", key=key, value=value[:40], options=", ".join(options)))
-        return default
-
-    def numbered(key: str, most: int, default: int) -> int:
-        value = query.get(key, str(default))
-        if value.isascii() and value.isdigit() and 1 <= int(value[:6]) <= most:
-            return int(value)
-        problems.append(Message.of("address_number", key=key, value=value[:40], most=most))
-        return min(default, most)
-
-    def written(key: str, default: str) -> str:
-        value = query.get(key, default)
-        if len(value) <= LONGEST:
-            return value
-        problems.append(Message.of("address_long", characters=len(value), limit=LONGEST))
-        return default
-
-    def switched(key: str) -> bool:
-        return chosen(key, ("0", "1"), "0") == "1"
-
-    stack = chosen("stack", STACKS, "cross")
-    layers = info.n_layers if stack == "encoder_self" else info.n_decoder_layers
+    """Read the keys of KEYS. text, layer and head: what the page begins with."""
+    problems: list[Message] = []
+    take = reader(query, problems)
+    stack = take("stack", OneOf(STACKS, "cross"))
+    layers = info.layers(stack)
     heads = read_heads(query.get("heads", "").split(","), layers, info.n_heads)
     if heads is None:
         problems.append(Message.of("address_heads", value=query["heads"][:40]))
-    choice = Choice(stack, numbered("layer", layers, layer), numbered("head", info.n_heads, head),
-                    chosen("show", SHOW, "head"), heads or (), chosen("view", VIEWS, "heatmap"),
-                    numbered("threshold", MOST_THRESHOLD, Choice.threshold), switched("words"), switched("hide"),
-                    switched("weigh"), chosen("palette", tuple(PALETTES), Choice.palette))
-    return Place(written("text", text), chosen("tab", TABS, "translate"), written("spanish", ""), choice,
-                 tuple(problems))
+    choice = Choice(stack, take("layer", Whole(min(layer, layers), 1, layers)),
+                    take("head", Whole(head, 1, info.n_heads)), take("show", OneOf(SHOW, "head")), heads or (),
+                    take("view", OneOf(VIEWS, "heatmap")),
+                    take("threshold", Whole(Choice.threshold, 1, MOST_THRESHOLD)), take("words", Switch()),
+                    take("hide", Switch()), take("weigh", Switch()),
+                    take("palette", OneOf(tuple(PALETTES), Choice.palette)))
+    words = {"text": take("text", Words(text)), "spanish": take("spanish", Words("")),
+             "review": take("review", Words(""))}
+    tab = take("tab", OneOf(TABS, "translate"))
+    return Place(**words, tab=tab, choice=choice, problems=tuple(problems))
 
 
 def read_heads(names: Iterable[str], layers: int, heads: int) -> tuple[Head, ...] | None:

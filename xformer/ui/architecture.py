@@ -11,10 +11,9 @@ import gradio as gr
 from xformer.figures import architecture as figure
 from xformer.results import Trace
 from xformer.service import Service
-from xformer.strings import ASSETS, speaker
+from xformer.strings import speaker
 from xformer.ui import attention
-
-SCRIPT = (ASSETS / "blocks.js").read_text(encoding="utf-8")
+from xformer.ui.canvas import canvas
 
 
 def build(service: Service, language: str, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: attention.Built
@@ -22,7 +21,7 @@ def build(service: Service, language: str, trace: gr.State, tabs: gr.Tabs, shown
     """Lay the tab out, called inside it. shown: which tab is open; seen: the Attention tab, which a click opens."""
     say = speaker(language)
     gr.HTML(f'<p class="note">{escape(say("arch_text"))}</p>')
-    towers = gr.HTML(draw(service, language, None), elem_classes="architecture", js_on_load=SCRIPT)
+    towers = canvas("blocks.js", "${value}", "architecture", draw(service, language, None))
     gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>'
             f"{figure.orders(service.info.norm, language)}", elem_classes="architecture")
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}

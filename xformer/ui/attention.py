@@ -22,6 +22,14 @@ from xformer.ui import ablation, beyond, export, rivals
 from xformer.ui.address import MOST_THRESHOLD, read_choice
 from xformer.ui.canvas import canvas
 
+AGAIN = """(picture, again, ...chosen) => {
+  if (!picture?.about) return again;
+  const [pass, ...shown] = picture.about;
+  window.newestPass = Math.max(pass, window.newestPass ?? 0);
+  const late = pass < window.newestPass || shown.join() !== chosen.join();
+  return late ? [window.newestPass, ...chosen].join() : again;
+}"""
+
 
 @dataclass(frozen=True)
 class Built:
@@ -79,6 +87,7 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
     beyond.build(service, language, trace, stack, layer, head)
     rivals.build(service, language, translation)
     found = gr.State([])
+    again = gr.Textbox("", visible=False)
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     inspected.input(partial(inspect, service, language), [translation, inspected], [problem, trace, typed],
@@ -90,7 +99,7 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
     roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
     # One listener for all of them, so that an older answer can never come after a newer one and stay.
     controls: list[Any] = [layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
-    gr.on([trace.change, *(control.input for control in controls)], trigger_mode="always_last", **seen)
+    gr.on([trace.change, again.change, *(control.input for control in controls)], trigger_mode="always_last", **seen)
     trace.change(**roles_of)
 
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
@@ -108,6 +117,8 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
         return [at, number, how, *_joining(draw(service, language, trace, chosen, at, number, how, names, *more[4:],
                                                 maps_too=False), value=names)]
 
+    # A picture that answers what was asked before something else was chosen is asked for again.
+    heads.change(None, [heads, again, stack, layer, head], again, js=AGAIN, **quiet)
     stack.input(other_stack, [trace, *choice], outputs, trigger_mode="always_last", **quiet).then(**roles_of)
     heads.choose(choose, [trace, *choice], outputs, trigger_mode="multiple", **quiet)
     finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
@@ -116,14 +127,14 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 
 def _names(service: Service, stack: str, language: str) -> list[tuple[str, str]]:
     """The heads of a stack, to choose several from."""
-    layers = service.info.n_layers if stack == "encoder_self" else service.info.n_decoder_layers
+    layers = service.info.layers(stack)
     return [(text("finder_where", language, layer=layer, head=head), f"{layer}.{head}")
             for layer in range(1, layers + 1) for head in range(1, service.info.n_heads + 1)]
 
 
 def arrive(service: Service, language: str, choice: Choice) -> list[Any]:
     """The values of the controls for a choice, in its order."""
-    count = service.info.n_layers if choice.stack == "encoder_self" else service.info.n_decoder_layers
+    count = service.info.layers(choice.stack)
     return [choice.stack, gr.update(choices=numbers(count), value=choice.layer), choice.head, choice.show,
             gr.update(choices=_names(service, choice.stack, language), value=[f"{a}.{b}" for a, b in choice.heads]),
             choice.view, choice.threshold, choice.words, choice.hide, choice.weigh, choice.palette]
@@ -131,7 +142,7 @@ def arrive(service: Service, language: str, choice: Choice) -> list[Any]:
 
 def open_layer(service: Service, language: str, stack: str, layer: int) -> list[Any]:
     """Open this tab at a stack and layer, one head at a time: the tabs, which is open, and the first five controls."""
-    count = service.info.n_layers if stack == "encoder_self" else service.info.n_decoder_layers
+    count = service.info.layers(stack)
     return [gr.Tabs(selected="attention"), "attention", stack,
             gr.update(choices=numbers(count), value=layer), gr.skip(), "head",
             gr.update(choices=_names(service, stack, language), value=[])]
@@ -223,8 +234,8 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
     meter = escape(text("sink_meter", language, percent=percent(seen.sinks)))
     label = escape(text("summary_label", language))
     identity = f"{service.info.name} {service.info.identity}"
-    small = grid.payload(all_maps(trace, choice.stack, choice.weigh), choice, language)
-    return (small if maps_too else {key: small[key] for key in grid.CHOSEN},
+    small = (grid.payload if maps_too else grid.chosen)(all_maps(trace, choice.stack, choice.weigh), choice, language)
+    return ({**small, "about": [trace.number, choice.stack, choice.layer, choice.head]},
             view.payload(seen, choice, identity, language),
             f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> {meter}</p>'
             f"</div><details><summary>{label}</summary><p>{escape(summary(seen, language))}</p></details>",

@@ -54,5 +54,6 @@ def save(service: Service, language: str, kind: str, trace: Trace | None, *value
     except Exception:
         log.exception("an export failed")
         return notice([text("error_unexpected", language)], "error"), gr.skip()
-    return "", {"name": f"{info.name}-attention.{kind}", "data": base64.b64encode(content).decode("ascii"),
+    return "", {"name": f"{info.name.replace('/', '-')}-attention.{kind}",
+                "data": base64.b64encode(content).decode("ascii"),
                 "made": time.time()}  # the same file twice is a new value, so it is offered again

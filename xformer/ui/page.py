@@ -8,14 +8,19 @@ from html import escape
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from xformer.figures.translation import notice
+from xformer.results import UserError
+from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
-from xformer.ui import address, architecture, attention, positions, principles, translate
+from xformer.ui import address, api, architecture, attention, positions, principles, sentiment, translate
+from xformer.ui.headers import SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
+AT_ONCE = 64  # requests worked on at the same time, so that many can share a batch
 PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
 # Plotly names the gradient of a colour bar by the page's whole address where there is a <base>, and loses it as soon as
 # the address changes. Gradio's <base> says what is so without it.
@@ -26,13 +31,15 @@ NO_BASE = """() => {
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
-def create(service: Service) -> gr.Blocks:
-    """The whole app on a service."""
+def create(service: Service, reader: SentimentService | UserError | None = None) -> gr.Blocks:
+    """The whole app on a service; and on a classifier of reviews, where there is one: else the reason, if any."""
     with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
-        _page(demo, service, "en")
+        _page(demo, service, reader, "en")
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
-        _page(spanish, service, "es")
-    return demo.queue(default_concurrency_limit=16, api_open=False)
+        _page(spanish, service, reader, "es")
+    with demo:
+        api.publish(service, reader if isinstance(reader, SentimentService) else None)
+    return demo.queue(default_concurrency_limit=AT_ONCE, api_open=False)
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
@@ -41,11 +48,13 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     _, address, _ = demo.launch(
         server_name=server_name, server_port=server_port, share=share, auth=auth, prevent_thread_lock=not wait,
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
-        css_paths=[ASSETS / "style.css"], footer_links=["settings"], enable_monitoring=False, quiet=not wait)
+        css_paths=[ASSETS / "style.css"], footer_links=["api", "settings"], quiet=not wait,
+        enable_monitoring=False, run_history=False, app_kwargs={"middleware": [Middleware(SecurityHeaders)]},
+        max_threads=AT_ONCE, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     return address
 
 
-def _page(demo: gr.Blocks, service: Service, language: str) -> None:
+def _page(demo: gr.Blocks, service: Service, reader: SentimentService | UserError | None, language: str) -> None:
     say = speaker(language)
     gr.Navbar(visible=False)
     gr.HTML(_header(service, language), elem_classes="header")
@@ -59,15 +68,18 @@ def _page(demo: gr.Blocks, service: Service, language: str) -> None:
     translation, trace = gr.State(), gr.State()
     # No States: the browser writes these into the address.
     tab, typed = gr.Textbox(address.TABS[0], visible=False), gr.Textbox("", visible=False)
+    reviewed = gr.Textbox("", visible=False)
     with gr.Tabs() as tabs:
         with gr.Tab(say("tab_translate"), id="translate") as translate_tab:
             outputs = translate.build(service, language, translation)
         with gr.Tab(say("tab_attention"), id="attention") as attention_tab:
             seen = attention.build(service, language, translation, trace, typed)
+        with gr.Tab(say("tab_sentiment"), id="sentiment") as sentiment_tab:
+            sentiment.build(reader, language, reviewed, sentiment_tab)
         with gr.Tab(say("tab_positions"), id="positions") as positions_tab:
-            positions.build(service, language, translation, positions_tab)
+            of_positions = positions.build(service, language, translation, tab)
         with gr.Tab(say("tab_principles"), id="principles") as principles_tab:
-            principles.build(service, language, trace, tab, principles_tab)
+            of_principles, store = principles.build(service, language, trace, tab)
         with gr.Tab(say("tab_model"), id="model") as model_tab:
             architecture.build(service, language, trace, tabs, tab, seen)
 
@@ -75,8 +87,11 @@ def _page(demo: gr.Blocks, service: Service, language: str) -> None:
     inputs = [sentence, *outputs.settings]
     results = [status, translation, trace, *outputs.shown]
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    place = [sentence, tab, typed, *seen.choice]
-    write = {"fn": None, "inputs": place, "js": address.WRITE, **quiet}
+    more = [*of_positions.values(), *of_principles.values()]
+    place = [sentence, tab, typed, *seen.choice, reviewed, *more]
+    defaults = {name: kind.default for name, kind in (*positions.kinds(service).items(),
+                                                      *principles.kinds(service).items())}
+    write = {"fn": None, "inputs": place, "js": address.write(defaults), **quiet}
     again: dict[str, Any] = {"show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
     offered = {"outputs": [seen.inspected, seen.problem, trace, typed], **quiet}
     offer = partial(attention.offer, service, language)
@@ -90,22 +105,25 @@ def _page(demo: gr.Blocks, service: Service, language: str) -> None:
         return _arrive(service, language, dict(request.query_params))
 
     demo.load(None, js=NO_BASE, **quiet)
-    demo.load(arrive, None, [problems, tabs, *place], **quiet).then(
+    demo.load(arrive, None, [problems, tabs, *place, store], **quiet).then(
         handler, inputs, results, **again).then(offer, [translation, typed], **offered)
-    for name, chosen in (("translate", translate_tab), ("attention", attention_tab), ("positions", positions_tab),
-                         ("principles", principles_tab), ("model", model_tab)):
-        chosen.select(partial(str, name), None, tab, **quiet).then(**write)
-    gr.on([control.change for control in (typed, *seen.choice)], **write)  # type: ignore[attr-defined]
+    for name, chosen in (("translate", translate_tab), ("attention", attention_tab), ("sentiment", sentiment_tab),
+                         ("positions", positions_tab), ("principles", principles_tab), ("model", model_tab)):
+        chosen.select(None, None, tab, js=f"() => '{name}'", **quiet)
+    gr.on([control.change for control in (tab, typed, *seen.choice, reviewed, *more)], **write)
 
 
 def _arrive(service: Service, language: str, query: dict[str, str]) -> list[Any]:
     """Set the page as its address says: problems, tabs, sentence, tab, and what the Attention tab shows."""
     layer, head = service.best_head
     place = address.read(query, service.info, EXAMPLES[0], layer, head)
-    said = notice([problem.say(language) for problem in place.problems], "warning")
+    problems = [*place.problems]
+    take = address.reader(query, problems)
+    more = [*positions.arrive(service, take), *principles.arrive(service, take)]
+    said = notice([problem.say(language) for problem in problems], "warning")
     sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
     return [said, gr.Tabs(selected=place.tab), sentence, place.tab, place.spanish,
-            *attention.arrive(service, language, place.choice)]
+            *attention.arrive(service, language, place.choice), place.review, *more]
 
 
 def _first(sample: list[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -16,95 +17,120 @@ from xformer.figures import positions as figures
 from xformer.figures import view
 from xformer.figures.picture import Choice
 from xformer.figures.translation import notice
-from xformer.results import POSITION_KINDS, Moved, Positions, Translation, UserError
+from xformer.results import POSITION_KINDS, LengthScore, Moved, Positions, Translation, UserError
+from xformer.service import BASES as LIMITS
 from xformer.service import MOST_SHIFT, Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head
-from xformer.ui.canvas import canvas
+from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
+from xformer.ui.canvas import canvas, figure, plot
 
 log = logging.getLogger(__name__)
+TAB = "positions"
 BASES = (100.0, 1_000.0, 10_000.0)  # of the lecture notes that this project starts from, and of the paper
 LENGTHS = (8, 200, 64)  # of the table: least, most, and what the page begins with
 WIDTHS = (4, 512)  # d_model: least, most
 POWERS = (1.0, 5.0)  # of ten: the base
 MOST_STEPS = 20
+MOST_CURVES = 6
 NOISE = np.linspace(0, 3, 31)
 
 
-def build(service: Service, language: str, translation: gr.State, tab: gr.Tab) -> None:
-    """Lay the tab out, called inside it; nothing is drawn before it is opened."""
-    say = speaker(language)
-    info, width = service.info, min(WIDTHS[1], service.info.d_model)
+def kinds(service: Service, d_model: int | None = None) -> dict[str, Kind]:
+    """What the address says of this tab, in the order of its controls. d_model: of the table, the model's own if None.
+    """
+    width = min(WIDTHS[1], service.info.d_model)
+    wide = d_model or width
+    layer, head = service.best_head
+    return {"length": Whole(LENGTHS[2], *LENGTHS[:2]), "d_model": Whole(width, *WIDTHS, step=2),
+            "base_power": Real(math.log10(service.info.position_base), *POWERS),
+            "dimensions": Several((0, 1, wide // 4 * 2, wide // 4 * 2 + 1), wide - 1, MOST_CURVES),
+            "pair": Whole(min(8, wide // 4), 0, wide // 2 - 1), "position": Whole(2, 0, LENGTHS[1]),
+            "steps": Whole(3, 0, MOST_STEPS), "positions": OneOf(POSITION_KINDS, "none"),
+            "shift": Whole(5, 0, MOST_SHIFT), "base": Real(1_000, *LIMITS), "shuffle": Switch(),
+            "seed": Whole(1, 0, 999_999), "compare": OneOf(tuple(name for _, name in every_head(service, "en")),
+                                                           f"cross {layer} {head}"), "moved": Switch()}
 
-    def plot(name: str) -> gr.Plot:
-        return gr.Plot(show_label=False, elem_classes=["picture", f"pos-{name}"])
+
+def arrive(service: Service, take: Take) -> list[Any]:
+    """The values of the tab's controls for an address, in the order of `kinds`."""
+    d_model = take("d_model", kinds(service)["d_model"])
+    found = {name: take(name, kind) for name, kind in kinds(service, d_model).items() if name != "d_model"}
+    kind = found["positions"]
+    return [found["length"], d_model, found["base_power"],
+            gr.update(choices=_dimensions(d_model), value=list(found["dimensions"])),
+            gr.update(maximum=d_model // 2 - 1, value=found["pair"]), found["position"], found["steps"], kind,
+            gr.update(visible=kind == "shift", value=found["shift"]),
+            gr.update(visible=kind == "base", value=found["base"]), found["shuffle"],
+            gr.update(visible=found["shuffle"], value=found["seed"]), found["compare"], found["moved"]]
+
+
+def build(service: Service, language: str, translation: gr.State, shown: gr.Textbox) -> dict[str, Any]:
+    """Lay the tab out, called inside it; -> its controls, as `kinds` names them.
+
+    shown: which tab is open; nothing is drawn before it is this one.
+    """
+    say = speaker(language)
+    own = {name: kind.default for name, kind in kinds(service).items()}
+
+    def slider(name: str, label: str, least: float, most: float, step: float = 1, width: int = 140) -> gr.Slider:
+        return gr.Slider(least, most, own[name], step=step, label=label, min_width=width)
 
     gr.HTML(figures.heading("table", language))
     with gr.Row(elem_classes="controls"):
-        length = gr.Slider(*LENGTHS, step=1, label=say("pos_length"), min_width=200)
-        d_model = gr.Slider(*WIDTHS, value=width, step=2, label="d_model", min_width=200)
-        preset = gr.Radio([(f"{base:g}", base) for base in BASES], value=info.position_base, label=say("pos_preset"),
-                          min_width=200)
-        power = gr.Slider(*POWERS, value=math.log10(info.position_base), step=0.05, label=say("pos_power"),
-                          min_width=200)
-    table = plot("table")
-    dimensions = gr.Dropdown(_dimensions(width), value=[0, 1, width // 4 * 2, width // 4 * 2 + 1], multiselect=True,
-                             max_choices=6, label=say("pos_dimensions"))
-    curves = plot("curves")
+        length = slider("length", say("pos_length"), *LENGTHS[:2], width=200)
+        d_model = slider("d_model", "d_model", *WIDTHS, step=2, width=200)
+        preset = gr.Radio([(f"{base:g}", base) for base in BASES], value=_base(own["base_power"]),
+                          label=say("pos_preset"), min_width=200)
+        power = slider("base_power", say("pos_power"), *POWERS, step=0.05, width=200)
+    table = plot("pos-table", language)
+    dimensions = gr.Dropdown(_dimensions(own["d_model"]), value=list(own["dimensions"]), multiselect=True,
+                             max_choices=MOST_CURVES, label=say("pos_dimensions"))
+    curves = plot("pos-curves", language)
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
             gr.HTML(figures.heading("waves", language))
-            waves = plot("waves")
+            waves = plot("pos-waves", language)
         with gr.Column(min_width=300):
             gr.HTML(figures.heading("distance", language))
-            distances = plot("distance")
+            distances = plot("pos-distance", language)
     compared = gr.HTML(elem_classes="tables")
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
             gr.HTML(figures.heading("rotation", language))
             with gr.Row(elem_classes="controls"):
-                pair = gr.Slider(0, width // 2 - 1, min(8, width // 4), step=1, label=say("pos_pair"), min_width=140)
-                position = gr.Slider(0, LENGTHS[1], 2, step=1, label=say("pos_from"), min_width=140)
-                steps = gr.Slider(0, MOST_STEPS, 3, step=1, label=say("pos_steps"), min_width=140)
-            circle, proof = plot("rotation"), gr.HTML(elem_classes="summary")
+                pair = slider("pair", say("pos_pair"), 0, own["d_model"] // 2 - 1)
+                position = slider("position", say("pos_from"), 0, LENGTHS[1])
+                steps = slider("steps", say("pos_steps"), 0, MOST_STEPS)
+            circle, proof = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
         with gr.Column(min_width=300):
             gr.HTML(figures.heading("noise", language))
-            confusion = plot("noise")
+            confusion = plot("pos-noise", language)
     gr.HTML(figures.heading("sentence", language))
-    problem, parts = gr.HTML(elem_classes="status"), plot("sentence")
-    _experiment(service, language, translation)
+    problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
+    experiment = _experiment(service, language, translation, own)
     gr.HTML(f'<h4>{escape(say("pos_title_lengths"))}</h4><p class="note">{escape(say("pos_text_lengths"))}</p>')
+    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "trigger_mode": "always_last"}
     scores = service.length_scores
-    by_length = plot("lengths") if scores else None
-    if by_length is None:
+    if scores:
+        gr.on([shown.change], partial(draw_lengths, scores, language), shown, plot("pos-lengths", language), **quiet)
+    else:
         gr.HTML(f'<p>{escape(say("pos_no_lengths"))} <code>python -m xformer evaluate lengths --pairs dev.tsv '
                 "--train DIR --save</code></p>")
-    else:
-        tab.select(partial(figures.lengths, scores, language), None, by_length, api_visibility="private",
-                   show_progress="hidden")
 
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "trigger_mode": "always_last"}
-    size = [length, d_model, power]
-    moved = [control.change for control in size]
-    opened = gr.State(False)  # whether anybody has looked at this tab yet
-    preset.input(_power, preset, power, **quiet)
-    power.change(_preset, power, preset, **quiet)
+    # In the browser: the presets and the slider are one number, and a control is redrawn without being asked for.
+    preset.input(None, preset, power, js="base => Math.log10(base)", **quiet)
+    power.change(None, power, preset, **quiet,
+                 js=f"power => {list(BASES)}.find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null")
     d_model.change(_fit, [d_model, dimensions, pair], [dimensions, pair], **quiet)
-    for triggers, function, inputs, outputs in (
-            (moved, draw_table, size, table),
-            ([*moved, dimensions.change], draw_curves, [*size, dimensions], curves),
-            (moved, draw_waves, size, waves),
-            (moved, draw_distances, size, [distances, compared]),
-            ([*moved, pair.change, position.change, steps.change], draw_rotation, [*size, pair, position, steps],
-             [circle, proof]),
-            ([length.change, d_model.change], draw_confusion, size[:2], confusion)):
-        draw = partial(function, language)
-        tab.select(draw, inputs, outputs, **quiet)
-        gr.on(triggers, draw, inputs, outputs, **quiet)
-    sentence = {"fn": partial(draw_sentence, service, language), "inputs": [translation, opened],
-                "outputs": [problem, parts], **quiet}
-    tab.select(lambda: True, None, opened, **quiet).then(**sentence)
-    translation.change(**sentence)
+    # One listener for all pictures that need no model: it draws those whose controls were moved, in one answer.
+    gr.on([shown.change, *(control.change for control in (length, d_model, power)),
+           *(control.input for control in (dimensions, pair, position, steps))], partial(draw, language),
+          [drawn := gr.State({}), shown, length, d_model, power, dimensions, pair, position, steps],
+          [drawn, table, curves, waves, distances, compared, circle, proof, confusion], **quiet)
+    gr.on([shown.change, translation.change], partial(draw_sentence, service, language), [translation, shown],
+          [problem, parts], **quiet)
+    return dict(zip(own, [length, d_model, power, dimensions, pair, position, steps, *experiment], strict=True))
 
 
 def _dimensions(d_model: int) -> list[tuple[str, int]]:
@@ -117,19 +143,10 @@ def _fit(d_model: int, dimensions: list[int], pair: int) -> tuple[Any, Any]:
             gr.update(maximum=d_model // 2 - 1, value=min(pair, d_model // 2 - 1)))
 
 
-def _power(base: float) -> float:
-    return math.log10(base)
-
-
 def _base(power: float) -> float:
     """The base from its power of ten, exact where it is one of the presets."""
     base = 10 ** float(power)
     return next((known for known in BASES if math.isclose(known, base, rel_tol=1e-3)), round(base, 1))
-
-
-def _preset(power: float) -> float | None:
-    base = _base(power)
-    return base if base in BASES else None
 
 
 def _bases(power: float) -> list[float]:
@@ -137,22 +154,41 @@ def _bases(power: float) -> list[float]:
     return sorted({*BASES, _base(power)})
 
 
+def draw(language: str, drawn: dict[str, Any], shown: str, length: int, d_model: int, power: float,
+         dimensions: list[int], pair: int, position: int, steps: int) -> list[Any]:
+    """What was drawn for which values, and every picture: those whose values have changed, where the tab is open."""
+    size = (length, d_model, power)
+    pictures: list[tuple[Any, tuple[Any, ...], int]] = [  # what draws it, for what, and how many components it fills
+        (draw_table, size, 1), (draw_curves, (*size, tuple(dimensions)), 1), (draw_waves, size, 1),
+        (draw_distances, size, 2), (draw_rotation, (*size, pair, position, steps), 2),
+        (draw_confusion, (length, d_model), 1)]
+    now, answer = dict(drawn), []
+    for function, values, count in pictures:
+        if shown != TAB or drawn.get(function.__name__) == values:
+            answer += [gr.skip()] * count
+        else:
+            made = function(language, *values)
+            answer += made if count > 1 else [made]
+            now[function.__name__] = values
+    return [now, *answer]
+
+
 def draw_table(language: str, length: int, d_model: int, power: float) -> Any:
-    return figures.table(explain.table(length, d_model, _base(power)), _base(power), language)
+    return figure(figures.table(explain.table(length, d_model, _base(power)), _base(power), language))
 
 
-def draw_curves(language: str, length: int, d_model: int, power: float, dimensions: list[int]) -> Any:
+def draw_curves(language: str, length: int, d_model: int, power: float, dimensions: Sequence[int]) -> Any:
     kept = [dimension for dimension in dimensions or [0] if dimension < d_model] or [0]
-    return figures.curves(explain.table(length, d_model, _base(power)), kept, _base(power), language)
+    return figure(figures.curves(explain.table(length, d_model, _base(power)), kept, _base(power), language))
 
 
 def draw_waves(language: str, length: int, d_model: int, power: float) -> Any:
-    return figures.wavelengths(d_model, _bases(power), length, language)
+    return figure(figures.wavelengths(d_model, _bases(power), length, language))
 
 
 def draw_distances(language: str, length: int, d_model: int, power: float) -> tuple[Any, str]:
     tables = {base: explain.table(length, d_model, base) for base in _bases(power)}
-    return figures.distances(tables, language), figures.bases(tables, language)
+    return figure(figures.distances(tables, language)), figures.bases(tables, language)
 
 
 def draw_rotation(language: str, length: int, d_model: int, power: float, pair: int, position: int, steps: int
@@ -161,23 +197,27 @@ def draw_rotation(language: str, length: int, d_model: int, power: float, pair: 
     rows = explain.table(length, d_model, _base(power))
     pair, steps = min(pair, d_model // 2 - 1), min(steps, length - 1)
     position = min(position, length - 1 - steps)
-    return (figures.rotation(rows, pair, position, steps, _base(power), language),
+    return (figure(figures.rotation(rows, pair, position, steps, _base(power), language)),
             figures.checked(rows, pair, steps, _base(power), language))
 
 
 def draw_confusion(language: str, length: int, d_model: int) -> Any:
     shares = {base: explain.confusion(explain.table(length, d_model, base), NOISE) for base in BASES}
-    return figures.confusion(shares, NOISE, length, d_model, language)
+    return figure(figures.confusion(shares, NOISE, length, d_model, language))
 
 
-def draw_sentence(service: Service, language: str, found: Translation | None, opened: bool) -> tuple[str, Any]:
-    """What the encoder is given for the sentence on the page, once the tab is open: a problem, and the picture."""
-    if not opened:
+def draw_lengths(scores: list[LengthScore], language: str, shown: str) -> Any:
+    return figure(figures.lengths(scores, language)) if shown == TAB else gr.skip()
+
+
+def draw_sentence(service: Service, language: str, found: Translation | None, shown: str) -> tuple[str, Any]:
+    """What the encoder is given for the sentence on the page, where the tab is open: a problem, and the picture."""
+    if shown != TAB:
         return "", gr.skip()
     if found is None:
         return notice([text("no_trace", language)], "error"), gr.skip()
     try:
-        return "", figures.sentence(service.embedded(found.source), language)
+        return "", figure(figures.sentence(service.embedded(found.source), language))
     except UserError as error:
         return notice([error.say(language)], "error"), gr.skip()
     except Exception:
@@ -185,24 +225,24 @@ def draw_sentence(service: Service, language: str, found: Translation | None, op
         return notice([text("error_unexpected", language)], "error"), gr.skip()
 
 
-def _experiment(service: Service, language: str, translation: gr.State) -> None:
-    """The part that translates again with other positions, or the words in another order."""
+def _experiment(service: Service, language: str, translation: gr.State, own: dict[str, Any]) -> list[Any]:
+    """The part that translates again with other positions, or the words in another order; -> its controls."""
     say = speaker(language)
-    layer, head = service.best_head
     gr.HTML(f'<h4>{escape(say("pos_title_change"))}</h4><p class="note">{escape(say("pos_text_change"))}</p>')
     with gr.Row(elem_classes="controls"):
-        kind = gr.Radio([(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS], value="none",
+        kind = gr.Radio([(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS], value=own["positions"],
                         label=say("pos_kind"), scale=3, min_width=280)
-        shift = gr.Number(5, precision=0, minimum=0, maximum=MOST_SHIFT, label=say("pos_shift"), visible=False,
-                          min_width=120)
-        base = gr.Number(1_000, label=say("pos_base"), visible=False, min_width=120)
-        seed = gr.Number(1, precision=0, label=say("pos_seed"), visible=False, min_width=120)
+        shift = gr.Number(own["shift"], precision=0, minimum=0, maximum=MOST_SHIFT, label=say("pos_shift"),
+                          visible=False, min_width=120)
+        base = gr.Number(own["base"], label=say("pos_base"), visible=False, min_width=120)
+        seed = gr.Number(own["seed"], precision=0, label=say("pos_seed"), visible=False, min_width=120)
     with gr.Row(elem_classes="ask"):
-        shuffled = gr.Checkbox(False, label=say("pos_shuffle"), min_width=160)
-        chosen = gr.Dropdown(every_head(service, language), value=f"cross {layer} {head}", label=say("pos_head"),
+        shuffled = gr.Checkbox(own["shuffle"], label=say("pos_shuffle"), min_width=160)
+        chosen = gr.Dropdown(every_head(service, language), value=own["compare"], label=say("pos_head"),
                              min_width=220, scale=2)
         button = gr.Button(say("pos_run"), variant="primary", min_width=160)
     result, found = gr.HTML(elem_classes="tables ablation pos-result"), gr.State()
+    moved = gr.Checkbox(False, visible=False)  # whether the result is on the page: the address says so
     with gr.Row(elem_classes="detail", visible=False) as row:
         views = []
         for name in ("before", "after"):
@@ -212,17 +252,34 @@ def _experiment(service: Service, language: str, translation: gr.State) -> None:
     kind.change(lambda name: [gr.update(visible=name == "shift"), gr.update(visible=name == "base")], kind,
                 [shift, base], **quiet)
     shuffled.change(lambda on: gr.update(visible=on), shuffled, seed, **quiet)
-    mapped = {"fn": partial(draw_maps, service, language), "inputs": [found, chosen], "outputs": [row, *views],
-              **quiet}
-    button.click(partial(run, service, language), [translation, kind, shift, base, shuffled, seed], [result, found],
-                 api_visibility="private").then(**mapped)
-    chosen.input(**mapped)
-    translation.change(lambda: ("", None), None, [result, found], **quiet).then(**mapped)
+    changed = [kind, shift, base, shuffled, seed, chosen]
+    outputs = [result, found, row, *views, moved]
+    button.click(partial(run, service, language), [translation, *changed], outputs, api_visibility="private")
+    # A link that shows the change makes it again; another sentence forgets it.
+    translation.change(partial(again, service, language), [moved, found, translation, *changed], outputs,
+                       trigger_mode="always_last", **quiet)
+    chosen.input(partial(draw_maps, service, language), [found, chosen], [row, *views], **quiet)
+    return [kind, shift, base, shuffled, seed, chosen, moved]
+
+
+def again(service: Service, language: str, moved: bool, made: tuple[Moved, Positions] | None,
+          found: Translation | None, *changed: Any) -> tuple[Any, ...]:
+    """What becomes of a change when there is another translation: forgotten, or made where a link says so."""
+    if moved and made is None:
+        return run(service, language, found, *changed)
+    return "", None, gr.update(visible=False), None, None, False
 
 
 def run(service: Service, language: str, found: Translation | None, kind: str, shift: float | None,
-        base: float | None, shuffled: bool, seed: float | None) -> tuple[str, Any]:
-    """Translate again under a change: what became of it, and everything that the maps are drawn from."""
+        base: float | None, shuffled: bool, seed: float | None, chosen: str) -> tuple[Any, ...]:
+    """Translate again under a change: what became of it, what the maps are drawn from, the maps, and whether it went.
+    """
+    said, moved = _moved(service, language, found, kind, shift, base, shuffled, seed)
+    return said, moved, *draw_maps(service, language, moved, chosen), moved is not None
+
+
+def _moved(service: Service, language: str, found: Translation | None, kind: str, shift: float | None,
+           base: float | None, shuffled: bool, seed: float | None) -> tuple[str, tuple[Moved, Positions] | None]:
     if found is None:
         return notice([text("no_trace", language)], "error"), None
     if kind == "own" and not shuffled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any
@@ -18,6 +19,9 @@ from xformer.figures.translation import notice
 from xformer.results import STACKS, Trace, UserError, Walk
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
+from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
+from xformer.ui.attention import numbers
+from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
 TAB = "principles"
@@ -27,165 +31,192 @@ MOST_PADDING = 4
 STORE: dict[str, Any] = json.loads((ASSETS / "store.json").read_text(encoding="utf-8"))
 
 
-def build(service: Service, language: str, trace: gr.State, shown: gr.Textbox, tab: gr.Tab) -> None:
-    """Lay the tab out, called inside it. shown: which tab is open; nothing is drawn before it is this one."""
+def kinds(service: Service, stack: str = "cross") -> dict[str, Kind]:
+    """What the address says of this tab, in the order of its controls; layers are those of `stack`."""
+    info, (layer, head) = service.info, service.best_head
+    layers = info.layers(stack)
+    return {"first_stack": OneOf(STACKS, "cross"), "first_layer": Whole(min(layer, layers), 1, layers),
+            "first_head": Whole(head, 1, info.n_heads), "query": Whole(2, 1, service.max_pieces),
+            "padding": Whole(2, 0, MOST_PADDING), "beta_power": Real(0, *principles.POWERS),
+            "scoring": OneOf(principles.RULES, "scaled"), "mask": OneOf(principles.MASKS, "padding"),
+            "records": Words("\n".join(": ".join(record) for record in STORE["records"])),
+            "store_query": Words(STORE["query"]), "store_power": Real(0, *principles.POWERS)}
+
+
+def arrive(service: Service, take: Take) -> list[Any]:
+    """The values of the tab's controls for an address, in the order of `kinds`, and whether the store is open."""
+    stack = take("first_stack", kinds(service)["first_stack"])
+    wanted = kinds(service, stack)
+    found = {name: take(name, kind) for name, kind in wanted.items() if name != "first_stack"}
+    found["first_layer"] = gr.update(choices=numbers(service.info.layers(stack)), value=found["first_layer"])
+    query = found["query"]
+    found["query"] = gr.update(choices=[(str(query), query)], value=query)
+    looked_up = any(found[name] != wanted[name].default for name in ("records", "store_query", "store_power"))
+    return [stack, *found.values(), gr.update(open=True) if looked_up else gr.skip()]
+
+
+def build(service: Service, language: str, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any], gr.Accordion]:
+    """Lay the tab out, called inside it; -> its controls, as `kinds` names them, and the store, which may be opened.
+
+    shown: which tab is open; nothing is drawn before it is this one.
+    """
     say = speaker(language)
-    info, (best_layer, best_head) = service.info, service.best_head
-    problem, walk = gr.HTML(elem_classes="status"), gr.State()
+    info, own = service.info, {name: kind.default for name, kind in kinds(service).items()}
+    problem = gr.HTML(elem_classes="status")
     gr.HTML(f'<p class="note">{escape(say("first_intro"))}</p>')
     with gr.Row(elem_classes="controls"):
-        stack = gr.Radio([(say(f"stack_{name}"), name) for name in STACKS], value="cross", label=say("stack"),
-                         scale=4, min_width=280)
-        layer = gr.Radio(_numbers(info.n_decoder_layers), value=best_layer, label=say("layer"), scale=3, min_width=180)
-        head = gr.Radio(_numbers(info.n_heads), value=best_head, label=say("head"), scale=4, min_width=280)
+        stack = gr.Radio([(say(f"stack_{name}"), name) for name in STACKS], value=own["first_stack"],
+                         label=say("stack"), scale=4, min_width=280)
+        layer = gr.Radio(numbers(info.n_decoder_layers), value=own["first_layer"], label=say("layer"), scale=3,
+                         min_width=180)
+        head = gr.Radio(numbers(info.n_heads), value=own["first_head"], label=say("head"), scale=4, min_width=280)
     with gr.Row(elem_classes="controls"):
         query = gr.Dropdown([], value=None, label=say("first_query"), scale=3, min_width=240)
-        padding = gr.Slider(0, MOST_PADDING, 2, step=1, label=say("first_padding"), info=say("first_padding_info"),
-                            scale=2, min_width=240)
+        padding = gr.Slider(0, MOST_PADDING, own["padding"], step=1, label=say("first_padding"),
+                            info=say("first_padding_info"), scale=2, min_width=240)
     plots = []
     for name in STEPS:
-        gr.HTML(figures.step(name, language))
-        plots.append(gr.Plot(show_label=False, elem_classes=["picture", f"first-{name}"]))
-    gr.HTML(figures.step("switches", language))
+        gr.HTML(figures.heading(name, language))
+        plots.append(plot(f"first-{name}", language))
+    gr.HTML(figures.heading("switches", language))
     with gr.Row(elem_classes="controls"):
-        power = gr.Slider(*principles.POWERS, value=0, step=0.25, label=say("first_power"),
+        power = gr.Slider(*principles.POWERS, value=own["beta_power"], step=0.25, label=say("first_power"),
                           info=say("first_power_info"), scale=3, min_width=280)
-        rule = gr.Radio([(say(f"first_rule_{name}"), name) for name in principles.RULES], value="scaled",
+        rule = gr.Radio([(say(f"first_rule_{name}"), name) for name in principles.RULES], value=own["scoring"],
                         label=say("first_rule"), scale=4, min_width=280)
-        mask = gr.Radio([(say(f"first_mask_{name}"), name) for name in principles.MASKS], value="padding",
+        mask = gr.Radio([(say(f"first_mask_{name}"), name) for name in principles.MASKS], value=own["mask"],
                         label=say("first_mask"), scale=3, min_width=280)
     said = gr.HTML(elem_classes="summary", min_height=60)
-    bars = gr.Plot(show_label=False, elem_classes=["picture", "first-bars"])
+    bars = plot("first-bars", language)
     with gr.Accordion(say("first_every_query"), open=False) as whole:
-        everybody = gr.Plot(show_label=False, elem_classes=["picture", "first-map"])
+        everybody = plot("first-map", language)
     with gr.Accordion(say("first_title_variance"), open=False) as varies:
-        gr.HTML(figures.step("variance", language))
-        plot_of_variance = gr.Plot(show_label=False, elem_classes=["picture", "first-variance"])
+        gr.HTML(figures.heading("variance", language))
+        plot_of_variance = plot("first-variance", language)
     with gr.Accordion(say("first_title_split"), open=False) as cut:
-        gr.HTML(figures.step("split", language))
+        gr.HTML(figures.heading("split", language))
         costs = gr.HTML(elem_classes="tables")
-        plot_of_split = gr.Plot(show_label=False, elem_classes=["picture", "first-split"])
-    _store(service, language)
+        plot_of_split = plot("first-split", language)
+    store, *looked_up = _store(service, language, shown, own)
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    chosen = [stack, layer, head, padding]
-    asked = {"outputs": [problem, walk, query], **quiet}
-    ask_now = partial(ask, service, language, opened=TAB)
-    tab.select(ask_now, [trace, query, *chosen], **asked)
-    trace.change(partial(ask, service, language), [trace, query, *chosen, shown], **asked)
-    gr.on([layer.input, head.input, padding.release], ask_now, [trace, query, *chosen], **asked)
-    stack.input(partial(_other_stack, service), [stack, layer], [layer, mask], **quiet).then(
-        ask_now, [trace, query, *chosen], **asked)
-    switched = [walk, query, power, rule, mask]
-    drawn = {"fn": partial(draw, language), "inputs": [walk, query], "outputs": plots, **quiet}
-    changed = {"fn": partial(change, language), "inputs": switched, "outputs": [said, bars], **quiet}
-    mapped = {"fn": partial(draw_map, language), "inputs": [walk, rule, power, mask], "outputs": everybody, **quiet}
-    walk.change(**drawn)
-    walk.change(**changed)
-    query.input(**drawn)
-    gr.on([query.input, rule.input, mask.input], **changed)
-    power.input(**changed, trigger_mode="always_last")
     opened = gr.State(False)  # whether the map of all queries is looked at
-    whole.expand(lambda: True, None, opened, **quiet).then(**mapped)
+    whole.expand(lambda: True, None, opened, **quiet)
     whole.collapse(lambda: False, None, opened, **quiet)
-    gr.on([walk.change, rule.input, mask.input, power.release], partial(_if_open, language),
-          [opened, walk, rule, power, mask], everybody, **quiet)
+    # One listener for the whole walk, so that an older answer can never come after a newer one and stay; it draws what
+    # has changed, in one answer.
+    inputs = [gr.State(Drawn()), shown, trace, stack, layer, head, query, padding, power, rule, mask, opened]
+    gr.on([shown.change, trace.change, opened.change,
+           *(control.input for control in (stack, layer, head, query, padding, power, rule, mask))],
+          partial(draw, service, language), inputs,
+          [inputs[0], problem, layer, query, mask, *plots, said, bars, everybody], trigger_mode="always_last", **quiet)
     varies.expand(partial(_variance, service, language), None, plot_of_variance, **quiet)
     cut.expand(partial(_splits, service, language), None, [costs, plot_of_split], **quiet)
+    return dict(zip(own, [stack, layer, head, query, padding, power, rule, mask, *looked_up], strict=True)), store
 
 
-def _numbers(count: int) -> list[tuple[str, int]]:
-    return [(str(number), number) for number in range(1, count + 1)]
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What the pictures of the walk were drawn for."""
+
+    asked: tuple[Any, ...] = ()  # stack, layer, head and padding
+    trace: Trace | None = None
+    walk: Walk | None = None
+    query: int | None = None
+    switches: tuple[Any, ...] = ()
+    mapped: tuple[Any, ...] = ()
 
 
-def _other_stack(service: Service, stack: str, layer: int) -> tuple[Any, str]:
-    """The layers that the stack has, and the mask that its model uses."""
-    count = service.info.n_layers if stack == "encoder_self" else service.info.n_decoder_layers
-    own = "future" if stack == "decoder_self" else "padding"
-    return gr.update(choices=_numbers(count), value=min(layer, count)), own
+def draw(service: Service, language: str, drawn: Drawn, shown: str, trace: Trace | None, stack: str, layer: int,
+         head: int, query: int | None, padding: int, power: float, rule: str, mask: str, opened: bool) -> list[Any]:
+    """Walk through the head that is chosen, where the tab is open, and draw what is not drawn yet.
 
-
-def ask(service: Service, language: str, trace: Trace | None, query: int | None, stack: str, layer: int, head: int,
-        padding: int, opened: str) -> tuple[str, Any, Any]:
-    """Walk through the head that is chosen, where the tab is open: a problem, the walk, and who can ask."""
-    if opened != TAB:
-        return "", gr.skip(), gr.skip()
+    -> what is drawn then, a problem, the controls that follow another (layer, query, mask), and the pictures.
+    """
+    skip, count = gr.skip(), len(STEPS)
+    if shown != TAB:
+        return [skip] * (8 + count)
     if trace is None:
-        return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
-    try:
-        walk = service.walk(trace.text, trace.tokens, stack, int(layer), int(head), int(padding))
-    except UserError as error:
-        return notice([error.say(language)], "error"), gr.skip(), gr.skip()
-    except Exception:
-        log.exception("a walk through a head failed")
-        return notice([text("error_unexpected", language)], "error"), gr.skip(), gr.skip()
-    choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i) for i in range(len(walk.queries))]
-    return "", walk, gr.update(choices=choices, value=_asked(walk, query))
+        return [skip, notice([text("no_trace", language)], "error"), *[skip] * (6 + count)]
+    layer = min(int(layer), service.info.layers(stack))
+    other = bool(drawn.asked) and drawn.asked[0] != stack
+    if other:  # begins with the mask that its model uses
+        mask = "future" if stack == "decoder_self" else "padding"
+    asked, walk = (stack, layer, int(head), int(padding)), drawn.walk
+    if walk is None or asked != drawn.asked or trace is not drawn.trace:
+        try:
+            walk = service.walk(trace.text, trace.tokens, *asked)
+        except UserError as error:
+            return [skip, notice([error.say(language)], "error"), *[skip] * (6 + count)]
+        except Exception:
+            log.exception("a walk through a head failed")
+            return [skip, notice([text("error_unexpected", language)], "error"), *[skip] * (6 + count)]
+    new = walk is not drawn.walk
+    asks = _asked(walk, query)
+    switches = (float(power), rule, mask)
+    mapped = switches if opened else ()
+    choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1) for i in range(len(walk.queries))]
+    changed = new or asks != drawn.query
+    return [Drawn(asked, trace, walk, asks, switches, mapped), "",
+            gr.update(choices=numbers(service.info.layers(stack)), value=layer) if other else skip,
+            gr.update(choices=choices, value=asks + 1) if new else skip, mask if other else skip,
+            *([figure(getattr(figures, name)(walk, asks, language)) for name in STEPS] if changed else [skip] * count),
+            *(change(language, walk, asks, *switches) if changed or switches != drawn.switches else (skip, skip)),
+            figure(figures.all_queries(walk, rule, float(power), mask, language))
+            if opened and (new or mapped != drawn.mapped) else skip]
 
 
 def _asked(walk: Walk, query: int | None) -> int:
-    """The query that is chosen, where the walk has it; else the second, which has something to look at."""
-    return query if query is not None and query < len(walk.queries) else min(1, len(walk.queries) - 1)
+    """The query that is chosen, from 0, where the walk has it; else the second, which has something to look at."""
+    return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
 
 
-def draw(language: str, walk: Walk | None, query: int | None) -> Any:
-    """The four pictures of the walk, for one query."""
-    if walk is None:
-        return [gr.skip()] * len(STEPS)
-    return [getattr(figures, name)(walk, _asked(walk, query), language) for name in STEPS]
-
-
-def change(language: str, walk: Walk | None, query: int | None, power: float, rule: str, mask: str) -> tuple[Any, Any]:
+def change(language: str, walk: Walk, query: int, power: float, rule: str, mask: str) -> tuple[Any, Any]:
     """What the switches make of one query, in words and as bars."""
-    if walk is None:
-        return gr.skip(), gr.skip()
-    switches = (walk, _asked(walk, query), rule, float(power), mask, language)
-    return figures.summary(*switches), figures.bars(*switches)
-
-
-def draw_map(language: str, walk: Walk | None, rule: str, power: float, mask: str) -> Any:
-    """What the switches make of all queries."""
-    return gr.skip() if walk is None else figures.all_queries(walk, rule, float(power), mask, language)
-
-
-def _if_open(language: str, opened: bool, *values: Any) -> Any:
-    return draw_map(language, *values) if opened else gr.skip()
+    switches = (walk, query, rule, power, mask, language)
+    return figures.summary(*switches), figure(figures.bars(*switches))
 
 
 def _variance(service: Service, language: str) -> Any:
-    return figures.variance(principles.variance(), service.info.d_model // service.info.n_heads, language)
+    return figure(figures.variance(principles.variance(), service.info.d_model // service.info.n_heads, language))
 
 
 def _splits(service: Service, language: str) -> tuple[str, Any]:
     d_model = service.info.d_model
     found = [principles.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
-    return figures.split_costs(found, language), figures.splits(found, language)
+    return figures.split_costs(found, language), figure(figures.splits(found, language))
 
 
-def _store(service: Service, language: str) -> None:
-    """The key–value store: titles, texts, a query, and the temperature between retrieving one and blending all."""
+def _store(service: Service, language: str, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
+    """The key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
+
+    -> the accordion that it is in, and its controls.
+    """
     say = speaker(language)
     found = gr.State()
-    with gr.Accordion(say("store_title"), open=False):
+    with gr.Accordion(say("store_title"), open=False) as store:
         gr.HTML(f'<p class="note">{escape(say("store_text"))}</p>')
-        lines = gr.Textbox("\n".join(": ".join(record) for record in STORE["records"]), label=say("store_records"),
+        lines = gr.Textbox(own["records"], label=say("store_records"),
                            info=say("store_records_info", limit=key_values.MOST_RECORDS), lines=6, max_lines=14)
         with gr.Row(elem_classes="ask"):
-            query = gr.Textbox(STORE["query"], label=say("store_query"), lines=1, scale=8)
+            query = gr.Textbox(own["store_query"], label=say("store_query"), lines=1, scale=8)
             button = gr.Button(say("store_run"), variant="primary", scale=1, min_width=120)
         problem = gr.HTML(elem_classes="status")
-        power = gr.Slider(*principles.POWERS, value=0, step=0.25, label=say("first_power"),
+        power = gr.Slider(*principles.POWERS, value=own["store_power"], step=0.25, label=say("first_power"),
                           info=say("store_power_info"))
         table = gr.HTML(elem_classes="tables store", min_height=120)
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    shown = {"fn": partial(retrieve, language), "inputs": [found, power], "outputs": table, **quiet}
-    gr.on([button.click, query.submit], partial(look_up, service, language), [lines, query], [problem, found],
-          api_visibility="private").then(**shown)
-    power.input(**shown, trigger_mode="always_last")
+    gr.on([shown.change, button.click, query.submit], partial(look_up, service, language), [shown, lines, query],
+          [problem, found], **quiet)
+    gr.on([found.change, power.input], partial(retrieve, language), [found, power], table, trigger_mode="always_last",
+          **quiet)
+    return store, lines, query, power
 
 
-def look_up(service: Service, language: str, lines: str, query: str) -> tuple[str, Any]:
+def look_up(service: Service, language: str, shown: str, lines: str, query: str) -> tuple[str, Any]:
     """Read the records and compare the query with every title: a problem, and what `retrieve` works on."""
+    if shown != TAB:
+        return "", gr.skip()
     try:
         records = key_values.read(lines or "")
         vectors = service.embed([title for title, _ in records] + [query or ""])

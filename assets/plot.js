@@ -1,0 +1,91 @@
+// A Plotly figure, drawn in place from props.value.figure (JSON), and saved: as a picture, or its numbers.
+// Plotly itself is the file that comes with Python's; it is fetched from this server when the first figure is drawn.
+const find = selector => element.querySelector(selector);
+let box, drawn = 0, figure;
+
+const plotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve, reject) => {
+  const script = document.createElement('script');
+  script.src = './gradio_api/file=PLOTLY';
+  script.onload = () => resolve(window.Plotly);
+  script.onerror = reject;
+  document.head.append(script);
+});
+
+async function draw() {
+  if (!props.value || !props.value.figure) return;
+  const turn = ++drawn, wanted = JSON.parse(props.value.figure), Plotly = await plotly();
+  if (turn !== drawn) return;  // a newer one came while Plotly was on its way
+  if (box !== find('.plot')) {
+    box = find('.plot');
+    let width = box.clientWidth;  // only another width is another size: to resize a figure touches its box too
+    new ResizeObserver(() => {
+      if (!box.clientWidth || box.clientWidth === width) return;
+      width = box.clientWidth;
+      if (box.layout && !box.layout.width) Plotly.Plots.resize(box);
+    }).observe(box);
+  }
+  figure = wanted;
+  await Plotly.react(box, wanted.data, wanted.layout, {displayModeBar: false});
+  find('.tools').hidden = false;
+  element.dataset.drawn = turn;
+}
+
+// Numbers travel as bytes with their type and shape.
+const TYPES = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
+function numbers(values) {
+  if (!values || !values.bdata) return values;
+  const bytes = Uint8Array.from(atob(values.bdata), c => c.charCodeAt(0)), flat = Array.from(new TYPES[values.dtype](bytes.buffer));
+  const [rows, columns] = String(values.shape ?? flat.length).split(',').map(Number);
+  return columns ? Array.from({length: rows}, (_, row) => flat.slice(row * columns, (row + 1) * columns)) : flat;
+}
+
+const plain = text => new DOMParser().parseFromString(String(text ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
+
+// What stands at a place on an axis: its label where it has one.
+function named(axis, place) {
+  const at = axis?.ticktext && numbers(axis.tickvals)?.indexOf(place);
+  return at >= 0 ? plain(axis.ticktext[at]) : place;
+}
+
+function table() {  // a row a number: the curve, part or kind it belongs to, its places on both axes, and itself
+  const rows = [], layout = figure.layout;
+  for (const trace of figure.data) {
+    if (trace.mode === 'text' || trace.showscale === false) continue;  // what is written on a picture is not its numbers
+    const x = layout['xaxis' + (trace.xaxis ?? 'x').slice(1)], y = layout['yaxis' + (trace.yaxis ?? 'y').slice(1)];
+    const z = numbers(trace.z), ys = numbers(trace.y), xs = numbers(trace.x), name = plain(trace.name);
+    const own = value => value !== null && !Number.isNaN(value);
+    if (z) z.forEach((row, r) => row.forEach((value, c) => own(value) && rows.push([name, named(x, xs?.[c] ?? c), named(y, ys?.[r] ?? r), value])));
+    else ys.forEach((value, i) => own(value) && rows.push([name, named(x, xs?.[i] ?? i), value]));
+  }
+  const axes = Object.keys(layout).filter(key => /^[xy]axis/.test(key)), title = letter =>
+    plain(axes.filter(key => key[0] === letter).map(key => layout[key].title?.text).find(text => text)) || letter;
+  const bar = figure.data.find(trace => trace.z)?.colorbar ?? layout.coloraxis?.colorbar;
+  return {columns: ['', title('x'), title('y'), ...(bar ? [plain(bar.title?.text)] : [])], rows};
+}
+
+const cell = value => {  // what a spreadsheet would take for a formula is put behind an apostrophe
+  const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+const title = () => plain(figure.layout.title?.text);
+const MADE = {
+  csv: () => [table().columns, ...table().rows].map(row => row.map(cell).join(',')).join('\n') + '\n',
+  json: () => JSON.stringify({title: title(), model: document.querySelector('header .model')?.textContent, address: location.href, ...table()}),
+};
+
+async function picture(kind) {  // in the colours of the page; as wide as it is seen
+  const style = getComputedStyle(element), layout = {...figure.layout, paper_bgcolor: style.getPropertyValue('--body-background-fill').trim() || '#fff', font: {...figure.layout.font, color: style.color}};
+  const size = {width: box._fullLayout.width, height: box._fullLayout.height}, Plotly = await plotly();
+  return Plotly.toImage({data: figure.data, layout}, {format: kind, scale: kind === 'png' ? 2 : 1, ...size});
+}
+
+element.addEventListener('click', async event => {
+  const kind = event.target.closest('button')?.dataset.save;
+  if (!kind || !figure) return;
+  const href = MADE[kind] ? URL.createObjectURL(new Blob([MADE[kind]()])) : await picture(kind);
+  const name = title().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') + '.' + kind;
+  Object.assign(document.createElement('a'), {href, download: name}).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10000);
+});
+watch('value', draw);
+draw();

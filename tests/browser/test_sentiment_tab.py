@@ -1,0 +1,188 @@
+"""A review judged, explained and edited, and a pair compared, in Chromium, by a classifier that knows twelve."""
+
+import json
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import expect
+
+from xformer.sentiment import SentimentService
+
+GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
+CALIBRATION = {"temperature": 2.0, "error": 0.031, "error_before": 0.1,
+               "bins": [{"count": 20, "confidence": 0.6, "accuracy": 0.5},
+                        {"count": 80, "confidence": 0.9, "accuracy": 0.95}]}
+SHARES = [{"pretrained": begun, "share": share, "imdb": 0.8, "sst2": 0.7, "labels": 10}
+          for begun in (True, False) for share in (1, 0.1)]
+
+
+@pytest.fixture(scope="module")
+def classifier(tiny_classifier, tmp_path_factory):
+    """The tiny classifier, with measurements to draw."""
+    folder = shutil.copytree(tiny_classifier, tmp_path_factory.mktemp("classifier") / "measured")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    (folder / "metrics.json").write_text(json.dumps({**metrics, "calibration": CALIBRATION, "label_shares": SHARES}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(serve, tiny_checkpoint, classifier):
+    return serve(tiny_checkpoint, "--sentiment", classifier)
+
+
+@pytest.fixture(scope="module")
+def reader(classifier):
+    return SentimentService.open(classifier, "cpu")
+
+
+def open_tab(page, name="Sentiment"):
+    """Open the tab and wait for the picture that it opens on."""
+    page.get_by_role("tab", name=name).click()
+    page.locator(".strongest tbody tr").first.wait_for()
+
+
+def judge(page, text):
+    page.get_by_label("Review, in English").fill(text)
+    page.get_by_role("button", name="Judge and explain").click()
+
+
+def expect_words(page, text):
+    """Wait until the explained text, as the model reads it, is this one."""
+    expect(page.locator(".block.effects .review")).to_have_text(text.lower())
+
+
+def share(value):
+    return f"{100 * value:.1f} %"
+
+
+def test_the_tab_opens_on_an_example_that_is_explained(visit):
+    page = visit()
+    open_tab(page)
+    first = page.locator(".block.effects .review .word").first
+    expect(first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))
+    expect(page.locator(".block.looked .agree")).to_contain_text("Spearman")
+
+
+def test_a_review_is_judged_and_every_word_says_what_it_did(visit, reader):
+    page = visit()
+    open_tab(page)
+    judge(page, GOOD)
+    expect_words(page, GOOD)
+    found = reader.attribute(GOOD)
+    expect(page.locator(".verdict").first).to_have_text(f"positive {share(found.sentiment.probability)}")
+    words = page.locator(".block.effects .review .word")
+    expect(words).to_have_count(len(found.words))
+    loved = found.words.index("▁loved")
+    expect(words.nth(loved)).to_have_attribute("title", f"loved: {found.effect[loved]:+.2f} nats")
+    expect(words.nth(loved)).to_have_class("word for")
+    expect(page.locator(".strongest tbody tr").first.locator("td").first).to_have_text(
+        found.words[abs(found.effect).argmax()].replace("▁", ""))
+    page.get_by_text("What a head looks at").click()
+    expect(page.locator(".block.looked .note")).to_contain_text("Layer 2, head 1:")
+    expect(page.locator(".block.looked .review .word").nth(loved)).to_have_attribute(
+        "title", f"loved: {share(found.heads[1, 0, loved])}")
+    page.wait_for_url("**review=I+loved**")
+
+
+def test_editing_shows_before_and_after_side_by_side(visit, reader):
+    page = visit()
+    open_tab(page)
+    judge(page, GOOD)
+    expect_words(page, GOOD)
+    box = page.get_by_label("Review, in English")
+    box.fill(BAD)  # as pasting does, which presses no key
+    before, after = (one.probabilities["positive"] for one in reader.classify([GOOD, BAD]))
+    moved = page.locator(".block.moves")
+    expect(moved.locator(".moved")).to_have_text(
+        f"The probability of “positive” goes from {share(before)} to {share(after)} ({100 * (after - before):+.1f} "
+        f"points).")
+    expect(moved.locator("del")).to_have_text("loved")
+    expect(moved.locator("ins")).to_have_text("hated")
+    box.press("Backspace")
+    expect(moved.locator("ins").last).to_have_text("it")
+    expect_words(page, GOOD)  # the explanation stays that of the last reading
+    box.fill("")
+    expect(moved.get_by_role("alert")).to_have_text("There is nothing to judge: type or paste an English review.")
+    judge(page, BAD)
+    expect_words(page, BAD)
+    expect(moved.locator(".moved")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "There is nothing to judge"), ("🙂", "never seen these characters: 🙂"),
+    ("word " * 6001, "at most 30,000 characters")])
+def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, text, said):
+    page = visit()
+    open_tab(page)
+    judge(page, GOOD)
+    expect_words(page, GOOD)
+    judge(page, text)
+    expect(page.locator(".status").get_by_role("alert").filter(has_text=said)).to_be_visible()
+    expect_words(page, GOOD)
+    assert page.get_by_label("Review, in English").input_value() == text
+
+
+def test_markup_is_shown_as_text_and_runs_nothing(visit):
+    page = visit()
+    open_tab(page)
+    text = "A <img src=x onerror=alert(1)> great <b>film</b>."
+    judge(page, text)
+    expect(page.locator(".notice").filter(has_text="The text looks like HTML")).to_be_visible()
+    page.get_by_label("Review, in English").fill(text + " <script>alert(2)</script>")
+    expect(page.locator(".block.moves ins")).to_have_text("<script>alert(2)</script>")
+    assert page.locator(".sentiment img, .sentiment .review b, .sentiment script").count() == 0
+
+
+def test_two_thousand_words_are_read_and_what_is_cut_is_said(visit):
+    page = visit()
+    open_tab(page)
+    judge(page, "a great film and a story " * 333 + "not bad")
+    judged = page.locator(".block.sentiment:not(.moves)")
+    expect(judged.get_by_text("The text is longer than the model reads")).to_be_visible()
+    expect(page.locator(".block.effects .cut")).to_contain_text("pieces left out here")
+
+
+def test_a_pair_is_read_side_by_side(visit, reader):
+    page = visit()
+    open_tab(page)
+    page.get_by_text("Negation", exact=True).click()
+    pair = page.locator(".block.pair")
+    expect(pair).to_contain_text("What to look for.")
+    found = reader.classify(["The film is good.", "The film is not good."])
+    for side, one, wanted in zip((0, 1), found, ("positive", "negative"), strict=True):
+        section = pair.locator("section").nth(side)
+        expect(section.locator(".review")).to_have_text(one.text.lower())
+        expect(section.locator(".verdict")).to_have_text(f"{one.label} {share(one.probability)}")
+        expect(section).to_contain_text("The model gets this right." if one.label == wanted else
+                                        f"The model gets this wrong: it should be {wanted}.")
+    expect(pair).to_contain_text(re.compile(r"Of the 16 texts of all pairs, the model gets \d+ right\."))
+
+
+def test_what_was_measured_is_drawn(visit):
+    page = visit()
+    open_tab(page)
+    page.get_by_role("button", name="Can the probability be trusted?").click()
+    expect(page.get_by_text("On 100 validation texts the expected calibration error is 3.1 %")).to_be_visible()
+    expect(page.locator(".block.calibration .js-plotly-plot .xtitle")).to_have_text("confidence (%)")
+    page.get_by_role("button", name="What pre-training is worth").click()
+    expect(page.locator(".block.shares .js-plotly-plot .ytitle")).to_have_text("accuracy (%)")
+
+
+def test_a_link_opens_the_review(visit):
+    page = visit(f"/es?tab=sentiment&review={BAD.replace(' ', '+')}")
+    expect_words(page, BAD)
+    expect(page.get_by_label("Reseña, en inglés")).to_have_value(BAD)
+    expect(page.locator(".verdict").first).to_contain_text("negativa")
+
+
+def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
+    page = visit(width=375)
+    page.get_by_role("tab", name="Translate").wait_for()
+    page.goto(page.url.split("?")[0] + "?tab=sentiment")
+    page.locator(".strongest tbody tr").first.wait_for()
+    page.get_by_label("Review, in English").fill(GOOD)
+    page.locator(".block.moves .moved").wait_for()
+    page.get_by_text("Negation", exact=True).click()
+    page.locator(".block.pair section").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375

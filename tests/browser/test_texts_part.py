@@ -1,0 +1,169 @@
+"""Many texts at once, in Chromium, on a page that holds nothing else and a model that knows twelve reviews by heart."""
+
+import csv
+import io
+import re
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE
+from tests.conftest import ROOT, free_port
+
+PAGE = """
+import sys
+import gradio as gr
+from xformer import texts
+from xformer.sentiment import SentimentService
+from xformer.ui import launch
+from xformer.ui import texts as part
+
+texts.CHUNK = 2_000  # many small steps, for somebody to stop
+reader = SentimentService.open(sys.argv[1], "cpu")
+with gr.Blocks(analytics_enabled=False) as demo:
+    part.build(reader, "en")
+with demo.route("Español", "/es"):
+    part.build(reader, "es")
+answer = reader.classify
+
+def counted(some):
+    print("read", len(some), flush=True)
+    return answer(some)
+
+reader.classify = counted
+print("Running on", launch(demo, server_port=int(sys.argv[2]), wait=False), flush=True)
+demo.block_thread()
+"""
+HTML = '<img src=x onerror=alert(1)> a wonderful film'
+
+
+@pytest.fixture(scope="module")
+def server(tiny_classifier, tmp_path_factory):
+    """The page's process and, as a file, what it says: each batch that it reads."""
+    said = tmp_path_factory.mktemp("texts") / "said.txt"
+    port = free_port()
+    with said.open("w") as out:
+        process = subprocess.Popen([sys.executable, "-c", PAGE, str(tiny_classifier), str(port)], cwd=ROOT, stdout=out,
+                                   stderr=subprocess.STDOUT)
+        while "Running on" not in said.read_text():
+            assert process.poll() is None, said.read_text()
+        yield f"http://127.0.0.1:{port}", said
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def page(chromium, server):
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    problems = []
+    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(server[0])
+    yield page
+    context.close()
+    assert not problems
+
+
+def upload(page, name, content):
+    page.locator("input[type=file]").set_input_files(
+        {"name": name, "mimeType": "text/csv", "buffer": content if isinstance(content, bytes) else content.encode()})
+
+
+def classify(page):
+    page.get_by_role("button", name="Classify the texts").click()
+
+
+def rows(page):
+    return page.locator(".texts tbody tr")
+
+
+def test_pasted_lines_become_a_table_and_a_file(page, reviews):
+    label, review = reviews[0]
+    page.get_by_label("Texts, one a line").fill(f"{review}\n\n{reviews[1][1]}\n{HTML}\n=1+1\n你好")
+    expect(page.get_by_role("button", name="Save the table as CSV")).to_be_disabled()
+    classify(page)
+    expect(rows(page)).to_have_count(5)
+    expect(rows(page).nth(0)).to_contain_text(re.compile(rf"1\s*{re.escape(review)}\s*positive\s*9\d\.\d %"))
+    expect(rows(page).nth(1)).to_contain_text("negative")
+    expect(rows(page).nth(2)).to_contain_text(HTML)
+    assert page.locator(".texts img").count() == 0
+    expect(rows(page).nth(4)).to_contain_text("never seen these characters: 你好")
+    expect(page.get_by_text("1 of 5 rows were not read; the notes say why.")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the table as CSV").click()
+    download = waiting.value
+    assert download.suggested_filename == "tiny-sentiment-texts.csv"
+    with open(download.path(), encoding="utf-8-sig", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["text"] for row in table] == [review, reviews[1][1], HTML, "'=1+1", "你好"]
+    assert [row["label"] for row in table[:2]] == ["positive", "negative"] and 0.5 < float(table[0]["probability"]) < 1
+    assert table[4]["label"] == "" and "never seen" in table[4]["note"]
+
+
+def test_an_uploaded_table_is_compared_with_its_labels(page, reviews):
+    out = io.StringIO()
+    csv.writer(out).writerows([("title", "review", "label"), *((f"Film {i}", review, label)
+                                                             for i, (label, review) in enumerate(reviews))])
+    upload(page, "my reviews.csv", out.getvalue())
+    expect(page.get_by_text("my reviews.csv is read; rows: 12. Labels are in column “label”.")).to_be_visible()
+    column = page.get_by_label("Column of the texts")
+    expect(column).to_have_value(re.compile("^review · A wonderful film"))
+    classify(page)
+    expect(page.get_by_text("Accuracy: 100.0 %, 12 of the 12 texts that have a label.")).to_be_visible()
+    column.click()
+    page.get_by_role("option", name=re.compile("^title")).click()
+    classify(page)
+    expect(rows(page).nth(3)).to_contain_text("Film 3")
+    page.get_by_role("button", name="Forget the file").click()
+    expect(column).to_be_hidden()
+    classify(page)
+    expect(page.get_by_role("alert")).to_contain_text("There is nothing to read: paste texts, one a line")
+
+
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("table.csv", b"PK\x03\x04\x14\x00\x06\x00", "table.csv is not a text file, whatever its name says"),
+    ("table.csv", "text\nCafé\n".encode("latin-1"), "table.csv is not in UTF-8"),
+    ("table.xlsx", b"PK\x03\x04", "table.xlsx is of a kind that is not read"),
+    ("table.csv", b"text\n" + b"x" * 5_000_000, "table.csv has 5.0 MB; at most 5 MB are read at once")])
+def test_a_broken_file_gets_one_sentence_and_nothing_is_lost(page, reviews, name, content, said):
+    upload(page, "good.txt", reviews[0][1])
+    expect(page.get_by_text("good.txt is read; rows: 1. It has no labels.")).to_be_visible()
+    upload(page, name, content)
+    expect(page.get_by_role("alert")).to_contain_text(said)
+    classify(page)
+    expect(rows(page)).to_have_count(1)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_stopping_keeps_what_was_read(page, reviews):
+    upload(page, "many.txt", "\n".join(review for _, review in reviews * 700))
+    expect(page.get_by_text("many.txt is read; rows: 8,400.")).to_be_visible()
+    classify(page)
+    page.wait_for_function("document.querySelector('.texts progress')?.value > 100")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped: the rows below that say so were not read.")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"The first 300 of 8,400 rows are shown"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^[\d,]+ of 8,400 rows were not read"))).to_be_visible()
+    expect(page.get_by_role("button", name="Save the table as CSV")).to_be_enabled()
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+
+
+def test_leaving_the_page_ends_the_reading(page, server, chromium, reviews):
+    address, said = server
+    before = len(said.read_text().splitlines())
+    upload(page, "many.txt", "\n".join(review for _, review in reviews * 800))
+    expect(page.get_by_text("many.txt is read; rows: 9,600.")).to_be_visible()
+    classify(page)
+    page.wait_for_function("document.querySelector('.texts progress')?.value > 100")
+    page.goto(f"{address}/es")
+    page.get_by_label("Textos, uno por línea").fill("Good.")
+    page.get_by_role("button", name="Clasificar los textos").click()
+    expect(page.get_by_text(re.compile(r"(positiva|negativa): 1 de 1"))).to_be_visible()
+    page.get_by_role("button", name="Clasificar los textos").click()
+    page.wait_for_function("document.querySelector('.texts tbody tr')")
+    read = [int(line.split()[1]) for line in said.read_text().splitlines()[before:] if line.startswith("read")]
+    assert sum(read) < 9_600, "the other texts were read for nobody"

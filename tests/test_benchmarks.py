@@ -1,0 +1,25 @@
+"""`make bench` measures what can be measured on this machine."""
+
+import sys
+
+import pytest
+
+from tests.benchmarks import __main__ as benchmarks
+
+
+@pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "sliders"]), ("npm", ["pictures"])])
+def test_only_what_is_seen_in_a_browser_is_left_out_where_there_is_none(monkeypatch, capsys, missing, left_out):
+    monkeypatch.setattr(benchmarks.pictures, "CHROMIUM", None if missing == "chromium" else "/usr/bin/chromium")
+    monkeypatch.setattr(benchmarks.shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
+    assert benchmarks.chosen(None) == [name for name in benchmarks.RIVALS if name not in left_out]
+    said = capsys.readouterr()
+    assert said.out == "" and [line.split()[1] for line in said.err.splitlines()] == left_out
+    assert benchmarks.chosen("training") == ["training"] and capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", "pictures"])
+    assert benchmarks.main() == 1
+
+
+def test_all_are_chosen_where_everything_is_there(monkeypatch):
+    monkeypatch.setattr(benchmarks.pictures, "CHROMIUM", "/usr/bin/chromium")
+    monkeypatch.setattr(benchmarks.shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert benchmarks.chosen(None) == [*benchmarks.RIVALS]

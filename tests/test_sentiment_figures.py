@@ -1,0 +1,228 @@
+"""What the Sentiment tab shows, read back: words, signs, numbers, sentences, figures; and its handlers on bad input."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import app
+from xformer.figures import sentiment as figures
+from xformer.figures.sentiment import Example, View
+from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment, UserError
+from xformer.sentiment import SentimentService
+from xformer.ui import sentiment as tab
+
+WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")
+
+
+def sentiment(text="A <b>& dull film.", probability=0.8, cut=0):
+    label = "positive" if probability >= 0.5 else "negative"
+    return Sentiment(text, label, max(probability, 1 - probability),
+                     {"negative": 1 - probability, "positive": probability}, ("<s>", *WORDS, "</s>"), np.full(8, 1 / 8),
+                     cut, (), 0.1)
+
+
+def attribution(effect=(0.01, 0.5, 1.25, -2.5, -0.3, 0.0), cut=None, **more):
+    pooling = np.array([0.05, 0.1, 0.2, 0.4, 0.1, 0.05], np.float32)
+    heads = np.stack([np.stack([pooling[::-1], pooling * 0 + 0.1])])
+    return Attribution(sentiment(cut=12 if cut else 0, **more), "positive", WORDS, cut, np.array(effect, np.float32),
+                       pooling, heads, 0.25)
+
+
+def spans(html):
+    """Class, share of full colour, hint and text of each word."""
+    return re.findall(r'<span class="word ([\w ]+)" style="--share:([\d.]+)" title="([^"]*)">([^<]*)</span>', html)
+
+
+def test_words_carry_their_sign_strength_and_number_and_are_escaped():
+    found = spans(figures.effects(attribution()))[:6]
+    assert [kind for kind, *_ in found] == ["for weak", "for", "for", "against", "against", "against weak"]
+    assert [share for _, share, *_ in found] == ["0.004", "0.200", "0.500", "1.000", "0.120", "0.000"]
+    assert found[1][2:] == ("&lt;b&gt;: +0.50 nats", "&lt;b&gt;") and found[3][2] == "dull: -2.50 nats"
+    assert found[2][3] == "&amp;"
+    assert "±2.50 nats" in figures.effects(attribution())
+
+
+def test_where_no_word_does_much_all_stay_pale():
+    assert [share for _, share, *_ in spans(figures.effects(attribution((0.05,) * 6)))[:6]] == ["0.200"] * 6
+
+
+def test_spaces_stand_where_words_begin():
+    assert re.sub(r"<[^>]+>", "", figures.marked(attribution(), 1)) == "a &lt;b&gt;&amp; dull film."
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "[12 pieces left out here]"),
+                                                ("es", "[aquí se han dejado fuera 12 piezas]")])
+def test_the_cut_stands_where_it_was_made(language, said):
+    html = figures.effects(attribution(cut=3), language)
+    assert said in html and html.index("&amp;</span>") < html.index(said) < html.index(">dull<")
+    assert said in figures.looked(attribution(cut=3), View(), language)
+
+
+def test_what_is_looked_at_is_that_of_the_view():
+    found = attribution()
+    assert [(share, hint) for _, share, hint, _ in spans(figures.looked(found, View()))][3] == ("1.000", "dull: 40.0 %")
+    assert [hint for _, _, hint, _ in spans(figures.looked(found, View("head", 1, 1)))][1:3] == [
+        "&lt;b&gt;: 10.0 %", "&amp;: 40.0 %"]
+    assert "Layer 1, head 2:" in figures.looked(found, View("head", 1, 2))
+    assert "10.0 % lies on &lt;s&gt; and &lt;/s&gt;" in figures.looked(found, View())
+
+
+@pytest.mark.parametrize(("effect", "said"), [
+    ((0.1, -0.3, 0.5, 0.9, 0.2, -0.1), "largely agree"), ((0.9, -0.3, 0.2, 0.1, 0.5, -1), "contradict each other"),
+    ((0.3, 0.3, 0.3, 0.3, 0.3, 0.3), "No rank correlation can be computed")])
+def test_agreement_is_one_sentence(effect, said):
+    sentence = figures.agreement(attribution(effect), View())
+    assert said in sentence
+    if "Spearman" in sentence:
+        assert re.search(r"correlation is ([+-][\d.]+) over 6 words", sentence)
+
+
+def test_agreement_with_a_flat_head_is_none():
+    assert "No rank correlation" in figures.agreement(attribution(), View("head", 1, 2))
+
+
+def test_the_words_that_count_most_come_first_with_both_numbers():
+    rows = re.findall(r'<tr><td lang="en">([^<]*)</td>.*?>([^<]*)</span></td>.*?>([^<]*)</span></td></tr>',
+                      figures.strongest(attribution(), View()))
+    assert rows[:3] == [("dull", "-2.50", "40.0 %"), ("&amp;", "+1.25", "20.0 %"), ("&lt;b&gt;", "+0.50", "10.0 %")]
+
+
+def test_before_and_after_stand_side_by_side():
+    html = figures.before_and_after(sentiment("A dull <i> film."), sentiment("A great <i> film.", 0.25))
+    assert "A <del>dull</del> &lt;i&gt; film." in html and "A <ins>great</ins> &lt;i&gt; film." in html
+    assert "The probability of “positive” goes from 80.0 % to 25.0 % (-55.0 points)." in html
+    assert "positive <b>80.0 %</b>" in html and "negative <b>75.0 %</b>" in html
+    assert figures.before_and_after(sentiment(), sentiment()) == ""
+
+
+def test_of_a_long_text_only_what_changed_is_shown():
+    words = [f"w{i}" for i in range(100)]
+    html = figures.before_and_after(sentiment(" ".join(words)), sentiment(" ".join(["x", *words[1:50], *words[51:]])))
+    assert "<del>w0</del> w1 w2 w3 w4 w5 w6 w7 w8 … w42" in html and "w49 <del>w50</del> w51" in html
+    assert "w58 …" in html and "w30" not in html and "<ins>x</ins>" in html
+
+
+def test_a_pair_says_what_is_right_and_what_is_wrong():
+    html = figures.pair([Example(attribution(), "positive"), Example(attribution(), "negative")], "Look & see.", 9, 16)
+    assert html.count("The model gets this right.") == 1
+    assert "The model gets this wrong: it should be negative." in html
+    assert "Look &amp; see." in html and "Of the 16 texts of all pairs, the model gets 9 right." in html
+
+
+def test_every_pair_has_two_texts_and_a_line_in_both_languages():
+    assert 6 <= len(tab.PAIRS) <= 8
+    for pair in tab.PAIRS:
+        assert len(pair["texts"]) == 2 and {one["label"] for one in pair["texts"]} <= {"negative", "positive"}
+        assert all(pair[key][language] for key in ("name", "look") for language in ("en", "es"))
+
+
+@pytest.mark.parametrize(("language", "axes"), [
+    ("en", ("confidence (%)", "judged right (%)")), ("es", ("confianza (%)", "bien juzgados (%)"))])
+def test_the_reliability_diagram_shows_what_was_measured(language, axes):
+    found = Calibration(1.37, 0.0213, 0.08, (Bin(10, 0.55, 0.6), Bin(1000, 0.97, 0.95)))
+    figure = figures.reliability(found, language)
+    diagonal, points = figure.data
+    assert list(diagonal.x) == list(diagonal.y) == [0, 100]
+    assert list(points.x) == pytest.approx([55, 97]) and list(points.y) == pytest.approx([60, 95])
+    assert points.marker.size[0] < points.marker.size[1]
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == axes
+    said = figures.calibration_text(found, language)
+    assert all(number in said for number in ("2.1 %", "8.0 %", "1.37"))
+    assert re.search(r"1[,\u202f]010", said)
+
+
+def test_label_shares_are_drawn_as_two_lines_a_test_set():
+    rows = [LabelShare(p, s, i, t, int(s * 1000)) for p, s, i, t in (
+        (True, 1.0, 0.9, 0.85), (True, 0.01, 0.8, 0.7), (True, 0.1, 0.86, 0.8), (False, 1.0, 0.85, 0.8),
+        (False, 0.01, 0.6, 0.55))]
+    figure = figures.label_shares(rows)
+    lines = {line.name: line for line in figure.data}
+    assert set(lines) == {f"{t}, {p}" for t in ("IMDb", "SST-2") for p in ("pre-trained", "from nothing")}
+    assert list(lines["IMDb, pre-trained"].x) == [0.01, 0.1, 1] and lines["SST-2, from nothing"].line.dash == "dot"
+    np.testing.assert_allclose(lines["IMDb, pre-trained"].y, [80, 86, 90])
+    np.testing.assert_allclose(lines["SST-2, from nothing"].y, [55, 80])
+    assert figure.layout.xaxis.type == "log" and list(figure.layout.xaxis.ticktext) == ["1 %", "10 %", "100 %"]
+    assert figure.layout.yaxis.title.text == "accuracy (%)" and "100 labels: 86.0 %" in lines["IMDb, pre-trained"].text
+
+
+# The tab, without a browser
+
+
+@pytest.fixture(scope="module")
+def running(tiny_classifier):
+    return SentimentService.open(tiny_classifier, "cpu")
+
+
+def test_numbers_on_the_page_are_those_of_the_service(running):
+    text = "It's a clever story, beautifully told."
+    problem, found, verdict, effects, reviewed = tab._judge(running, "en")(text)
+    (alone,) = running.classify([text])
+    assert problem == "" and reviewed == text
+    assert f"{100 * alone.probability:.1f} %" in verdict
+    hints = [hint for _, _, hint, _ in spans(effects)][:len(found.words)]
+    assert [hint.rsplit(": ")[-1] for hint in hints] == [f"{value:+.2f} nats" for value in found.effect]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "There is nothing to judge"), (None, "There is nothing to judge"), ("🙂", "never seen these characters"),
+    ("word " * 6001, "at most 30,000 characters")])
+def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, text, said):
+    problem, *rest = tab._judge(running, "en")(text)
+    assert said in problem and 'role="alert"' in problem and all("__type__" in one for one in rest)
+    assert said in tab.compare(running, "en", running.attribute("A film."), text)
+
+
+@pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (3600.0, False)])
+def test_progress_is_shown_once_it_takes_long(running, monkeypatch, patience, shown):
+    monkeypatch.setattr(tab, "PATIENCE", patience)
+    steps = []
+    _, found, *_ = tab._judge(running, "en")("I loved every minute of it!", steps.append)
+    assert steps == ([(len(found.words),) * 2] if shown else [])
+
+
+def test_a_failure_inside_is_one_sentence(running, monkeypatch, caplog):
+    found = running.attribute("A film.")
+    for name in ("classify", "attribute"):
+        monkeypatch.setattr(running, name, lambda *_: 1 / 0)
+    for said in (tab._judge(running, "en")("A film.")[0], tab.compare(running, "en", found, "A film."),
+                 tab.read_pair(running, "en", 0)):
+        assert "Something went wrong" in said and "ZeroDivisionError" not in said
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_every_pair_is_read_by_the_model_and_counted(running):
+    texts = [one for pair in tab.PAIRS for one in pair["texts"]]
+    right = sum(found.label == one["label"]
+                for found, one in zip(running.classify([one["text"] for one in texts]), texts, strict=True))
+    for number in range(len(tab.PAIRS)):
+        html = tab.read_pair(running, "es", number)
+        assert tab.PAIRS[number]["look"]["es"] in html
+        assert f"De los {len(texts)} textos de todos los pares, el modelo acierta {right}." in html
+
+
+def test_without_a_classifier_the_tab_says_what_to_do():
+    assert "No classifier of reviews is loaded: train one with" in tab.missing(None, "en")
+    assert "It is broken &amp; old." in tab.missing(UserError("It is broken & old."), "es")
+
+
+def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, tiny_checkpoint, tmp_path, monkeypatch,
+                                                               capsys):
+    monkeypatch.setattr("xformer.__main__.ROOT", tmp_path)
+    monkeypatch.delenv("XFORMER_SENTIMENT", raising=False)
+    app.reader.cache_clear()
+    assert app.reader(None, "cpu") is None
+    assert app.reader(str(tiny_classifier), "cpu").info.name == "tiny-sentiment"
+    (tmp_path / "checkpoints" / "sentiment").mkdir(parents=True)
+    app.reader.cache_clear()
+    assert isinstance(app.reader(None, "cpu"), UserError)
+    monkeypatch.setenv("XFORMER_SENTIMENT", str(tmp_path / "nowhere"))
+    app.reader.cache_clear()
+    with pytest.raises(UserError, match="There is no checkpoint folder"):
+        app.reader(None, "cpu")
+    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(tiny_checkpoint), "--device", "cpu", "--sentiment",
+                                      str(tmp_path / "nowhere")])
+    assert app.main() == 2
+    assert "There is no checkpoint folder" in capsys.readouterr().err
+    app.reader.cache_clear()

@@ -1,0 +1,114 @@
+"""The model card of a checkpoint, README.md: metadata that the Hub reads, kept true to the files beside it.
+
+The metadata is YAML before the text; the scores in it, its `model-index`, come from metrics.json, where `python -m
+xformer evaluate … --save` puts them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+from xformer import checkpoint
+from xformer.checkpoint import Kind, Summary
+from xformer.results import UserError
+
+LANGUAGES = {"translation": ["en", "es"]}  # English only, if not named
+METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
+WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")
+
+
+def results(kind: Kind, metrics: dict[str, Any]) -> list[EvalResult]:
+    """The kept scores of a checkpoint as the Hub wants them."""
+    found = []
+    for score in sorted(metrics.get("scores", []), key=lambda score: str(score["set"])):
+        ways = [f"beam {score['beam']}"] if "beam" in score else []
+        ways += [way for key, way in (("plain", "rough English"), ("lowercase", "in lower case")) if score.get(key)]
+        for key, name in METRICS.items():
+            if key in score:
+                signature = score.get(f"{key}_signature")
+                found.append(EvalResult(
+                    task_type=kind.task, dataset_type=score["set"], dataset_name=score["set"], metric_type=key,
+                    metric_value=score[key], metric_name=", ".join([name, *ways]),
+                    metric_args={"signature": signature} if signature else None))
+    return found
+
+
+def keep(folder: Path, score: dict[str, Any]) -> None:
+    """Put a score into metrics.json, in place of an earlier one of the same kind on the same set, and into the card if
+    there is one. Raises UserError, OSError."""
+    summary = checkpoint.examine(folder)
+    same = ("set", "beam", "plain", "lowercase")
+    kept = [old for old in summary.metrics.get("scores", []) if any(old.get(key) != score.get(key) for key in same)]
+    metrics = {**summary.metrics, "scores": [*kept, score]}
+    checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    path = folder / "README.md"
+    if path.is_file():
+        card = read(path)
+        card.data["model_name"] = card.data.get("model_name", folder.resolve().name)
+        card.data["eval_results"] = results(summary.kind, metrics) or None
+        checkpoint.write(path, str(card).encode())
+
+
+def read(path: Path) -> ModelCard:
+    """A model card; raises UserError where there is none, or its metadata cannot be read."""
+    try:
+        return ModelCard(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"The checkpoint {path.parent} lacks README.md, its model card; write one, or have “python -m "
+                        f"xformer checkpoint push” write it with --license.") from error
+    except Exception as error:  # the parser of YAML has a family of its own
+        raise UserError(f"The metadata of {path} cannot be read ({str(error).splitlines()[0]}); it stands between two "
+                        f"lines of “---” at the beginning, in YAML.") from error
+
+
+def check(folder: Path) -> ModelCard:
+    """Raise UserError where a card lacks metadata, or does not fit the files beside it."""
+    path, summary = folder / "README.md", checkpoint.examine(folder)
+    card = read(path)
+    missing = [key for key in WANTED if not card.data.get(key)]
+    if missing:
+        raise UserError(f"The metadata of {path} lacks {', '.join(missing)}; add it at its beginning.")
+    if card.data["pipeline_tag"] != summary.kind.task:
+        raise UserError(f"The metadata of {path} says pipeline_tag: {card.data['pipeline_tag']}, but that of a "
+                        f"{summary.kind.name} is {summary.kind.task}; change it.")
+    if summary.identity not in card.text:
+        raise UserError(f"{path} does not name these weights, {summary.identity}; it was written for others: bring it "
+                        f"up to date.")
+    stale = [score["set"] for score in summary.metrics.get("scores", []) if score.get("identity") != summary.identity]
+    if stale or (card.data.get("eval_results") or []) != results(summary.kind, summary.metrics):
+        raise UserError(f"The scores in {path} or metrics.json are not those of these weights, {summary.identity}; "
+                        f"make them anew with “python -m xformer evaluate … --save”.")
+    return card
+
+
+def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
+    """Write a card for a checkpoint that has none, of what its files say."""
+    kind, config = summary.kind, summary.config.to_dict()
+    key = next(key for key, value in checkpoint.KINDS.items() if value is kind)
+    scores = results(kind, summary.metrics)
+    data = ModelCardData(
+        language=LANGUAGES.get(key, ["en"]), license=license, base_model=base_model, library_name="xformer",
+        pipeline_tag=kind.task, tags=["transformer", "attention", "interpretability"],
+        metrics=sorted({score.metric_type for score in scores}) or None, model_name=folder.resolve().name,
+        eval_results=scores or None)
+    body = f"""# {folder.resolve().name}: a {kind.name}
+
+{summary.parameters:,} parameters, stored in half precision. Checkpoint {summary.identity}.
+
+Trained by `python -m xformer train {kind.train}`. The model:
+
+```json
+{json.dumps(config, indent=2)}
+```
+
+The training:
+
+```json
+{json.dumps(summary.metrics.get("options", {}), indent=2)}
+```
+"""
+    checkpoint.write(folder / "README.md", f"---\n{data.to_yaml()}\n---\n\n{body}".encode())

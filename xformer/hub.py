@@ -1,0 +1,239 @@
+"""Checkpoints on the Hugging Face Hub: what owner/name[@revision] means, download into the Hub's cache, upload.
+
+A name is looked for as a folder, then in the cache, then on the Hub. All requests are those of `huggingface_hub`, which
+reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; what it raises becomes one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from huggingface_hub import HfApi, constants, get_session, get_token, hf_hub_download, try_to_load_from_cache
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    HTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils import logging, validate_repo_id
+
+from xformer import card, checkpoint
+from xformer.results import Message, UserError
+
+REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
+COMMIT = re.compile(r"[0-9a-f]{40}")
+PATIENCE = 60.0  # seconds without a byte after which an upload is given up; the client alone would wait for ever
+
+
+class Name(NamedTuple):
+    """A repository and a revision of it."""
+
+    repository: str
+    revision: str
+
+    def __str__(self) -> str:
+        return self.repository if self.revision == "main" else f"{self.repository}@{self.revision}"
+
+
+def parse(text: str) -> Name | None:
+    """owner/name[@revision] taken apart; None for what can only be a path. Raises UserError where it can be neither."""
+    repository, at, revision = text.partition("@")
+    if repository.count("/") != 1 or repository[0] in "./~" or repository.endswith("/"):
+        return None
+    try:
+        validate_repo_id(repository)
+    except HFValidationError as error:
+        raise UserError(Message.of("hub_error_name", name=repr(text))) from error
+    if at and (not REVISION.fullmatch(revision) or ".." in revision):
+        raise UserError(Message.of("hub_error_revision", name=repr(text)))
+    return Name(repository, revision or constants.DEFAULT_REVISION)
+
+
+def find(name: str | Path) -> Path:
+    """The folder of a checkpoint: that folder, or owner/name[@revision] from the cache, or else from the Hub.
+
+    What is in the cache is used without any request; `fetch` asks the Hub for what is new. Raises UserError. A path
+    that is no folder comes back as it is, for `checkpoint.load` to say so.
+    """
+    if isinstance(name, Path) or Path(name).is_dir():
+        return Path(name)
+    wanted = parse(name)
+    return Path(name) if wanted is None else cached(wanted) or fetch(wanted)
+
+
+def cached(name: Name) -> Path | None:
+    """The folder of a checkpoint in the Hub's cache, if it is there whole; without a request."""
+    paths = [try_to_load_from_cache(name.repository, file, revision=name.revision) for file in checkpoint.FILES]
+    return Path(paths[0]).parent if all(isinstance(path, str) for path in paths) and isinstance(paths[0], str) else None
+
+
+def fetch(name: Name) -> Path:
+    """Download what is new of a checkpoint into the Hub's cache; the folder. Raises UserError.
+
+    Every file is that of one commit, is checked against its digest, and the weights come last: a revision in the cache
+    leads to a whole checkpoint, or to the whole one before it.
+    """
+    if (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE) and (folder := cached(name)):
+        return folder
+    with _plainly(name):
+        get_session().timeout = PATIENCE
+        info = HfApi().model_info(name.repository, revision=name.revision, files_metadata=True,
+                                  timeout=constants.HF_HUB_ETAG_TIMEOUT)
+        offered = {file.rfilename: file for file in info.siblings or ()}
+        _acceptable(name, offered)
+        for file in checkpoint.ALL_FILES:
+            if file in offered:
+                path = Path(hf_hub_download(name.repository, file, revision=info.sha,
+                                            etag_timeout=constants.HF_HUB_ETAG_TIMEOUT))
+                _whole(name, path, offered[file])
+        reference = path.parents[2] / "refs" / name.revision
+        if not COMMIT.fullmatch(name.revision):
+            reference.parent.mkdir(parents=True, exist_ok=True)
+            checkpoint.write(reference, str(info.sha).encode())
+    return path.parent
+
+
+def pull(name: str, folder: Path | None = None) -> Path:
+    """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
+    wanted = parse(name)
+    if wanted is None:
+        raise UserError(f"{name!r} is no name on the Hub: write owner/name or owner/name@revision.")
+    if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
+        raise UserError(f"There is something at {folder} already; name a folder that is empty or not there yet.")
+    found = fetch(wanted)
+    checkpoint.examine(found)
+    if folder is None:
+        return found
+    copy(found, folder)
+    return folder
+
+
+def copy(checkpoint_folder: Path, folder: Path) -> None:
+    """Copy the files of a checkpoint, whole or not at all; raises UserError where they cannot be written."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+            new = Path(temporary) / "new"
+            new.mkdir()
+            for file in checkpoint.ALL_FILES:
+                if (checkpoint_folder / file).is_file():
+                    shutil.copyfile(checkpoint_folder / file, new / file)
+            if folder.is_dir():
+                folder.rmdir()
+            new.rename(folder)
+    except OSError as error:
+        raise UserError(f"The checkpoint cannot be written to {folder} ({error.strerror}); name a folder that is empty "
+                        f"or not there yet.") from error
+
+
+def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,
+         commit_message: str = "Upload checkpoint") -> str:
+    """Check a checkpoint and its card and upload its files as one commit; the address of the commit.
+
+    private: of a repository that is made now; the owner's default if None. Raises UserError.
+    """
+    name = parse(repository)
+    if name is None or "@" in repository:
+        raise UserError(f"{repository!r} is no repository to upload to: write owner/name.")
+    card.check(folder)
+    if not (token or get_token()):
+        raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
+                        f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”.")
+    with _plainly(name):
+        get_session().timeout = PATIENCE
+        api = HfApi(token=token)
+        api.create_repo(name.repository, private=private, exist_ok=True)
+        return str(api.upload_folder(folder_path=folder, repo_id=name.repository, commit_message=commit_message,
+                                     allow_patterns=list(checkpoint.ALL_FILES)))
+
+
+def damaged(folder: Path) -> Iterator[str]:
+    """The files of a checkpoint in the Hub's cache that are not what the Hub said they are: the cache names each by
+    its digest."""
+    for file in checkpoint.ALL_FILES:
+        path = (folder / file).resolve()
+        if path.is_file() and path.parent.name == "blobs" and _digest(path, path.name) != path.name:
+            yield file
+
+
+def _digest(path: Path, like: str) -> str:
+    """The SHA-256 of a file, or git's name of it where that is what it is to be compared with."""
+    if len(like) == 64:
+        return checkpoint.digest(path)
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _whole(name: Name, path: Path, file: RepoSibling) -> None:
+    """Raise UserError, and take a file out of the cache, where it is not the one that the Hub announced."""
+    wanted = file.lfs.sha256 if file.lfs else file.blob_id
+    if wanted and _digest(path, wanted) != wanted:
+        path.resolve().unlink()
+        path.unlink(missing_ok=True)
+        raise UserError(Message.of("hub_error_damaged", file=file.rfilename, name=str(name)))
+
+
+def _acceptable(name: Name, files: Iterable[str]) -> None:
+    """Raise UserError where a repository holds no checkpoint, or what could run code; before a file is fetched."""
+    pickles = sorted(file for file in files if Path(file).suffix in checkpoint.PICKLES)
+    if pickles:
+        raise UserError(Message.of("hub_error_pickle", name=str(name), file=pickles[0]))
+    missing = [file for file in checkpoint.FILES if file not in files]
+    if missing:
+        raise UserError(Message.of("hub_error_lacks", name=str(name), files=", ".join(missing)))
+
+
+@contextmanager
+def _plainly(name: Name) -> Iterator[None]:
+    """Turn what the client raises into one UserError, and keep its own warnings back."""
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # those of the client, of its storage back end, and of answers that are no Hub's
+        raise UserError(_sentence(name, error)) from error
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def _sentence(name: Name, error: BaseException) -> Message:
+    """What went wrong between this program and the Hub, and what to do."""
+    if isinstance(error, (LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
+        error = error.__cause__
+    about = {"name": str(name), "repository": name.repository, "hub": constants.ENDPOINT}
+    if isinstance(error, OfflineModeIsEnabled):
+        return Message.of("hub_error_offline", cache=constants.HF_HUB_CACHE, **about)
+    if isinstance(error, GatedRepoError):
+        return Message.of("hub_error_gated", **about)
+    if isinstance(error, RepositoryNotFoundError):
+        return Message.of("hub_error_forbidden" if get_token() else "hub_error_unseen", **about)
+    if isinstance(error, RevisionNotFoundError):
+        return Message.of("hub_error_no_revision", revision=name.revision, **about)
+    if isinstance(error, HfHubHTTPError):
+        status = error.response.status_code
+        return Message.of("hub_error_token" if status in (401, 403) else "hub_error_status", status=status, **about)
+    if isinstance(error, HTTPError):
+        return Message.of("hub_error_unreachable", reason=_reason(error), **about)
+    if isinstance(error, OSError) and "Consistency check failed" in str(error):
+        return Message.of("hub_error_incomplete", **about)
+    if isinstance(error, OSError) and error.strerror:
+        return Message.of("hub_error_file", file=error.filename or constants.HF_HUB_CACHE, reason=error.strerror)
+    return Message.of("hub_error_failed", reason=_reason(error), **about)
+
+
+def _reason(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -1,0 +1,306 @@
+"""Many texts at once: rows from a pasted block or a file, each through the classifier, and a table of the answers.
+
+A row that cannot be read costs the others nothing: it gets its reason where they get their label. What makes a whole
+file unreadable (its size, its encoding, quotation marks that stay open) is a UserError, one sentence.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from xformer.explain.export import safe
+from xformer.results import Judged, Message, UserError
+
+if TYPE_CHECKING:
+    from xformer.sentiment import SentimentService
+
+MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
+MAX_ROWS = 10_000
+KINDS = (".csv", ".tsv", ".txt")
+CHUNK = 60_000  # characters that are read before it is told how far it is: about 2 batches of the model
+TEXT_NAMES = ("text", "review", "sentence", "comment", "content", "phrase", "body", "message", "tweet")
+LABEL_NAMES = ("label", "sentiment", "polarity", "class", "target", "gold", "given")
+LABELS = ("negative", "positive")
+CONTAINERS = {b"PK\x03\x04": "XLSX, ODS, ZIP", b"\xd0\xcf\x11\xe0": "XLS", b"%PDF": "PDF", b"\x1f\x8b": "GZIP"}
+
+csv.field_size_limit(MAX_BYTES)  # of the whole process; the csv module's own limit of 131,072 would end the file
+
+
+class Row(NamedTuple):
+    """A text to be classified, or why there is none."""
+
+    text: str
+    given: str | None  # the label that came with it, where it is one that is known
+    problem: Message | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What was pasted or uploaded, as rows of cells, and which columns hold the texts and, if any do, their labels."""
+
+    name: str  # of the file; "" where the texts were pasted
+    columns: tuple[str, ...]  # their names, or "1", "2" … where the file has none
+    rows: tuple[tuple[str, ...], ...]
+    text: int
+    label: int | None
+
+    def texts(self, column: int | None = None) -> list[Row]:
+        """What is to be read of each row, from another column than `text` if one is given."""
+        place = self.text if column is None else column
+        return [self._row(cells, place) for cells in self.rows]
+
+    def _row(self, cells: tuple[str, ...], place: int) -> Row:
+        if not place < len(cells) <= len(self.columns):
+            problem = Message.of("error_texts_cells", cells=len(cells), columns=len(self.columns))
+            return Row(" | ".join(cells), None, problem)
+        label = None if self.label == place else self.label
+        return Row(cells[place], known_label(cells[label]) if label is not None and label < len(cells) else None)
+
+
+def known_label(cell: str) -> str | None:
+    """The label that a cell means: its name, its first three letters, or its number.
+
+    >>> known_label("Pos"), known_label("0"), known_label("5 stars")
+    ('positive', 'negative', None)
+    """
+    names = {name: label for i, label in enumerate(LABELS) for name in (label, label[:3], str(i))}
+    return names.get(cell.strip().casefold())
+
+
+def paste(block: str) -> Sheet:
+    """One text a line; empty lines are passed over. Raises UserError where there is none, or too much."""
+    _check_size("", len(block.encode("utf-8", "replace")))
+    return _lines("", block)
+
+
+def load(path: Path) -> Sheet:
+    """A .csv, .tsv or .txt file; raises UserError where it cannot be read. Its size is looked at first."""
+    _check_size(path.name, path.stat().st_size)
+    return parse(path.name, path.read_bytes())
+
+
+def parse(name: str, data: bytes) -> Sheet:
+    """The content of a file of this name. A .txt file holds one text a line, the others a table."""
+    _check_size(name, len(data))
+    kind = Path(name).suffix.casefold()
+    if kind not in KINDS:
+        raise UserError(Message.of("error_texts_kind", name=name, kinds=", ".join(KINDS)))
+    text = _decode(name, data)
+    if kind == ".txt":
+        return _lines(name, text)
+    delimiter = "\t" if kind == ".tsv" else _delimiter(text)
+    return _sheet(name, _table(name, text, delimiter), delimiter)
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > MAX_BYTES:
+        raise UserError(_message("size", name, size=f"{size / 1e6:.1f}", limit=MAX_BYTES // 1_000_000))
+
+
+def _message(key: str, name: str, **values: object) -> Message:
+    """A message about a file, or about what was pasted."""
+    return Message.of(f"error_texts_{key}_file", name=name, **values) if name else \
+        Message.of(f"error_texts_{key}_pasted", **values)
+
+
+def _decode(name: str, data: bytes) -> str:
+    """UTF-8 with or without a byte order mark."""
+    for start, kind in CONTAINERS.items():
+        if data.startswith(start):
+            raise UserError(Message.of("error_texts_container", name=name, kind=kind))
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(Message.of("error_texts_encoding", name=name, position=1))
+    if b"\0" in data:
+        raise UserError(Message.of("error_texts_binary", name=name, position=data.index(b"\0") + 1))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:  # which counts from behind a byte order mark
+        position = error.start + 1 + 3 * data.startswith(b"\xef\xbb\xbf")
+        raise UserError(Message.of("error_texts_encoding", name=name, position=position)) from error
+
+
+def _lines(name: str, text: str) -> Sheet:
+    return _whole(Sheet(name, ("1",), tuple(_limited(name, ((line,) for line in _split(text) if line.strip()))), 0,
+                        None))
+
+
+def _split(text: str) -> Iterator[str]:
+    return (line.rstrip("\n") for line in io.StringIO(text, newline=None))
+
+
+def _limited(name: str, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The rows, header and all; raises UserError as soon as there are too many."""
+    kept: list[tuple[str, ...]] = []
+    for row in rows:
+        kept.append(row)
+        if len(kept) > MAX_ROWS + 1:
+            raise UserError(_message("rows", name, limit=MAX_ROWS))
+    return kept
+
+
+def _whole(sheet: Sheet) -> Sheet:
+    if not sheet.rows:
+        raise UserError(_message("empty", sheet.name))
+    if len(sheet.rows) > MAX_ROWS:
+        raise UserError(_message("rows", sheet.name, limit=MAX_ROWS))
+    return sheet
+
+
+def _delimiter(text: str) -> str:
+    """What a .csv file really separates its cells with: of a comma, a semicolon and a tab, the one that is most often
+    outside quotation marks in its first line."""
+    first = re.sub(r'"[^"]*"', "", next((line for line in _split(text) if line.strip()), ""))
+    return max(",;\t", key=first.count)
+
+
+def _table(name: str, text: str, delimiter: str) -> list[tuple[str, ...]]:
+    """The rows that are not blank. Quotation marks count as RFC 4180 says; where they break that rule they are taken as
+    they stand, unless one stays open to the end of the file."""
+    if delimiter == "\t":  # tools that write tabs rarely quote, and a review often begins with a quotation mark
+        plain = [tuple(line.split("\t")) for line in _split(text) if line.strip()]
+        if len({len(row) for row in plain}) <= 1:
+            return _limited(name, (tuple(map(_unquoted, row)) for row in plain))
+    try:
+        return _limited(name, _parsed(name, text, delimiter, strict=True))
+    except csv.Error:
+        return _limited(name, plain if delimiter == "\t" else _parsed(name, text, delimiter, strict=False))
+
+
+def _parsed(name: str, text: str, delimiter: str, strict: bool) -> Iterator[tuple[str, ...]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict)
+    begins = 1  # the line at which the next row begins
+    try:
+        for row in reader:
+            begins = reader.line_num + 1
+            if any(cell.strip() for cell in row):
+                yield tuple(row)
+    except csv.Error as error:
+        if delimiter == "\t" or "unexpected end" not in str(error):
+            raise
+        raise UserError(Message.of("error_texts_quote", name=name, line=begins)) from error
+
+
+def _unquoted(cell: str) -> str:
+    """A cell that a spreadsheet put in quotation marks, without them."""
+    inner = cell[1:-1].replace('""', "")
+    return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner else cell
+
+
+def _sheet(name: str, rows: list[tuple[str, ...]], delimiter: str) -> Sheet:
+    """Find the header, the column of texts and that of labels."""
+    if not rows:
+        raise UserError(_message("empty", name))
+    names = _header(rows)
+    body = rows[1:] if names else rows
+    width = len(names) or Counter(len(row) for row in rows).most_common(1)[0][0]
+    columns = tuple(called or str(i + 1) for i, called in enumerate(names or [""] * width))
+    # Empty cells at the end are no cells; where there is one column, what separates cells belongs to its text.
+    body = [(delimiter.join(row),) if width == 1 else row[:width] if not any(row[width:]) else row for row in body]
+    label = _label_column(columns, body, bool(names))
+    return _whole(Sheet(name, columns, tuple(body), _text_column(columns, body, label), label))
+
+
+def _header(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """The names of the columns, or nothing where the first row is a row like any other.
+
+    It holds names where one of them is a name that is known, or where all are single words, and no label.
+    """
+    first = [cell.strip() for cell in rows[0]]
+    if len(rows) == 1 or any(known_label(cell) for cell in first):
+        return []
+    known = {*TEXT_NAMES, *LABEL_NAMES}
+    if len(first) == 1:
+        return first if first[0].casefold() in known else []
+    if not all(len(cell) <= 30 and re.fullmatch(r"(?:[^\W\d][\w.-]*(?: [\w.-]+){0,2})?", cell) for cell in first):
+        return []
+    words = {word for cell in first for word in re.split(r"[\W_]+", cell.casefold())}
+    return first if words & known or all(first) and not any(" " in cell for cell in first) else []
+
+
+def _label_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], named: bool) -> int | None:
+    """The column whose cells, where they are not empty, are all labels; one of numbers must be called a label.
+
+    Rows with too many cells, whose labels have moved, do not count.
+    """
+    found = []
+    for i, name in enumerate(columns):
+        cells = [row[i].strip() for row in rows if i < len(row) <= len(columns) and row[i].strip()]
+        if cells and len(columns) > 1 and all(map(known_label, cells)):
+            called = name.casefold() in LABEL_NAMES
+            if called or not named or not any(cell.isdigit() for cell in cells):
+                found.append((not called, i))
+    return min(found)[1] if found else None
+
+
+def _text_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], label: int | None) -> int:
+    """The column that is called a text, else the one with the longest cells."""
+    names = [name.casefold() for name in columns]
+    others = [i for i in range(len(columns)) if i != label]
+    for wanted in TEXT_NAMES:
+        for i in others:
+            if names[i] == wanted or wanted in re.split(r"[\W_]+", names[i]):
+                return i
+    return max(others, key=lambda i: sum(len(row[i]) for row in rows if i < len(row)))
+
+
+def judge(reader: SentimentService, rows: Sequence[Row]) -> Iterator[tuple[int, list[Judged]]]:
+    """How many rows are done, and what the classifier makes of each of them, in order; the others say that they wait.
+
+    Yields after each chunk of texts, so that whoever asks can show how far it is, or stop. The shortest are read
+    first: texts that are read together are then about equally long, and little is spent on padding.
+    """
+    found = [Judged(row.text, row.given, None, None, (Message.of("texts_waits"),)) for row in rows]
+    done = 0
+    for chunk in _chunks(rows):
+        readable = []
+        for i in chunk:
+            problem = rows[i].problem or _unreadable(reader, rows[i].text)
+            if problem is None:
+                readable.append(i)
+            else:
+                found[i] = Judged(rows[i].text, rows[i].given, None, None, (problem,))
+        for i, sentiment in zip(readable, reader.classify([rows[i].text for i in readable]), strict=True):
+            found[i] = Judged(rows[i].text, rows[i].given, sentiment.label, sentiment.probability, sentiment.warnings)
+        done += len(chunk)
+        yield done, list(found)
+
+
+def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
+    """Numbers of rows, shortest text first, about `CHUNK` characters at a time."""
+    chunk, size = [], 0
+    for i in sorted(range(len(rows)), key=lambda i: len(rows[i].text)):
+        chunk.append(i)
+        size += len(rows[i].text) + 20  # and what a row costs besides its text
+        if size > CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _unreadable(reader: SentimentService, text: str) -> Message | None:
+    try:
+        reader.clean(text)
+    except UserError as error:
+        return error.message if isinstance(error.message, Message) else Message.of("error_unexpected")
+    return None
+
+
+def as_csv(found: Sequence[Judged], language: str = "en") -> bytes:
+    """All answers as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel takes it for another
+    encoding. A cell that begins like a formula (= + - @, a tab or a return) is put behind an apostrophe."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\r\n")
+    table.writerow(("row", "text", "label", "probability", "given", "note"))
+    for number, row in enumerate(found, 1):
+        probability = "" if row.probability is None else f"{row.probability:.4f}"
+        notes = " ".join(note.say(language) for note in row.notes)
+        table.writerow((number, safe(row.text), safe(row.label or ""), probability, row.given or "", safe(notes)))
+    return out.getvalue().encode("utf-8-sig", "replace")
