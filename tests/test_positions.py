@@ -405,8 +405,6 @@ def test_every_picture_says_what_it_is_in_both_languages(language):
 
 
 def test_controls_keep_to_what_there_is(running):
-    dimensions, pair = tab._fit(8, [0, 7, 8, 31], 12)
-    assert dimensions["value"] == [0, 7] and (pair["maximum"], pair["value"]) == (3, 3)
     assert (tab._base(3.0), tab._base(2.5)) == (1_000, 316.2)
     assert tab._bases(2.5) == [100, 316.2, 1_000, 10_000]
     figure, proof = tab.draw_rotation("en", 8, 8, 4.0, 9, 200, 20)

@@ -36,6 +36,9 @@ def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit
     page.get_by_label("number input for d_model").fill("8")
     page.get_by_label("number input for d_model").press("Enter")
     expect_table(page, 8, "100")
+    expect(page.get_by_label("number input for pair of dimensions")).to_have_value("3")  # the last that there is now
+    expect(page.locator(".pos-curves .legendtext")).to_have_text(
+        [re.compile("^dimension 0 "), re.compile("^dimension 1 ")])
     expect(page.locator(".pos-rotation .gtitle")).to_contain_text("Pair 3")
     checked = re.compile(r"checked for \d+ positions, the largest error is \d\.\de-0[789]")
     expect(page.get_by_text(checked)).to_be_visible()

@@ -34,6 +34,14 @@ POWERS = (1.0, 5.0)  # of ten: the base
 MOST_STEPS = 20
 MOST_CURVES = 6
 NOISE = np.linspace(0, 3, 31)
+# The dimensions and pairs that there are to choose from, what was chosen kept where it is still there. In the browser,
+# so that the answer cannot come after another choice and undo it.
+FIT = """(d_model, dimensions, pair) => {
+  const kept = dimensions.filter(dimension => dimension < d_model), most = Math.floor(d_model / 2) - 1;
+  const choices = Array.from({length: d_model}, (_, dimension) => [String(dimension), dimension]);
+  return [{__type__: 'update', choices, value: kept.length ? kept : [0, 1]},
+          {__type__: 'update', maximum: most, value: Math.min(pair, most)}];
+}"""
 
 
 def kinds(service: Service, d_model: int | None = None) -> dict[str, Kind]:
@@ -122,7 +130,7 @@ def build(service: Service, language: str, translation: gr.State, shown: gr.Text
     preset.input(None, preset, power, js="base => Math.log10(base)", **quiet)
     power.change(None, power, preset, **quiet,
                  js=f"power => {list(BASES)}.find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null")
-    d_model.change(_fit, [d_model, dimensions, pair], [dimensions, pair], **quiet)
+    d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=FIT, **quiet)
     # One listener for all pictures that need no model: it draws those whose controls were moved, in one answer.
     gr.on([shown.change, *(control.change for control in (length, d_model, power)),
            *(control.input for control in (dimensions, pair, position, steps))], partial(draw, language),
@@ -135,12 +143,6 @@ def build(service: Service, language: str, translation: gr.State, shown: gr.Text
 
 def _dimensions(d_model: int) -> list[tuple[str, int]]:
     return [(str(dimension), dimension) for dimension in range(d_model)]
-
-
-def _fit(d_model: int, dimensions: list[int], pair: int) -> tuple[Any, Any]:
-    """The dimensions and pairs that there are to choose from, what was chosen kept where it is still there."""
-    return (gr.update(choices=_dimensions(d_model), value=[d for d in dimensions if d < d_model] or [0, 1]),
-            gr.update(maximum=d_model // 2 - 1, value=min(pair, d_model // 2 - 1)))
 
 
 def _base(power: float) -> float:
