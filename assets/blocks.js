@@ -3,3 +3,33 @@ element.addEventListener('click', event => {
   const box = event.target.closest('button[data-stack]');
   if (box) trigger('choose', {stack: box.dataset.stack, layer: Number(box.dataset.layer)});
 });
+
+const said = (box, selector) => box?.querySelector(selector)?.textContent ?? '';
+
+function table() {  // a row a box, from the bottom of each tower up
+  const rows = [...element.querySelectorAll('.tower')].flatMap(tower => [...tower.querySelectorAll('.box')].map(box =>
+    [said(tower, 'h4'), said(box.closest('.layer'), 'h5'), said(box, 'b'), said(box, '.shape'), said(box, '.more'), box.title]));
+  return {columns: ['tower', 'layer', 'block', 'output', 'parameters', 'weights'], rows};
+}
+
+// The boxes as they are seen, with the rules that lay them out, inside an SVG; drawn on a canvas for a PNG.
+async function picture(kind) {
+  const towers = element.querySelector('.towers'), {width, height} = towers.getBoundingClientRect(), style = getComputedStyle(element);
+  const rules = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]).map(rule => rule.cssText)
+    .filter(rule => /^(@media[^{]*{\s*)?\.architecture/.test(rule)).join('\n');
+  const names = [...new Set([...rules.matchAll(/var\((--[\w-]+)/g)].map(match => match[1]))];
+  const copy = Object.assign(document.createElement('div'), {className: 'architecture'});
+  copy.style.cssText = names.map(name => `${name}: ${style.getPropertyValue(name)};`).join('') +
+    `box-sizing: border-box; color: ${style.color}; font: ${style.font}; width: ${width}px; height: ${height}px; background: ${background()}`;
+  copy.append(Object.assign(document.createElement('style'), {textContent: '* { box-sizing: border-box }\n' + rules}), towers.cloneNode(true));
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">` +
+    `${new XMLSerializer().serializeToString(copy)}</foreignObject></svg>`;
+  if (kind === 'svg') return URL.createObjectURL(new Blob([svg], {type: 'image/svg+xml'}));
+  const image = new Image(), canvas = Object.assign(document.createElement('canvas'), {width: 2 * width, height: 2 * height});
+  image.src = 'data:image/svg+xml,' + encodeURIComponent(svg);
+  await image.decode();
+  canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL();
+}
+
+saves(() => document.querySelector('header .model').textContent, table, picture);

@@ -1,19 +1,30 @@
 // A Plotly figure, drawn in place from props.value.figure (JSON), and saved: as a picture, or its numbers.
 // Plotly itself is the file that comes with Python's; it is fetched from this server when the first figure is drawn.
 const find = selector => element.querySelector(selector);
+const TITLE = 36;  // pixels of the margin that a figure leaves for its title, which stands in the page instead
 let box, drawn = 0, figure;
 
 const plotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve, reject) => {
   const script = document.createElement('script');
-  script.src = './gradio_api/file=PLOTLY';
+  script.src = './plotly.js';
   script.onload = () => resolve(window.Plotly);
   script.onerror = reject;
   document.head.append(script);
 });
 
+// As it is drawn: the title is the page's, where it can wrap; strips get as narrow as a phone.
+function fitted(layout) {
+  const fit = {...layout, title: null, height: layout.height - TITLE, margin: {...layout.margin, t: layout.margin.t - TITLE}};
+  if (layout.meta?.squeeze) fit.width = Math.min(layout.width, Math.max(300, element.clientWidth - 16));
+  return fit;
+}
+
 async function draw() {
-  if (!props.value || !props.value.figure) return;
-  const turn = ++drawn, wanted = JSON.parse(props.value.figure), Plotly = await plotly();
+  const turn = ++drawn, wanted = props.value?.figure && JSON.parse(props.value.figure);
+  element.dataset.empty = !wanted;
+  figure = wanted;
+  if (!wanted) return;
+  const Plotly = await plotly();
   if (turn !== drawn) return;  // a newer one came while Plotly was on its way
   if (box !== find('.plot')) {
     box = find('.plot');
@@ -21,12 +32,12 @@ async function draw() {
     new ResizeObserver(() => {
       if (!box.clientWidth || box.clientWidth === width) return;
       width = box.clientWidth;
-      if (box.layout && !box.layout.width) Plotly.Plots.resize(box);
+      if (figure?.layout.meta?.squeeze) Plotly.relayout(box, {width: fitted(figure.layout).width});
+      else if (figure && !figure.layout.width) Plotly.Plots.resize(box);
     }).observe(box);
   }
-  figure = wanted;
-  await Plotly.react(box, wanted.data, wanted.layout, {displayModeBar: false});
-  find('.tools').hidden = false;
+  find('.caption').textContent = title();
+  await Plotly.react(box, wanted.data, fitted(wanted.layout), {displayModeBar: false});
   element.dataset.drawn = turn;
 }
 
@@ -38,8 +49,6 @@ function numbers(values) {
   const [rows, columns] = String(values.shape ?? flat.length).split(',').map(Number);
   return columns ? Array.from({length: rows}, (_, row) => flat.slice(row * columns, (row + 1) * columns)) : flat;
 }
-
-const plain = text => new DOMParser().parseFromString(String(text ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
 // What stands at a place on an axis: its label where it has one.
 function named(axis, place) {
@@ -63,29 +72,14 @@ function table() {  // a row a number: the curve, part or kind it belongs to, it
   return {columns: ['', title('x'), title('y'), ...(bar ? [plain(bar.title?.text)] : [])], rows};
 }
 
-const cell = value => {  // what a spreadsheet would take for a formula is put behind an apostrophe
-  const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
 const title = () => plain(figure.layout.title?.text);
-const MADE = {
-  csv: () => [table().columns, ...table().rows].map(row => row.map(cell).join(',')).join('\n') + '\n',
-  json: () => JSON.stringify({title: title(), model: document.querySelector('header .model')?.textContent, address: location.href, ...table()}),
-};
 
 async function picture(kind) {  // in the colours of the page; as wide as it is seen
-  const style = getComputedStyle(element), layout = {...figure.layout, paper_bgcolor: style.getPropertyValue('--body-background-fill').trim() || '#fff', font: {...figure.layout.font, color: style.color}};
-  const size = {width: box._fullLayout.width, height: box._fullLayout.height}, Plotly = await plotly();
+  const layout = {...figure.layout, paper_bgcolor: background(), font: {...figure.layout.font, color: getComputedStyle(element).color}};
+  const size = {width: figure.layout.width ?? box._fullLayout.width, height: figure.layout.height}, Plotly = await plotly();
   return Plotly.toImage({data: figure.data, layout}, {format: kind, scale: kind === 'png' ? 2 : 1, ...size});
 }
 
-element.addEventListener('click', async event => {
-  const kind = event.target.closest('button')?.dataset.save;
-  if (!kind || !figure) return;
-  const href = MADE[kind] ? URL.createObjectURL(new Blob([MADE[kind]()])) : await picture(kind);
-  const name = title().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') + '.' + kind;
-  Object.assign(document.createElement('a'), {href, download: name}).click();
-  setTimeout(() => URL.revokeObjectURL(href), 10000);
-});
+saves(title, table, picture);
 watch('value', draw);
 draw();

@@ -35,7 +35,7 @@ SLIDERS = {
         ("steps", "Steps k", (2, 3, 7), ("rotation",))),
     "principles": (
         ("padding", "Padding after the sentence", (0, 2, 3), ("vectors", "scores", "values", "bars")),
-        ("beta_power", "Temperature β, in powers of two of its own value", (-1, 1, 3), ("bars",)))}
+        ("beta_power", "Inverse temperature β, in powers of two of its own value", (-1, 1, 3), ("bars",)))}
 # (What padding leaves as it is, the output, is not drawn again.)
 # Moves a slider as a hand does, and waits for the pictures to be drawn anew.
 MEASURE = """([label, value, names]) => {

@@ -239,7 +239,7 @@ def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, tra
     expect(table.locator("caption")).to_have_text(
         "Which English word made “gato”? (Cross-attention (Spanish looks at English) · layer 2, head 1)")
     expect(table.locator("tbody tr")).to_have_count(5)  # The cat sleeps . </s>
-    expect(page.locator(".picture .gtitle")).to_have_text("What each English word did for each Spanish piece")
+    expect(page.locator(".picture .caption")).to_have_text("What each English word did for each Spanish piece")
     page.get_by_label("Spanish word").click()
     page.get_by_role("option", name="duerme").click()
     expect(table.locator("caption")).to_contain_text("duerme")

@@ -20,7 +20,7 @@ def open_positions(page, learned_pairs):
 
 def expect_table(page, d_model, base):
     """Wait for the table of 64 positions; its title has a line of its own for what does not fit on a phone."""
-    expect(page.locator(".pos-table .gtitle")).to_have_text(
+    expect(page.locator(".pos-table .caption")).to_have_text(
         re.compile(rf"^Positions 0 to 63 in {d_model} dimensions,\s*base\s*{base}\s*$"))
 
 
@@ -29,7 +29,7 @@ def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit
     assert page.locator(".pos-table .js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"
     open_positions(page, learned_pairs)
     for name in ("curves", "waves", "distance", "rotation", "noise", "sentence"):
-        expect(page.locator(f".pos-{name} .gtitle")).to_be_attached()
+        expect(page.locator(f".pos-{name} .caption")).to_be_attached()
     expect(page.locator(".pos-table .cbfill")).to_have_attribute("style", re.compile(r'url\("#'))
     page.get_by_role("radio", name="100", exact=True).press("Space")
     expect_table(page, 32, "100")
@@ -39,7 +39,7 @@ def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit
     expect(page.get_by_label("number input for pair of dimensions")).to_have_value("3")  # the last that there is now
     expect(page.locator(".pos-curves .legendtext")).to_have_text(
         [re.compile("^dimension 0 "), re.compile("^dimension 1 ")])
-    expect(page.locator(".pos-rotation .gtitle")).to_contain_text("Pair 3")
+    expect(page.locator(".pos-rotation .caption")).to_contain_text("Pair 3")
     checked = re.compile(r"checked for \d+ positions, the largest error is \d\.\de-0[789]")
     expect(page.get_by_text(checked)).to_be_visible()
 
@@ -64,14 +64,14 @@ def test_positions_are_taken_away_and_both_maps_are_shown(visit, learned_pairs):
 def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page = visit("/?tab=positions", width=375)
     expect_table(page, 32, "10\u202f000")
-    expect(page.locator(".pos-sentence .gtitle")).to_be_attached()
+    expect(page.locator(".pos-sentence .caption")).to_be_attached()
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert page.locator(".pos-table .main-svg").first.bounding_box()["width"] <= 375
 
 
 def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
     page = visit("/es?tab=positions")
-    expect(page.locator(".pos-table .gtitle")).to_contain_text("Posiciones de 0 a 63")
+    expect(page.locator(".pos-table .caption")).to_contain_text("Posiciones de 0 a 63")
     expect(page.get_by_text("Nadie ha medido todavía este modelo por longitudes")).to_be_visible()
 
 
@@ -86,7 +86,7 @@ def test_a_copied_link_opens_the_same_pictures(visit, learned_pairs):
     page.wait_for_url(re.compile(r"d_model=16&base_power=2&.*pair=2&steps=5"))
     again = visit("/" + page.url.split("/", 3)[3] + "&length=9000")
     expect_table(again, 16, "100")
-    expect(again.locator(".pos-rotation .gtitle")).to_contain_text("Pair 2: from position 2 to 7")
+    expect(again.locator(".pos-rotation .caption")).to_contain_text("Pair 2: from position 2 to 7")
     expect(again.get_by_role("radio", name="100", exact=True)).to_be_checked()
     said = "In the address, length is “9000”; it must be a whole number from 8 to 200"
     expect(again.get_by_text(said)).to_be_visible()

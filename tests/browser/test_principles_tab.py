@@ -1,7 +1,10 @@
 """The First principles and Model tabs as a person uses them, in Chromium, on a model that knows eight sentences."""
 
+import csv
+import io
 import json
 import re
+import struct
 from urllib.parse import quote
 
 import pytest
@@ -14,19 +17,19 @@ def open_principles(page, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     page.get_by_role("tab", name="First principles").click()
-    expect(page.locator(".first-vectors .gtitle")).to_have_text(re.compile(r"^q \(1 × 8\) and K \(\d+ × 8\)$"))
+    expect(page.locator(".first-vectors .caption")).to_have_text(re.compile(r"^q \(1 × 8\) and K \(\d+ × 8\)$"))
 
 
 def test_the_equation_is_walked_and_changed(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
-    expect(page.locator(".first-scores .gtitle")).to_contain_text("four steps of one row")
+    expect(page.locator(".first-scores .caption")).to_contain_text("four steps of one row")
     expect(page.locator(".block.first-scores")).to_contain_text("−∞")  # the padding
-    expect(page.locator(".first-values .gtitle")).to_contain_text("and the weighted sum a (1 × 8)")
-    expect(page.locator(".first-output .gtitle")).to_contain_text("a W_O (1 × 32)")
-    title = page.locator(".first-bars .gtitle")
+    expect(page.locator(".first-values .caption")).to_contain_text("and the weighted sum a (1 × 8)")
+    expect(page.locator(".first-output .caption")).to_contain_text("a W_O (1 × 32)")
+    title = page.locator(".first-bars .caption")
     expect(title).to_contain_text("Scaled dot product · β = 0.354 = 1/√dₖ · after")
-    slider = page.get_by_role("slider", name="Temperature β, in powers of two of its own value").first
+    slider = page.get_by_role("slider", name="Inverse temperature β, in powers of two of its own value").first
     slider.focus()
     page.keyboard.press("End")
     expect(title).to_contain_text("β → ∞")
@@ -46,13 +49,13 @@ def test_the_future_mask_is_lifted_and_another_query_asks(visit, learned_pairs):
     panel.get_by_text("None", exact=True).click()
     expect(panel).to_contain_text(re.compile(r"Without the future mask, .+ % of the look goes to pieces"))
     panel.get_by_role("button", name="All queries at once").click()
-    expect(page.locator(".first-map .gtitle")).to_contain_text("None · β = 0.354")
+    expect(page.locator(".first-map .caption")).to_contain_text("None · β = 0.354")
     panel.get_by_text("Padding and future", exact=True).click()
-    expect(page.locator(".first-map .gtitle")).to_contain_text("Padding and future")
+    expect(page.locator(".first-map .caption")).to_contain_text("Padding and future")
     query = panel.get_by_role("combobox", name="Who asks")
     query.click()
     page.get_by_role("option").filter(has_text=re.compile(r"^\W*1 · after <s> → predicts")).click()
-    expect(page.locator(".first-bars .gtitle")).to_contain_text("after <s> → predicts")
+    expect(page.locator(".first-bars .caption")).to_contain_text("after <s> → predicts")
     panel.get_by_role("button", name="Why divide by √d_k").click()
     expect(page.locator(".block.first-variance")).to_contain_text("this model: 8")
     panel.get_by_role("button", name="One head or several").click()
@@ -72,7 +75,7 @@ def test_the_store_retrieves_and_blends_and_says_what_it_cannot_read(visit, lear
     expect(table.locator("tbody tr")).to_have_count(3)
     expect(table.locator("tr.chosen")).to_contain_text("The cat")
     expect(table.locator("p.large")).to_have_text("it <b>purrs")
-    page.get_by_role("slider", name="Temperature β").last.focus()
+    page.get_by_role("slider", name="Inverse temperature β").last.focus()
     page.keyboard.press("End")
     expect(table).to_contain_text("The argmax retrieves one record, “The cat”, with weight 100 %")
     records.fill("no colon here")
@@ -97,7 +100,7 @@ def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
 
 def test_a_link_opens_the_tab_on_a_phone_without_overflow(visit, learned_pairs):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=375)
-    expect(page.locator(".first-bars .gtitle")).to_contain_text("Scaled dot product")
+    expect(page.locator(".first-bars .caption")).to_contain_text("Scaled dot product")
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
@@ -108,15 +111,15 @@ def test_a_copied_link_opens_the_same_walk_and_the_same_store(visit, learned_pai
     panel.get_by_text("Decoder self", exact=True).click()
     expect(panel.get_by_role("radio", name="Padding and future")).to_be_checked()
     panel.get_by_text("Gaussian kernel", exact=True).click()
-    page.get_by_role("slider", name="Temperature β").first.focus()
+    page.get_by_role("slider", name="Inverse temperature β").first.focus()
     page.keyboard.press("End")
-    title = page.locator(".first-bars .gtitle")
+    title = page.locator(".first-bars .caption")
     expect(title).to_contain_text("Gaussian kernel · β → ∞")
     page.get_by_role("button", name="A key–value store").click()
     page.get_by_label("Query, in English").fill("The cat")
     page.wait_for_url("**first_stack=decoder_self&beta_power=6&scoring=gaussian&mask=future&store_query=The+cat")
     again = visit("/" + page.url.split("/", 3)[3] + "&query=1&padding=99")
-    expect(again.locator(".first-bars .gtitle")).to_contain_text("Gaussian kernel · β → ∞ · after <s>")
+    expect(again.locator(".first-bars .caption")).to_contain_text("Gaussian kernel · β → ∞ · after <s>")
     expect(again.get_by_role("radio", name="Padding and future")).to_be_checked()
     expect(again.locator(".block.store")).to_contain_text("The softmax blends")
     expect(again.get_by_text("In the address, padding is “99”; it must be a whole number from 0 to 4")).to_be_visible()
@@ -131,3 +134,18 @@ def test_the_numbers_of_a_step_are_saved(visit, learned_pairs):
     shares = [row[3] for row in found["rows"] if row[2] == "softmax"]
     assert abs(sum(shares) - 1) < 1e-5 and {row[2] for row in found["rows"]} == {
         "q·k", "q·k / √dₖ", "after the mask", "softmax"}
+
+
+def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit):
+    page = visit("/?tab=model")
+    figure = page.locator(".block.architecture").first
+    content, _ = saved(page, figure.get_by_role("button", name="Save as CSV").click)
+    columns, *rows = csv.reader(io.StringIO(content.decode()))
+    assert columns == ["tower", "layer", "block", "output", "parameters", "weights"]
+    assert len(rows) == figure.locator(".box").count() and ["Encoder", "Layer 1"] in [row[:2] for row in rows]
+    content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
+    assert name.startswith("tiny") and b"<foreignObject" in content and b".architecture .box" in content
+    content, name = saved(page, figure.get_by_role("button", name="Save as PNG").click)
+    width, height = struct.unpack(">II", content[16:24])
+    box = figure.locator(".towers").bounding_box()
+    assert (width, height) == (int(2 * box["width"]), int(2 * box["height"]))

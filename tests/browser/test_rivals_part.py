@@ -44,7 +44,7 @@ def test_a_rival_is_chosen_and_both_translations_and_their_heads_are_compared(vi
     expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
     expect(result.locator("[lang=es].large").last.locator("ins").first).to_be_visible()
     expect(result).to_contain_text("The heads that changed most")
-    expect(page.locator(".picture .gtitle").filter(has_text=f"Cross-attention after “{first}” minus after")
+    expect(page.locator(".picture .caption").filter(has_text=f"Cross-attention after “{first}” minus after")
            ).to_be_visible()
     expect(page.locator(".picture g.ytick text").filter(has_text=re.compile(r"layer 2, head 4 · \d\.\d\d"))
            ).to_be_visible()

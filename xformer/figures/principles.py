@@ -78,7 +78,7 @@ def scores(walk: Walk, query: int, language: str = "en") -> go.Figure:
         z=probabilities[None], x=list(range(len(keys))), y=[3], zmin=0, zmax=1, xgap=1, ygap=1, colorscale=heatmap.BLUE,
         hovertemplate="%{text}<extra></extra>",
         text=[[hover("softmax", key, value) for key, value in zip(heatmap.escape(keys), probabilities, strict=True)]],
-        colorbar={"title": {"text": text("probability", language), "side": "right"}, "thickness": 14, "len": 1,
+        colorbar={"title": {"text": "softmax", "side": "right"}, "thickness": 14, "len": 1,
                   "y": 0.5, "outlinewidth": 1, "x": 1, "xpad": 90}))
     figure.update_layout(width=figure.layout.width + 90, margin={"r": 190})
     written = [*(["−∞" if math.isnan(value) else f"{value:.1f}" for value in row] for row in three.tolist()),
@@ -123,7 +123,8 @@ def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, hover: heatmap
     return heatmap.matrix(numbers, rows, [str(i + 1) for i in range(count)], hover, title=title,
                           rows=text("first_axis_vector", language), columns=text("first_axis_dimension", language),
                           bar=text("first_bar_number", language), colours=heatmap.DIVERGING, span=(-reach, reach),
-                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16))
+                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16)
+                          ).update_layout(meta={"squeeze": True})  # no cell is written on: narrower ones will do
 
 
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:

@@ -21,7 +21,7 @@ def build(service: Service, language: str, trace: gr.State, tabs: gr.Tabs, shown
     """Lay the tab out, called inside it. shown: which tab is open; seen: the Attention tab, which a click opens."""
     say = speaker(language)
     gr.HTML(f'<p class="note">{escape(say("arch_text"))}</p>')
-    towers = canvas("blocks.js", "${value}", "architecture", draw(service, language, None))
+    towers = canvas("blocks.js", "${value}", "architecture", draw(service, language, None), save=language)
     gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>'
             f"{figure.orders(service.info.norm, language)}", elem_classes="architecture")
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}

@@ -17,6 +17,7 @@ from xformer.pieces import words
 from xformer.results import Occlusion, Trace, UserError
 from xformer.service import Service
 from xformer.strings import speaker, text
+from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +32,13 @@ def build(service: Service, language: str, trace: gr.State, stack: gr.Radio, lay
             button = gr.Button(say("occlusion_run"), min_width=160)
         problem = gr.HTML(elem_classes="status")
         table = gr.HTML(elem_classes="tables compared")
-        plot = gr.Plot(show_label=False, elem_classes="picture")
+        picture = plot("occluded", language)
     found = gr.State()
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     again: dict[str, Any] = {"fn": partial(compare, service, language),
                              "inputs": [trace, found, word, stack, layer, head], "outputs": table, **quiet}
-    trace.change(_words, trace, [word, found, table, plot], **quiet)
-    button.click(partial(occlude, service, language), trace, [problem, plot, found],
+    trace.change(_words, trace, [word, found, table, picture], **quiet)
+    button.click(partial(occlude, service, language), trace, [problem, picture, found],
                  api_visibility="private").then(**again)
     gr.on([control.change for control in (word, stack, layer, head)], **again)
 
@@ -62,7 +63,7 @@ def occlude(service: Service, language: str, trace: Trace | None) -> tuple[str, 
         return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
     try:
         found = service.occlude(trace.text, trace.tokens)
-        return "", occlusion(found, language), found
+        return "", figure(occlusion(found, language)), found
     except UserError as error:
         return notice([error.say(language)], "error"), gr.skip(), gr.skip()
     except Exception:

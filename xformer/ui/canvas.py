@@ -8,37 +8,44 @@ from typing import Any
 
 import gradio as gr
 import plotly
+from starlette.requests import Request
+from starlette.responses import FileResponse
 
 from xformer.strings import ASSETS, text
 
-# Python's Plotly brings the script that draws its figures; the browser fetches it from here.
-PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
 FILES = ("png", "svg", "csv", "json")
 
 
-def canvas(script: str, template: str, name: str, value: Any = None) -> gr.HTML:
+def canvas(script: str, template: str, name: str, value: Any = None, save: str | None = None) -> gr.HTML:
     """A component that assets/`script` draws from its value, and that may trigger events of its own.
 
+    save: the language of buttons that save it from the browser, by assets/save.js; None for no buttons.
     (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
     """
-    return gr.HTML(value, html_template=template, elem_classes=name,
-                   js_on_load=(ASSETS / script).read_text(encoding="utf-8"))
+    if save is not None:
+        buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="'
+                          f'{escape(text("save_as", save, kind=kind.upper()))}">{kind.upper()}</button>'
+                          for kind in FILES)
+        template += f'<div class="tools">{buttons}</div>'
+    scripts = [script] if save is None else ["save.js", script]
+    return gr.HTML(value, html_template=template, elem_classes=name.split(),
+                   js_on_load="\n".join((ASSETS / one).read_text(encoding="utf-8") for one in scripts))
 
 
 def plot(name: str, language: str) -> gr.HTML:
-    """A component for a Plotly figure, sent as `figure` makes it, with buttons below that save it from the browser.
+    """A component for a Plotly figure, sent as `figure` makes it.
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """
-    gr.set_static_paths(PLOTLY)
-    script = (ASSETS / "plot.js").read_text(encoding="utf-8").replace("PLOTLY", PLOTLY.resolve().as_posix())
-    buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="'
-                      f'{escape(text("save_as", language, kind=kind.upper()))}">{kind.upper()}</button>'
-                      for kind in FILES)
-    return gr.HTML(html_template=f'<div class="plot"></div><div class="tools" hidden>{buttons}</div>',
-                   elem_classes=["picture", name], js_on_load=script)
+    return canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}", save=language)
+
+
+def script(request: Request) -> FileResponse:
+    """Plotly's script, for assets/plot.js; its folder on this machine is nobody's business."""
+    return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 
 
 def figure(drawn: Any) -> dict[str, str]:
-    """A Plotly figure as assets/plot.js draws it."""
+    """A Plotly figure, with its size and margins, as assets/plot.js draws it."""
     return {"figure": drawn.to_json(validate=False)}

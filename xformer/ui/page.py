@@ -9,13 +9,14 @@ from typing import Any
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from xformer.figures.translation import notice
 from xformer.results import UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
-from xformer.ui import address, api, architecture, attention, positions, principles, sentiment, translate
+from xformer.ui import address, api, architecture, attention, canvas, positions, principles, sentiment, translate
 from xformer.ui.headers import SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
@@ -49,7 +50,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         server_name=server_name, server_port=server_port, share=share, auth=auth, prevent_thread_lock=not wait,
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["api", "settings"], quiet=not wait,
-        enable_monitoring=False, run_history=False, app_kwargs={"middleware": [Middleware(SecurityHeaders)]},
+        enable_monitoring=False, run_history=False,
+        app_kwargs={"middleware": [Middleware(SecurityHeaders)], "routes": [Route("/plotly.js", canvas.script)]},
         max_threads=AT_ONCE, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     return address
 

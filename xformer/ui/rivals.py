@@ -18,6 +18,7 @@ from xformer.results import Candidate, Translation, UserError
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
+from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
 OPTIONS = Options()  # how the rest of the translation is searched for
@@ -33,11 +34,11 @@ def build(service: Service, language: str, translation: gr.State) -> None:
             piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
         button = gr.Button(say("rivals_run"), variant="primary", size="sm")
         result = gr.HTML(elem_classes="tables another-word")
-        plot = gr.Plot(show_label=False, elem_classes="picture")
+        picture = plot("difference", language)
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    translation.change(partial(offer, language), translation, [step, piece, result, plot], **quiet)
+    translation.change(partial(offer, language), translation, [step, piece, result, picture], **quiet)
     step.input(offer_rivals, [translation, step], piece, **quiet)
-    button.click(partial(run, service, language), [translation, step, piece], [result, plot],
+    button.click(partial(run, service, language), [translation, step, piece], [result, picture],
                  api_visibility="private")
 
 
@@ -76,7 +77,7 @@ def run(service: Service, language: str, found: Translation | None, step: int | 
         old, new = (service.trace(found.source, one.tokens) for one in (found.best, again.best))
         warnings = [warning.say(language) for warning in again.warnings if warning not in found.warnings]
         return (notice(warnings, "warning") + rivals.comparison(found.best, again.best, old, new, step, language),
-                rivals.difference(old, new, step, language))
+                figure(rivals.difference(old, new, step, language)))
     except UserError as error:
         return notice([error.say(language)], "error"), None
     except Exception:

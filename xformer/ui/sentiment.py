@@ -19,6 +19,7 @@ from xformer.results import Attribution, UserError
 from xformer.sentiment import SentimentService
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui import texts
+from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["reviews"]
@@ -185,10 +186,10 @@ def _quality(reader: SentimentService, language: str) -> None:
     if calibration is not None:
         with gr.Accordion(text("calibration_title", language), open=False) as part:
             gr.HTML(figures.calibration_text(calibration, language))
-            plot = gr.Plot(show_label=False, elem_classes=["picture", "calibration"])
-        part.expand(partial(figures.reliability, calibration, language), None, plot, **quiet)
+            picture = plot("calibration", language)
+        part.expand(lambda: figure(figures.reliability(calibration, language)), None, picture, **quiet)
     if shares:
         with gr.Accordion(text("shares_title", language), open=False) as part:
             gr.HTML(f'<p class="note">{escape(text("shares_text", language))}</p>')
-            plot = gr.Plot(show_label=False, elem_classes=["picture", "shares"])
-        part.expand(partial(figures.label_shares, shares, language), None, plot, **quiet)
+            picture = plot("shares", language)
+        part.expand(lambda: figure(figures.label_shares(shares, language)), None, picture, **quiet)
