@@ -12,12 +12,8 @@ const plotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve,
   document.head.append(script);
 });
 
-// As it is drawn: the title is the page's, where it can wrap; strips get as narrow as a phone.
-function fitted(layout) {
-  const fit = {...layout, title: null, height: layout.height - TITLE, margin: {...layout.margin, t: layout.margin.t - TITLE}};
-  if (layout.meta?.squeeze) fit.width = Math.min(layout.width, Math.max(300, element.clientWidth - 16));
-  return fit;
-}
+// As it is drawn: the title is the page's, where it can wrap.
+const untitled = layout => ({...layout, title: null, height: layout.height - TITLE, margin: {...layout.margin, t: layout.margin.t - TITLE}});
 
 async function draw() {
   const turn = ++drawn, wanted = props.value?.figure && JSON.parse(props.value.figure);
@@ -32,12 +28,11 @@ async function draw() {
     new ResizeObserver(() => {
       if (!box.clientWidth || box.clientWidth === width) return;
       width = box.clientWidth;
-      if (figure?.layout.meta?.squeeze) Plotly.relayout(box, {width: fitted(figure.layout).width});
-      else if (figure && !figure.layout.width) Plotly.Plots.resize(box);
+      if (figure && !figure.layout.width) Plotly.Plots.resize(box);
     }).observe(box);
   }
   find('.caption').textContent = title();
-  await Plotly.react(box, wanted.data, fitted(wanted.layout), {displayModeBar: false});
+  await Plotly.react(box, wanted.data, untitled(wanted.layout), {displayModeBar: false});
   element.dataset.drawn = turn;
 }
 

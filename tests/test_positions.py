@@ -362,7 +362,7 @@ def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
     assert {trace.coloraxis for trace in figure.data} == {"coloraxis"}
     assert figure.layout.yaxis2.ticktext == ("0 · &lt;b&gt;", "1 · the", "2 · the", "3 · &lt;/s&gt;")
     assert [note.text for note in figure.layout.annotations] == [
-        "embeddings (root mean square 2.00)", "+ positions (0.71)", figure.layout.annotations[2].text]
+        "embeddings<br>(root mean square 2.00)", "+ positions (0.71)", figure.layout.annotations[2].text]
 
 
 def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(running, learned_pairs):
@@ -382,7 +382,7 @@ def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(runni
 def test_quality_stands_above_what_was_learned_from():
     scores = [LengthScore(1, 5, 10, 40.0, 60.0, 1000), LengthScore(6, None, 0, None, None, None)]
     figure = figures.lengths(scores)
-    assert figure.layout.xaxis2.ticktext == ("1–5", "6–") and figure.layout.xaxis2.title.text.endswith("(pieces)")
+    assert figure.layout.xaxis2.ticktext == ("1–5", "6–") and figure.layout.xaxis2.title.text.startswith("pieces")
     bleu, chrf, training = figure.data
     assert (list(bleu.y), list(chrf.y), list(training.y)) == ([40, None], [60, None], [1000, None])
     assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"

@@ -247,7 +247,7 @@ def test_the_scores_are_drawn_in_four_steps_with_their_numbers():
     assert written.text[:3] == ("2.0", "0.0", "5.0") and written.text[8] == "−∞" and written.text[-1] == "0.00"
     assert softmax.text[0][1] == f"softmax, &lt;/s&gt;: {hand_walk().probabilities[0, 1]:+.3f}"
     assert "−∞ (masked)" in steps.text[2][2]
-    assert (steps.colorbar.title.text, softmax.colorbar.title.text) == ("score", "attention probability")
+    assert (steps.colorbar.title.text, softmax.colorbar.title.text) == ("score", "softmax")
 
 
 def test_the_values_end_with_their_weighted_sum_and_the_output_with_all_heads():

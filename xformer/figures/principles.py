@@ -123,8 +123,7 @@ def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, hover: heatmap
     return heatmap.matrix(numbers, rows, [str(i + 1) for i in range(count)], hover, title=title,
                           rows=text("first_axis_vector", language), columns=text("first_axis_dimension", language),
                           bar=text("first_bar_number", language), colours=heatmap.DIVERGING, span=(-reach, reach),
-                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16)
-                          ).update_layout(meta={"squeeze": True})  # no cell is written on: narrower ones will do
+                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16))
 
 
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
