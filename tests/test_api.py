@@ -101,10 +101,15 @@ def test_the_plumbing_of_the_page_is_private(offered):
     assert not offered["unnamed_endpoints"]
 
 
-def test_an_endpoint_says_what_it_is_for(offered):
+def test_an_endpoint_says_what_it_is_for(address, offered):
     endpoint = offered["named_endpoints"]["/translate"]
-    assert "Translate an English sentence into Spanish" in endpoint["description"]
+    assert endpoint["description"].startswith("Translate an English sentence into Spanish with a small transformer.")
+    assert '. Returns the best translation as "text",' in endpoint["description"]
     assert [p["parameter_name"] for p in endpoint["parameters"]] == ["text", "beam", "n_best"]
+    for path, endpoint in offered["named_endpoints"].items():
+        assert all(len(p["python_type"]["description"]) > 10 for p in endpoint["parameters"]), path
+    with urllib.request.urlopen(address) as page:  # what “Use via API” shows
+        assert endpoint["description"][:40] in page.read().decode()
 
 
 def test_the_example_in_the_readme_runs(address, running):

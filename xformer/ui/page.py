@@ -35,7 +35,7 @@ def create(service: Service, reader: SentimentService | UserError | None = None)
     """The whole app on a service; and on a classifier of reviews, where there is one: else the reason, if any."""
     with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
         _page(demo, service, reader, "en")
-        api.publish(service, reader if isinstance(reader, SentimentService) else None)
+        api.publish(demo, service, reader if isinstance(reader, SentimentService) else None)
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
         _page(spanish, service, reader, "es")
     return demo.queue(default_concurrency_limit=AT_ONCE, api_open=False)
