@@ -1,5 +1,6 @@
 """Spaces through the real client and a Hub on loopback, and calls on GPUs that a stand-in for the host lends."""
 
+import os
 import pickle
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from tests import endpoints
 from tests.conftest import ROOT
 from tests.hub_client import Client
 from tests.hub_server import Hub
-from xformer import card, checkpoint, space
+from xformer import card, checkpoint, service, space
 from xformer.results import Positions, UserError
 from xformer.search import Options
 from xformer.sentiment import SentimentService
@@ -204,6 +205,23 @@ def test_a_host_that_lends_gpus_computes_each_call(serve, tiny_checkpoint, tiny_
     assert (tmp_path / "log").read_text().splitlines() == log
 
 
+def test_a_forked_call_does_not_wait_for_threads_that_stayed_behind(tmp_path):
+    """The model that ships is large enough to be loaded and run by several threads."""
+    (tmp_path / "spaces.py").write_text(LENDER)
+    code = """
+import spaces, torch
+from xformer import space
+from xformer.service import Service
+lent = space.open_service(Service, "checkpoints/en-es", None)
+assert torch.get_num_threads() == 2 and torch.ones(4_000_000).exp().sum() > 0
+print(lent.translate_many(["Good night."] * 20)[0].best.text)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300,
+                         env={**os.environ, "OMP_NUM_THREADS": "2", "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    assert (ran.returncode, ran.stdout) == (0, "Buenas noches.\n"), ran.stderr
+    assert (tmp_path / "log").read_text().endswith("computed translate_many\n")
+
+
 @pytest.fixture
 def lender(monkeypatch):
     """A host whose lent calls are told in the list that it returns."""
@@ -218,6 +236,7 @@ def lender(monkeypatch):
             return lent
         return decorate
     monkeypatch.setitem(sys.modules, "spaces", types.SimpleNamespace(GPU=gpu))
+    monkeypatch.setattr(service, "THREADS", service.THREADS)
     space._decorated.cache_clear()
     yield told
     space._decorated.cache_clear()
@@ -245,8 +264,8 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
         assert reader.classify([text])[0].probability == pytest.approx(here.classify([text])[0].probability)
     assert reader.attribute(reviews[0][1], lambda *done: None).words == here.attribute(reviews[0][1]).words
     assert lender[-1] == "attribute"
-    for service in (plain, lent):
-        service.close()
+    for one in (plain, lent):
+        one.close()
 
 
 def test_nothing_is_lent_where_nothing_is_changed(monkeypatch, tiny_classifier):
