@@ -5,23 +5,31 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
+with suppress(ImportError):  # on hosts that lend GPUs; it has to come before torch
+    import spaces  # noqa: F401
 
 import gradio as gr
 
+from xformer import space
 from xformer.__main__ import CHECKPOINT_HELP, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
 from xformer.results import UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.ui import create, launch
 
+SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
+         "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
+
 
 @cache
 def service(checkpoint: str | None = None, device: str | None = None) -> Service:
     """The model, loaded once however often the page is made anew."""
-    return Service.open(checkpoint_folder(checkpoint), device)
+    return space.open_service(Service, checkpoint_folder(checkpoint), device)
 
 
 @cache
@@ -32,7 +40,7 @@ def reader(checkpoint: str | None = None, device: str | None = None) -> Sentimen
     if not named and not folder.exists():
         return None
     try:
-        return SentimentService.open(folder, device)
+        return space.open_service(SentimentService, folder, device)
     except UserError as error:
         if named:
             raise
@@ -47,23 +55,39 @@ def main() -> int:
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
     p.add_argument("--server-port", type=int)
-    p.add_argument("--share", action="store_true", default=None, help="a public link through gradio.live")
+    p.add_argument("--share", action="store_true", default=None,
+                   help="a public link through gradio.live, for up to a week; goes on without where there is none")
     p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for these")
+    p.add_argument("--mcp", action="store_true", default=None,
+                   help="be an MCP server too, with the tools translate, explain, classify")
     args = p.parse_args()
     user, colon, password = (args.auth or "").partition(":")
+    share, mcp = args.share or _set("GRADIO_SHARE"), args.mcp or _set("GRADIO_MCP_SERVER")
     try:
         if args.auth and not (user and colon and password):
             raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
+        if mcp and args.auth:
+            raise UserError("An MCP server asks for no password: leave out --auth, or --mcp and GRADIO_MCP_SERVER.")
+        if mcp and find_spec("mcp") is None:
+            raise UserError("An MCP server needs one package more: install it with pip install 'gradio[mcp]', or leave "
+                            "out --mcp and GRADIO_MCP_SERVER.")
         demo = create(service(args.checkpoint, args.device), reader(args.sentiment, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
+    if share:
+        print(SHARE)
     try:
-        launch(demo, args.server_name, args.server_port, args.share, (user, password) if args.auth else None)
+        launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp)
     except OSError as error:
         print(f"The page cannot be served: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _set(variable: str) -> bool:
+    """Whether Gradio would take a variable of the environment for a yes."""
+    return os.environ.get(variable, "").lower() == "true"
 
 
 def __getattr__(name: str) -> gr.Blocks:

@@ -1,6 +1,7 @@
 """A Hugging Face Hub on loopback: as much of its HTTP interface as the real client uses to upload and to download.
 
-Repositories, commits and large files (LFS) live in memory. What was asked is in `log`; `faults` make it misbehave.
+Repositories, commits and large files (LFS) live in memory; a Space is named spaces/owner/name. What was asked is in
+`log`; `faults` make it misbehave.
 """
 
 import base64
@@ -21,11 +22,13 @@ def git_name(content):
 @dataclass
 class Repository:
     private: bool = False
+    variables: dict = field(default_factory=dict)  # of the environment of a Space
     commits: dict = field(default_factory=dict)  # commit → path → content
     branches: dict = field(default_factory=dict)  # branch or tag → commit
 
     def commit(self, files, branch="main"):
         tree = {**self.commits.get(self.branches.get(branch), {}), **files}
+        tree = {path: content for path, content in tree.items() if content is not None}
         name = hashlib.sha1(repr((len(self.commits), sorted(tree))).encode()).hexdigest()
         self.commits[name], self.branches[branch] = tree, name
         return name
@@ -36,7 +39,8 @@ class Repository:
 
 
 class Hub(ThreadingHTTPServer):
-    """`repositories` by owner/name, `log` of (method, path), `token` that may see what is private and may write."""
+    """`repositories` by owner/name, or spaces/owner/name, `log` of (method, path), `token` that may see what is private
+    and may write."""
 
     token = "hf_secret"
     daemon_threads = True
@@ -80,6 +84,8 @@ class Handler(BaseHTTPRequestHandler):
         parts = path.strip("/").split("/")
         if parts[:2] == ["api", "models"]:
             self.api(f"{parts[2]}/{parts[3]}", parts[4:], query)
+        elif parts[:2] == ["api", "spaces"]:
+            self.api(f"spaces/{parts[2]}/{parts[3]}", parts[4:], query)
         elif path == "/api/repos/create":
             self.create(json.loads(self.body))
         elif path == "/api/validate-yaml":
@@ -93,7 +99,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.refuse(404)
 
-    do_GET = do_HEAD = do_POST = do_PUT = handle_any
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_any
 
     def read_body(self):
         if self.headers.get("Transfer-Encoding") != "chunked":
@@ -139,6 +145,11 @@ class Handler(BaseHTTPRequestHandler):
                                    for file in json.loads(self.body)["files"]]})
         elif rest[:1] == ["commit"]:
             self.commit(name, repository, "/".join(rest[1:]))
+        elif rest == ["variables"]:
+            self.variables(repository)
+        elif rest[:1] == ["tree"]:
+            self.answer([{"type": "file", "path": path, "size": len(content), "oid": git_name(content)}
+                         for path, content in repository.commits[repository.find(rest[1])].items()])
         elif rest[:1] in ([], ["revision"]):
             revision = "/".join(rest[1:]) or "main"
             commit = repository.find(revision)
@@ -149,6 +160,16 @@ class Handler(BaseHTTPRequestHandler):
                     self.sibling(path, content) for path, content in repository.commits[commit].items()]})
         else:
             self.refuse(404)
+
+    def variables(self, repository):
+        if not self.writer():
+            return
+        wanted = json.loads(self.body or "{}")
+        if self.command == "POST":
+            repository.variables[wanted["key"]] = wanted["value"]
+        elif self.command == "DELETE":
+            del repository.variables[wanted["key"]]
+        self.answer({key: {"key": key, "value": value} for key, value in repository.variables.items()})
 
     @staticmethod
     def sibling(path, content):
@@ -165,6 +186,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def create(self, wanted):
         name = f"{wanted['organization']}/{wanted['name']}"
+        if wanted.get("type") == "space":
+            assert wanted["sdk"] == "gradio"
+            name = f"spaces/{name}"
         if not self.writer():
             return
         if name in self.server.repositories:
@@ -198,6 +222,8 @@ class Handler(BaseHTTPRequestHandler):
                 files[value["path"]] = base64.b64decode(value["content"])
             elif entry["key"] == "lfsFile":
                 files[value["path"]] = self.server.large[value["oid"]]
+            elif entry["key"] == "deletedFile":
+                files[value["path"]] = None
         commit = repository.commit(files, branch)
         self.answer({"commitUrl": f"{self.server.url}/{name}/commit/{commit}", "commitOid": commit})
 

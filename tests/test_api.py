@@ -6,11 +6,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from functools import partial
 
 import numpy as np
 import pytest
 
 import xformer
+from tests import endpoints
 from tests.conftest import ROOT
 from xformer.ui.api import told
 from xformer.ui.headers import HEADERS
@@ -23,25 +25,10 @@ def running(tiny_checkpoint):
     service.close()
 
 
-# Plain HTTP wants every value.
-DEFAULTS = {"translate": ("", 5, 1), "explain": ("", "", "cross", 0, 0), "classify": ("",)}
-
-
 @pytest.fixture
 def ask(address):
     """`ask(endpoint, *values)` as anybody may over HTTP: -> the answer; raises ValueError with what the server says."""
-    def request(endpoint, *values):
-        data = {"data": [*values, *DEFAULTS[endpoint][len(values):]]}
-        post = urllib.request.Request(f"{address}/gradio_api/call/{endpoint}", json.dumps(data).encode(),
-                                      {"Content-Type": "application/json"})
-        with urllib.request.urlopen(post) as answer:
-            event = json.load(answer)["event_id"]
-        with urllib.request.urlopen(f"{address}/gradio_api/call/{endpoint}/{event}") as stream:
-            said = dict(line.decode().rstrip("\n").split(": ", 1) for line in stream if b": " in line)
-        if said["event"] == "error":
-            raise ValueError(json.loads(said["data"])["error"])
-        return json.loads(said["data"])[0]
-    return request
+    return partial(endpoints.ask, address)
 
 
 @pytest.fixture
@@ -110,13 +97,19 @@ def test_what_breaks_inside_is_not_told_to_those_outside(caplog):
 
 
 def test_the_plumbing_of_the_page_is_private(offered):
-    assert set(offered["named_endpoints"]) == {f"/{name}" for name in DEFAULTS} and not offered["unnamed_endpoints"]
+    assert set(offered["named_endpoints"]) == {f"/{name}" for name in endpoints.DEFAULTS}
+    assert not offered["unnamed_endpoints"]
 
 
-def test_an_endpoint_says_what_it_is_for(offered):
+def test_an_endpoint_says_what_it_is_for(address, offered):
     endpoint = offered["named_endpoints"]["/translate"]
-    assert "Translate an English sentence into Spanish" in endpoint["description"]
+    assert endpoint["description"].startswith("Translate an English sentence into Spanish with a small transformer.")
+    assert '. Returns the best translation as "text",' in endpoint["description"]
     assert [p["parameter_name"] for p in endpoint["parameters"]] == ["text", "beam", "n_best"]
+    for path, endpoint in offered["named_endpoints"].items():
+        assert all(len(p["python_type"]["description"]) > 10 for p in endpoint["parameters"]), path
+    with urllib.request.urlopen(address) as page:  # what “Use via API” shows
+        assert endpoint["description"][:40] in page.read().decode()
 
 
 def test_the_example_in_the_readme_runs(address, running):

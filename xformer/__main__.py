@@ -61,6 +61,8 @@ def parser() -> argparse.ArgumentParser:
                     "nothing: their accuracy on the validation sets."))
     _checkpoint(commands.add_parser("checkpoint", help="look at a checkpoint, fetch it from the Hub, upload it")
                 .add_subparsers(dest="what", required=True))
+    _space(commands.add_parser("space", help="host the page on the Hugging Face Hub")
+           .add_subparsers(dest="what", required=True))
     data = commands.add_parser("data", help="fetch training data").add_subparsers(dest="what", required=True)
     _data_translation(data.add_parser(
         "translation", help="English-Spanish sentence pairs", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -185,6 +187,19 @@ def _checkpoint(commands: Any) -> None:
         "Check that the files of a checkpoint are there and fit together, that its weights are numbers, that they are "
         "what the Hub sent, and that its model card has the metadata the Hub wants and the scores of these weights."))
     p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
+
+
+def _space(commands: Any) -> None:
+    p = commands.add_parser("push", help="upload the page as a Space", description=(
+        "Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face Hub, made if "
+        "it is not there. Needs HF_TOKEN, or a login by “hf auth login”."))
+    p.add_argument("repository", metavar="owner/name")
+    for kind in ("checkpoint", "sentiment"):
+        p.add_argument(f"--{kind}", metavar="NAME", help="owner/name[@revision] on the Hub, open to all, that the "
+                                                         "Space fetches when it is built; else the one that ships")
+    p.add_argument("--mcp", action="store_true", help="let the Space be an MCP server too")
+    p.add_argument("--private", action="store_true", default=None, help="if the Space is made now")
+    p.add_argument("--message", default="Upload the page", help="of the commit")
 
 
 def _data_translation(p: argparse.ArgumentParser) -> None:
@@ -577,6 +592,13 @@ def push(args: argparse.Namespace) -> None:
     print(hub.push(folder, args.repository, private=args.private, commit_message=args.message))
 
 
+def push_space(args: argparse.Namespace) -> None:
+    """Upload the page; print the address of the Space."""
+    from xformer import space
+    print(space.push(ROOT, args.repository, translation=args.checkpoint, sentiment=args.sentiment, mcp=args.mcp,
+                     private=args.private, message=args.message))
+
+
 def pull(args: argparse.Namespace) -> None:
     """Fetch a checkpoint; print its folder."""
     from xformer import hub
@@ -650,6 +672,8 @@ def main(argv: Sequence[str] | None = None) -> int:
              "pretraining": evaluate_pretraining}[args.what](args)
         elif args.command == "checkpoint":
             {"push": push, "pull": pull, "info": info, "verify": verify}[args.what](args)
+        elif args.command == "space":
+            push_space(args)
         elif args.command == "data":
             from xformer.training import fetch, fetch_reviews
             {"translation": fetch.fetch_translation, "sentiment": fetch_reviews.fetch_sentiment}[args.what](args)

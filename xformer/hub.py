@@ -10,12 +10,21 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from huggingface_hub import HfApi, constants, get_session, get_token, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    constants,
+    get_session,
+    get_token,
+    hf_hub_download,
+    try_to_load_from_cache,
+)
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
@@ -107,9 +116,7 @@ def fetch(name: Name) -> Path:
 
 def pull(name: str, folder: Path | None = None) -> Path:
     """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
-    wanted = parse(name)
-    if wanted is None:
-        raise UserError(f"{name!r} is no name on the Hub: write owner/name or owner/name@revision.")
+    wanted = _named(name)
     if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
         raise UserError(f"There is something at {folder} already; name a folder that is empty or not there yet.")
     found = fetch(wanted)
@@ -118,6 +125,22 @@ def pull(name: str, folder: Path | None = None) -> Path:
         return found
     copy(found, folder)
     return folder
+
+
+def pinned(name: str) -> tuple[Path, Name]:
+    """Fetch a checkpoint; its folder, and its name with the commit as revision, which stays what it is. Raises
+    UserError."""
+    wanted = _named(name)
+    folder = fetch(wanted)
+    return folder, Name(wanted.repository, folder.name)
+
+
+def _named(name: str) -> Name:
+    """A name on the Hub; raises UserError for what can only be a path."""
+    wanted = parse(name)
+    if wanted is None:
+        raise UserError(f"{name!r} is no name on the Hub: write owner/name or owner/name@revision.")
+    return wanted
 
 
 def copy(checkpoint_folder: Path, folder: Path) -> None:
@@ -144,19 +167,58 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
 
     private: of a repository that is made now; the owner's default if None. Raises UserError.
     """
-    name = parse(repository)
-    if name is None or "@" in repository:
-        raise UserError(f"{repository!r} is no repository to upload to: write owner/name.")
+    name = _target(repository)
     card.check(folder)
-    if not (token or get_token()):
-        raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
-                        f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”.")
+    _may_write(name, token)
     with _plainly(name):
         get_session().timeout = PATIENCE
         api = HfApi(token=token)
         api.create_repo(name.repository, private=private, exist_ok=True)
         return str(api.upload_folder(folder_path=folder, repo_id=name.repository, commit_message=commit_message,
                                      allow_patterns=list(checkpoint.ALL_FILES)))
+
+
+def push_space(repository: str, files: Mapping[str, Path | bytes], variables: Mapping[str, str | None], *,
+               private: bool | None = None, commit_message: str = "Upload the page") -> str:
+    """Upload files, by their paths there, as one commit to a Space, made if it is not there; the address of its page.
+
+    Files of an earlier upload go that are in a folder of these and not among them. variables: of the environment the
+    Space runs in; None for those it is not to have. private: of a Space that is made now. Raises UserError.
+    """
+    name = _target(repository)
+    _may_write(name)
+    kind, folders = constants.REPO_TYPE_SPACE, {path.split("/")[0] + "/" for path in files if "/" in path}
+    with _plainly(name):
+        get_session().timeout = PATIENCE
+        api = HfApi()
+        api.create_repo(name.repository, repo_type=kind, space_sdk="gradio", private=private, exist_ok=True)
+        there = api.get_space_variables(name.repository)
+        for key, value in variables.items():  # before the commit, which starts the Space anew
+            if value is not None and (key not in there or there[key].value != value):
+                api.add_space_variable(name.repository, key, value)
+            elif value is None and key in there:
+                api.delete_space_variable(name.repository, key)
+        stale = [path for path in api.list_repo_files(name.repository, repo_type=kind)
+                 if path not in files and path.startswith(tuple(folders))]
+        api.create_commit(name.repository, repo_type=kind, commit_message=commit_message, operations=[
+            *(CommitOperationAdd(path, content) for path, content in files.items()),
+            *(CommitOperationDelete(path) for path in stale)])
+    return f"{constants.ENDPOINT}/spaces/{name.repository}"
+
+
+def _target(repository: str) -> Name:
+    """The repository to upload to; raises UserError where it is no name of one."""
+    name = parse(repository)
+    if name is None or "@" in repository:
+        raise UserError(f"{repository!r} is no repository to upload to: write owner/name.")
+    return name
+
+
+def _may_write(name: Name, token: str | None = None) -> None:
+    """Raise UserError where there is no token to upload with."""
+    if not (token or get_token()):
+        raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
+                        f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”.")
 
 
 def damaged(folder: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any
 
 import gradio as gr
+from gradio.utils import get_function_description
 
 from xformer.results import STACKS, Message, UserError
 from xformer.search import Options
@@ -20,7 +21,7 @@ from xformer.ui.translate import MOST_BEAM
 log = logging.getLogger(__name__)
 
 
-def publish(service: Service, reader: SentimentService | None) -> None:
+def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) -> None:
     """Offer `translate`, `explain` and, where there is a classifier, `classify`; called inside the Blocks."""
 
     def translate(text: str, beam: int = 5, n_best: int = 1) -> dict[str, Any]:
@@ -32,8 +33,8 @@ def publish(service: Service, reader: SentimentService | None) -> None:
             n_best: How many translations to return, 1 to beam.
 
         Returns:
-            The best translation as "text"; its "pieces", their natural "log_probs" and the likeliest "alternatives" of
-            each; all translations as "n_best"; "warnings" in English.
+            the best translation as "text", its "score", its "pieces" with their natural "log_probs" and the likeliest
+            "alternatives" of each, all translations as "n_best", and "warnings" in English.
         """
         if not 1 <= beam <= MOST_BEAM:
             raise UserError(Message.of("error_beam", beam=beam, most=MOST_BEAM))
@@ -50,8 +51,9 @@ def publish(service: Service, reader: SentimentService | None) -> None:
             head: From 1; 0 for that head.
 
         Returns:
-            "probabilities", a row for each of "queries" and a column for each of "keys", where a row sums to 1;
-            "predicts", for a decoder, the piece that each query is about to predict; "log_probs" of these.
+            "probabilities", a row for each of "queries" and a column for each of "keys", where a row sums to 1; for a
+            decoder "predicts", the piece that each query is about to predict, and the natural "log_probs" of these;
+            the "checkpoint", "stack", "layer" and "head" that they are of.
         """
         if stack not in STACKS:
             raise UserError(Message.of("address_choice", key="stack", value=str(stack)[:40], options=", ".join(STACKS)))
@@ -77,15 +79,20 @@ def publish(service: Service, reader: SentimentService | None) -> None:
             text: A review, from a few words to 30,000 characters; of a long one the middle is left out.
 
         Returns:
-            "label", its calibrated "probability", "probabilities" of both labels, the "pieces" that were read, the
-            pooling's "weights" of them, how many pieces were "cut" out, "warnings" in English.
+            "label", its calibrated "probability", the "probabilities" of both labels, the "pieces" that were read and
+            the pooling's "weights" of them, how many pieces were "cut" out, and "warnings" in English.
         """
         assert reader is not None
         return reader.classify([text])[0].to_json()
 
     endpoints: list[Callable[..., Any]] = [translate, explain, *([classify] if reader is not None else [])]
     for offered in endpoints:
-        gr.api(told(offered), api_name=offered.__name__, api_visibility="public")
+        description, arguments, returns = get_function_description(offered)
+        gr.api(told(offered), api_name=offered.__name__, api_visibility="public",
+               api_description=f"{description} Returns {' '.join(returns)}")
+        *_, published = demo.fns.values()
+        for component, said in zip(published.inputs, arguments.values(), strict=True):
+            vars(component)["_api_info"]["additional_description"] = said  # Gradio itself tells MCP clients only
 
 
 def told(ask: Callable[..., Any]) -> Callable[..., Any]:

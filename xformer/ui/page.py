@@ -36,23 +36,30 @@ def create(service: Service, reader: SentimentService | UserError | None = None)
     """The whole app on a service; and on a classifier of reviews, where there is one: else the reason, if any."""
     with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
         _page(demo, service, reader, "en")
+        api.publish(demo, service, reader if isinstance(reader, SentimentService) else None)
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
         _page(spanish, service, reader, "es")
-    with demo:
-        api.publish(service, reader if isinstance(reader, SentimentService) else None)
     return demo.queue(default_concurrency_limit=AT_ONCE, api_open=False)
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
-           auth: tuple[str, str] | None = None, wait: bool = True) -> str:
+           auth: tuple[str, str] | None = None, mcp: bool | None = None, wait: bool = True) -> str:
     """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults."""
-    _, address, _ = demo.launch(
-        server_name=server_name, server_port=server_port, share=share, auth=auth, prevent_thread_lock=not wait,
+    if auth:  # Gradio would describe the endpoints in the page that asks for the password
+        describe = demo.get_api_info
+        demo.get_api_info = (  # type: ignore[method-assign]
+            lambda all_endpoints=False, page=None: describe(all_endpoints, None if page is None else "none"))
+    _, address, shared = demo.launch(
+        server_name=server_name, server_port=server_port, share=share, auth=auth, mcp_server=mcp,
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
-        css_paths=[ASSETS / "style.css"], footer_links=["api", "settings"], quiet=not wait,
-        enable_monitoring=False, run_history=False,
+        css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
+        quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         app_kwargs={"middleware": [Middleware(SecurityHeaders)], "routes": [Route("/plotly.js", canvas.script)]},
         max_threads=AT_ONCE, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
+    if share and not shared:
+        print(f"No public link could be made; the page is at {address} only.", flush=True)
+    if wait:
+        demo.block_thread()
     return address
 
 
