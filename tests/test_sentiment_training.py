@@ -362,7 +362,7 @@ def test_what_pretraining_is_worth_is_gathered_from_runs(data, tuned, tmp_path, 
     assert (best.pretrained, best.share, half.pretrained, half.share) == (True, 1.0, False, 0.5)
     assert half.labels < best.labels == 96 + 48
     metrics = checkpoint.read_metrics(few)
-    assert (half.imdb, half.sst2, half.minutes) == (metrics["imdb"], metrics["sst2"], metrics["minutes"])
+    assert (half.imdb, half.sst2, half.steps) == (metrics["imdb"], metrics["sst2"], metrics["step"])
     assert main(["evaluate", "pretraining", str(data)]) == 2
     assert "does not say what it learned from and how well; name folders that" in capsys.readouterr().err
 

@@ -76,3 +76,10 @@ def test_the_classifier_says_what_it_scored(reader):
 def test_it_judges_what_people_type(reader, text, label):
     (found,) = reader.classify([text])
     assert found.label == label and found.probability > 0.6
+
+
+def test_what_pre_training_is_worth_was_measured_at_three_shares_of_the_labels():
+    shares = SentimentService.open(ROOT / "checkpoints" / "sentiment", "cpu").label_shares
+    by_share = {(one.share, one.pretrained): one.imdb for one in shares}
+    assert set(by_share) == {(share, begun) for share in (1, 0.1, 0.01) for begun in (True, False)}
+    assert all(by_share[share, True] > by_share[share, False] for share in (1, 0.1, 0.01))

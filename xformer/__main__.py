@@ -533,10 +533,10 @@ def evaluate_pretraining(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(found))
     else:
-        print(f"{'begun':<14}{'labels':>9}{'share':>8}{'minutes':>9}{'IMDb':>9}{'SST-2':>9}")
+        print(f"{'begun':<14}{'labels':>9}{'share':>8}{'steps':>9}{'IMDb':>9}{'SST-2':>9}")
         for one in found:
             print(f"{'pre-trained' if one['pretrained'] else 'from nothing':<14}{one['labels']:>9,}{one['share']:>8.0%}"
-                  f"{one['minutes']:>9.0f}{one['imdb']:>9.4f}{one['sst2']:>9.4f}")
+                  f"{one['steps']:>9,}{one['imdb']:>9.4f}{one['sst2']:>9.4f}")
     if args.save:
         folder = _own_folder(sentiment_folder(args.checkpoint))
         _keep(folder, checkpoint.read_metrics(folder), "label_shares", found)

@@ -268,7 +268,7 @@ class LabelShare:
     imdb: float  # on the validation set of IMDb
     sst2: float  # on the validation set of SST-2
     labels: int  # how many
-    minutes: float | None = None  # of training, pre-training apart
+    steps: int | None = None  # of training, pre-training apart
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,7 @@ def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         try:
             learned = metrics["learned_from"]
             share = LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
-                               float(metrics["sst2"]), int(learned["labels"]), float(metrics["minutes"]))
+                               float(metrics["sst2"]), int(learned["labels"]), int(metrics["step"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
                              f"sentiment” wrote") from error
