@@ -229,14 +229,14 @@ def test_a_public_page_looks_at_no_folder_and_asks_no_hub(pool, tiny_classifier,
             pass
         said.add(str(refused.value).replace(name, "NAME", 1))
         assert pool.at_hand(name), "a refusal is not waited for"
-    assert said == {"NAME is none of the models of this page; choose one of tiny-en-es, copy-0, copy-1, copy-2, copy-3, "
-                    "other-shape."}
+    assert said == {"NAME is none of the models of this page; choose one of tiny-en-es, "
+                    "copy-0, copy-1, copy-2, copy-3, other-shape."}
 
 
 def test_a_public_page_does_not_say_where_its_broken_models_lie(default, tmp_path, caplog):
-    with closing(Models(default, {"gone": tmp_path / "gone"}, "cpu")) as pool:
-        with pytest.raises(UserError) as refused, pool.lease("gone"):
-            pass
+    with (closing(Models(default, {"gone": tmp_path / "gone"}, "cpu")) as pool, pytest.raises(UserError) as refused,
+          pool.lease("gone")):
+        pass
     assert str(refused.value).startswith("The model gone cannot be loaded") and str(tmp_path) not in str(refused.value)
     assert str(tmp_path) in caplog.text, "the operator is not told"
 
@@ -303,7 +303,8 @@ def test_nothing_happens_where_the_model_is_there_already_or_cannot_be_had(pool)
 
 
 def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_that(pool):
-    said, tabs, sentence, *rest = page._arrive(pool, "es", {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"})
+    query = {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"}
+    said, _, sentence, *rest = page._arrive(pool, "es", query)
     assert "gone no es ninguno de los modelos" in said and said.count("<p>") == 1
     assert sentence == "Hi." and rest[0] == "model" and "" in rest
 
