@@ -309,6 +309,18 @@ def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_th
     assert sentence == "Hi." and rest[0] == "model" and "" in rest
 
 
+def test_choices_come_before_what_is_chosen(pool):
+    answer = page._arrive(pool, "en", {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
+    choices, values = page._in_steps(answer)
+    assert not [step for step in choices if "value" in step]
+    both = [(step["choices"], value) for step, value in zip(choices, values, strict=True) if "choices" in step]
+    assert len(both) > 6
+    for offered_now, value in both:
+        known = {one[1] if isinstance(one, tuple) else one for one in offered_now}
+        assert known >= set(value if isinstance(value, list) else [value])
+    assert [0, 15] in values and "other-shape" in values
+
+
 def test_waiting_is_not_broken_by_what_loading_raises(pool, monkeypatch):
     monkeypatch.setattr(models.Service, "open", lambda *_: 1 / 0)
     with pytest.raises(UserError, match="The model copy-2 cannot be loaded"), pool.lease("copy-2"):

@@ -74,8 +74,10 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
 
 def test_a_link_opens_the_model_and_two_visitors_have_their_own(visit, learned_pairs):
     one = visit()
-    other = visit(f"/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&text={quote('A cold book.')}")
+    other = visit("/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16&dimensions=0,15&"
+                  f"text={quote('A cold book.')}")
     expect_model(other, OTHER)
+    expect(other.locator(".toast-body")).to_have_count(0)  # nothing was refused on the way
     expect(other.locator(".view .title")).to_contain_text("layer 3 of 3 · head 5 of 6")
     translate(one, learned_pairs[0][0])
     expect_spanish(one, learned_pairs[0][1])

@@ -36,7 +36,7 @@ NO_BASE = """() => {
 # Another model is another page at the same address; what was chosen meanwhile is loaded next.
 GO = """(go, chosen) => {
   const {name, query} = JSON.parse(go || '{}');
-  if (query !== undefined && name === chosen.trim()) location.search = query;
+  if (query !== undefined && name === (chosen ?? '').trim()) location.search = query;
 }"""
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
@@ -185,13 +185,13 @@ def _defaults(service: Service) -> str:
     return address.defaults({"layer": layer, "head": head, **{name: kind.default for name, kind in kinds.items()}})
 
 
-def _choose(models: Models, language: str, chosen: str | None, name: str, sentence: str, search: str
-            ) -> Iterator[tuple[str, str]]:
+def _choose(models: Models, language: str, chosen: str | None, name: str, sentence: str | None,
+            search: str) -> Iterator[tuple[str, str]]:
     """Load another model while the page goes on with its own: what is said, and then what GO reads.
 
     The address goes with it, but for what the other model does not have.
     """
-    chosen = (chosen or "").strip()
+    chosen, sentence = (chosen or "").strip(), sentence or ""
     try:
         wanted = models.known_as(chosen)
         if wanted == name:
