@@ -16,7 +16,8 @@ with suppress(ImportError):  # on hosts that lend GPUs; it has to come before to
 import gradio as gr
 
 from xformer import space
-from xformer.__main__ import CHECKPOINT_HELP, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
+from xformer.__main__ import CHECKPOINT_HELP, ROOT, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
+from xformer.models import Models, offered
 from xformer.results import UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
@@ -27,9 +28,17 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 
 
 @cache
-def service(checkpoint: str | None = None, device: str | None = None) -> Service:
-    """The model, loaded once however often the page is made anew."""
-    return space.open_service(Service, checkpoint_folder(checkpoint), device)
+def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False) -> Models:
+    """The models, the first of them loaded once however often the page is made anew; raises UserError."""
+    folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
+    return Models(space.open_service(Service, folder, device), offered(folder, checkpoints[1:], ROOT / "checkpoints"),
+                  device, any_name)
+
+
+def private(server_name: str | None, share: bool | None) -> bool:
+    """Whether only this machine is served, by these flags and Gradio's environment variables."""
+    name = server_name or os.environ.get("GRADIO_SERVER_NAME") or "localhost"
+    return not (share or _set("GRADIO_SHARE")) and (name in ("localhost", "::1") or name.startswith("127."))
 
 
 @cache
@@ -50,7 +59,11 @@ def reader(checkpoint: str | None = None, device: str | None = None) -> Sentimen
 def main() -> int:
     """Serve until interrupted. Flags that are not given leave Gradio's environment variables in force."""
     p = argparse.ArgumentParser(prog="python app.py", description="Translate, and look inside the transformer.")
-    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", action="append", default=[],
+                   help=f"{CHECKPOINT_HELP}; more of them are offered in the page's menu")
+    p.add_argument("--any-model", action=argparse.BooleanOptionalAction,
+                   help="visitors may name models too, folders and repositories on the Hub; if not given, they may "
+                        "where only this machine is served")
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
@@ -71,7 +84,8 @@ def main() -> int:
         if mcp and find_spec("mcp") is None:
             raise UserError("An MCP server needs one package more: install it with pip install 'gradio[mcp]', or leave "
                             "out --mcp and GRADIO_MCP_SERVER.")
-        demo = create(service(args.checkpoint, args.device), reader(args.sentiment, args.device))
+        any_name = private(args.server_name, share) if args.any_model is None else args.any_model
+        demo = create(models(tuple(args.checkpoint), args.device, any_name), reader(args.sentiment, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -93,7 +107,7 @@ def _set(variable: str) -> bool:
 def __getattr__(name: str) -> gr.Blocks:
     """`demo`, for `gradio app.py` and for hosts that import this file; made when it is asked for."""
     if name == "demo":
-        return create(service(), reader())
+        return create(models(), reader())
     raise AttributeError(name)
 
 

@@ -149,6 +149,16 @@ def tiny_checkpoint(tmp_path_factory, tokenizer, learned_pairs) -> Path:
 
 
 @pytest.fixture(scope="session")
+def other_checkpoint(tmp_path_factory, tokenizer) -> Path:
+    """Folder of a checkpoint of another shape that has learned nothing: post-norm, three and one layers of six heads.
+    Do not write to it."""
+    model = random_model("post", tokenizer, d_model=48, n_heads=6, n_layers=3, n_decoder_layers=1, max_length=192)
+    folder = tmp_path_factory.mktemp("checkpoints") / "other-shape"
+    checkpoint.save(folder, model, tokenizer, {})
+    return folder
+
+
+@pytest.fixture(scope="session")
 def reviews():
     """Twelve short reviews with their labels, half of them positive."""
     return REVIEWS

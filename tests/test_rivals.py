@@ -1,10 +1,11 @@
 """Another word at a step: what stays, what is searched for again, and where heads look after each of the two."""
 
-from dataclasses import replace
+from dataclasses import json
 from functools import partial
 
 import numpy as np
 import pytest
+import replace
 
 from xformer.explain import rivals
 from xformer.figures import rivals as figures
@@ -227,7 +228,7 @@ def test_steps_are_counted_from_one_and_begin_where_the_model_was_least_sure(fou
 def test_the_tab_answers_every_choice_with_a_result_or_a_sentence(running, found, monkeypatch):
     ask = partial(tab.run, running, "en", found)
     html, plot = ask(1, rival(found.best, 1))
-    assert "The heads that changed most" in html and len(plot.data[0].z) == 8
+    assert "The heads that changed most" in html and len(json.loads(plot["figure"])["layout"]["yaxis"]["ticktext"]) == 8
     html, plot = ask(1, "</s>")
     assert "One of the two translations ends with this choice" in html and plot is None
     html, plot = ask(99, "▁El")

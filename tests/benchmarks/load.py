@@ -31,11 +31,12 @@ Asked = tuple[float, bool]  # seconds to the answer, and whether it was one
 
 def _serve(connection: Connection, checkpoint: Path, batched: bool) -> None:
     from xformer import service as module
+    from xformer.models import Models
     from xformer.service import Service
     from xformer.ui import create, launch
     if not batched:
         module.BATCH_ROWS = 1  # nobody shares a batch, and nobody takes turns
-    connection.send(launch(create(Service.open(checkpoint)), "127.0.0.1", wait=False))
+    connection.send(launch(create(Models(Service.open(checkpoint))), "127.0.0.1", wait=False))
     connection.recv()
 
 

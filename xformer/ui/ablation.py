@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -14,28 +13,29 @@ from xformer.results import STACKS, Translation, UserError
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
+from xformer.ui.ask import Ask
 
 log = logging.getLogger(__name__)
 
 
-def build(service: Service, language: str, translation: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio
-          ) -> None:
-    """Lay the part out; called inside the tab, whose choice of stack, layer and head it adds to."""
-    say = speaker(language)
+def build(ask: Ask, translation: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> gr.Dropdown:
+    """Lay the part out, called inside the tab, whose choice of stack, layer and head it adds to; -> the heads that are
+    switched off."""
+    say = speaker(ask.language)
     with gr.Accordion(say("ablation"), open=False):
-        off = gr.Dropdown(every_head(service, language), value=[], multiselect=True, label=say("ablation_off"))
+        off = gr.Dropdown(every_head(ask.service, ask.language), value=[], multiselect=True, label=say("ablation_off"))
         with gr.Row():
             this = gr.Button(say("ablation_add"), size="sm", min_width=140)
             whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
             run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
             rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
         result = gr.HTML(elem_classes="tables ablation", min_height=80)
-    heads = service.info.n_heads
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     this.click(_add, [off, stack, layer, head], off, **quiet)
-    whole.click(partial(_add_layer, heads), [off, stack, layer], off, **quiet)
-    run_button.click(partial(run, service, language), [translation, off], result, api_visibility="private")
-    rank_button.click(_ranker(service, language), [translation, stack], result, api_visibility="private")
+    whole.click(**ask(_add_layer, [off, stack, layer]), outputs=off, **quiet)
+    run_button.click(**ask(run, [translation, off]), outputs=result, api_visibility="private")
+    rank_button.click(**ask(rank, [translation, stack]), outputs=result, api_visibility="private")
+    return off
 
 
 def every_head(service: Service, language: str) -> list[tuple[str, str]]:
@@ -51,8 +51,8 @@ def _add(off: list[str], stack: str, layer: int, head: int) -> list[str]:
     return off if name in off else [*off, name]
 
 
-def _add_layer(heads: int, off: list[str], stack: str, layer: int) -> list[str]:
-    for head in range(1, heads + 1):
+def _add_layer(service: Service, language: str, off: list[str], stack: str, layer: int) -> list[str]:
+    for head in range(1, service.info.n_heads + 1):
         off = _add(off, stack, layer, head)
     return off
 
@@ -75,15 +75,14 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
                                        after.log_probs, language)
 
 
-def _ranker(service: Service, language: str) -> Any:
-    def rank(found: Translation | None, stack: str, progress: gr.Progress = gr.Progress()) -> str:  # noqa: B008
-        """The heads of a stack by what they are worth to the translation on the page."""
-        if found is None:
-            return notice([text("no_trace", language)], "error")
-        try:
-            ranked = service.head_effects(found.source, found.best.tokens, [stack],
-                                          lambda done, of: progress((done, of)))
-        except UserError as error:
-            return notice([error.say(language)], "error")
-        return comparison.effects(ranked, language)
-    return rank
+def rank(service: Service, language: str, found: Translation | None, stack: str,
+         progress: gr.Progress = gr.Progress()) -> str:  # noqa: B008
+    """The heads of a stack by what they are worth to the translation on the page."""
+    if found is None:
+        return notice([text("no_trace", language)], "error")
+    try:
+        ranked = service.head_effects(found.source, found.best.tokens, [stack],
+                                      lambda done, of: progress((done, of)))
+    except UserError as error:
+        return notice([error.say(language)], "error")
+    return comparison.effects(ranked, language)

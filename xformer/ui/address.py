@@ -127,8 +127,10 @@ Take = Callable[[str, Kind], Any]  # what an address says for a key, or its defa
 
 # Runs in the browser after each change: the address says what is on the page, without a request or a jump. What has a
 # default stands there only where it differs from it.
-WRITE = """(...values) => {
-  const query = new URLSearchParams(), defaults = DEFAULTS;
+WRITE = """(own, ...values) => {
+  const query = new URLSearchParams(), defaults = JSON.parse(own);
+  // The theme, and whatever else is gradio's.
+  new URLSearchParams(location.search).forEach((value, key) => key.startsWith('__') && query.set(key, value));
   const written = value => typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
   KEYS.forEach((key, i) => {
     const value = written(values[i]);
@@ -138,15 +140,20 @@ WRITE = """(...values) => {
 }"""
 
 
-def write(defaults: Mapping[str, Any]) -> str:
-    """The script that writes the values of KEYS, and of the keys of `defaults` after them, into the address."""
+def write(more: Iterable[str]) -> str:
+    """The script that writes the values of KEYS, and of `more` keys after them, into the address; it is given what
+    `defaults` says first."""
+    return WRITE.replace("KEYS", json.dumps([*KEYS, *more])).replace("LONGEST", str(LONGEST))
+
+
+def defaults(found: Mapping[str, Any]) -> str:
+    """Values that are not written, as the script of `write` reads them."""
     def written(value: Any) -> str:  # as the browser writes the same value
         if isinstance(value, list | tuple):
             return ",".join(map(written, value))
         return f"{value:.12g}" if isinstance(value, int | float) else str(value or "")
 
-    script = WRITE.replace("DEFAULTS", json.dumps({key: written(value) for key, value in defaults.items()}))
-    return script.replace("KEYS", json.dumps([*KEYS, *defaults])).replace("LONGEST", str(LONGEST))
+    return json.dumps({key: written(value) for key, value in found.items()})
 
 
 @dataclass(frozen=True)

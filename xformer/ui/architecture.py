@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -13,26 +12,35 @@ from xformer.results import Trace
 from xformer.service import Service
 from xformer.strings import speaker
 from xformer.ui import attention
+from xformer.ui.ask import Ask
 from xformer.ui.canvas import canvas
 
 
-def build(service: Service, language: str, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: attention.Built
-          ) -> None:
-    """Lay the tab out, called inside it. shown: which tab is open; seen: the Attention tab, which a click opens."""
-    say = speaker(language)
+def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: attention.Built) -> list[gr.HTML]:
+    """Lay the tab out, called inside it; -> what shows the model, as `arrive` sets it.
+
+    shown: which tab is open; seen: the Attention tab, which a click opens.
+    """
+    say, (figure_of_model, figure_of_orders) = speaker(ask.language), arrive(ask.service, ask.language)
     gr.HTML(f'<p class="note">{escape(say("arch_text"))}</p>')
-    towers = canvas("blocks.js", "${value}", "architecture", draw(service, language, None), save=language)
-    gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>'
-            f"{figure.orders(service.info.norm, language)}", elem_classes="architecture")
+    towers = canvas("blocks.js", "${value}", "architecture", figure_of_model, save=ask.language)
+    gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>')
+    orders = gr.HTML(figure_of_orders, elem_classes="architecture")
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    trace.change(partial(draw, service, language), trace, towers, **quiet)
-
-    def choose(event: gr.EventData) -> list[Any]:  # gradio finds the event by its annotation, not through a partial
-        return attention.open_layer(service, language, event.stack, int(event.layer))
-
-    opened = towers.choose(choose, None, [tabs, shown, *seen.choice[:5]], **quiet)
+    trace.change(**ask(draw, [trace]), outputs=towers, **quiet)
+    opened = towers.choose(**ask(_choose), outputs=[tabs, shown, *seen.choice[:5]], **quiet)
     for event in seen.redraw:
         opened = opened.then(**event)
+    return [towers, orders]
+
+
+def arrive(service: Service, language: str) -> list[str]:
+    """The towers before there is a sentence, and both orders of normalisation."""
+    return [draw(service, language, None), figure.orders(service.info.norm, language)]
+
+
+def _choose(service: Service, language: str, event: gr.EventData) -> list[Any]:
+    return attention.open_layer(service, language, event.stack, int(event.layer))
 
 
 def draw(service: Service, language: str, trace: Trace | None) -> str:

@@ -20,6 +20,7 @@ from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui import ablation, beyond, export, rivals
 from xformer.ui.address import MOST_THRESHOLD, read_choice
+from xformer.ui.ask import Ask
 from xformer.ui.canvas import canvas
 
 AGAIN = """(picture, again, ...chosen) => {
@@ -38,11 +39,13 @@ class Built:
     inspected: gr.Dropdown
     problem: gr.HTML
     choice: list[gr.components.Component]  # what is seen, in the order of `Choice`
+    off: gr.Dropdown  # the heads that are switched off
     redraw: list[dict[str, Any]]  # events, one after the other, after which all of it is seen
 
 
-def build(service: Service, language: str, translation: gr.State, trace: gr.State, typed: gr.Textbox) -> Built:
+def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -> Built:
     """Lay the tab out, called inside it. Every control above the ablation redraws from the trace alone."""
+    language, service = ask.language, ask.service
     say = speaker(language)
     info, (best_layer, best_head) = service.info, service.best_head
     inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
@@ -77,25 +80,25 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
                 weigh = gr.Checkbox(False, label=say("weigh"), min_width=150)
             picture_of_head = canvas("head_view.js", '<div class="drawing"></div>', "view")
             choice: list[Any] = [stack, layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
-            export.build(service, language, trace, choice)
+            export.build(ask, trace, choice)
     with gr.Accordion(say("finder"), open=False):
         gr.HTML(f'<p class="note">{escape(say("finder_text"))}</p>')
         finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
                             headers=[say("finder_role"), say("finder_head"), say("finder_score")], show_label=False,
                             elem_classes="finder")
-    ablation.build(service, language, translation, stack, layer, head)
-    beyond.build(service, language, trace, stack, layer, head)
-    rivals.build(service, language, translation)
+    off = ablation.build(ask, translation, stack, layer, head)
+    beyond.build(ask, trace, stack, layer, head)
+    rivals.build(ask, translation)
     found = gr.State([])
     again = gr.Textbox("", visible=False)
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    inspected.input(partial(inspect, service, language), [translation, inspected], [problem, trace, typed],
+    inspected.input(**ask(inspect, [translation, inspected]), outputs=[problem, trace, typed],
                     api_visibility="private")
-    seen = {"fn": partial(draw, service, language), "inputs": [trace, *choice], "outputs": [heads, picture_of_head,
-            below, joined, threshold], **quiet}
+    drawn: dict[str, Any] = {"outputs": [heads, picture_of_head, below, joined, threshold], **quiet}
+    seen = {**ask(draw, [trace, *choice]), **drawn}
     # Another head changes only the frame in the grid: the maps in it need not travel again.
-    another = {**seen, "fn": partial(draw, service, language, maps_too=False)}
+    another = {**ask(draw, [trace, *choice], maps_too=False), **drawn}
     roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
     # One listener for all of them, so that an older answer can never come after a newer one and stay.
     controls: list[Any] = [layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
@@ -104,25 +107,28 @@ def build(service: Service, language: str, translation: gr.State, trace: gr.Stat
 
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
     outputs: list[Any] = [layer, head, show, heads, picture_of_head, below, joined, threshold]
-
-    def other_stack(trace: Trace | None, chosen: str, now: int, *more: Any) -> list[Any]:
-        count = info.n_layers if chosen == "encoder_self" else info.n_decoder_layers
-        at, (number, how, _, *rest) = min(int(now), count), more
-        return [gr.update(choices=numbers(count), value=at), number, how,
-                *_joining(draw(service, language, trace, chosen, at, number, how, [], *rest),
-                          choices=_names(service, chosen, language), value=[])]
-
-    def choose(event: gr.EventData, trace: Trace | None, chosen: str, *more: Any) -> list[Any]:
-        at, number, how, names = _chosen(event, more[2], more[3])
-        return [at, number, how, *_joining(draw(service, language, trace, chosen, at, number, how, names, *more[4:],
-                                                maps_too=False), value=names)]
-
     # A picture that answers what was asked before something else was chosen is asked for again.
     heads.change(None, [heads, again, stack, layer, head], again, js=AGAIN, **quiet)
-    stack.input(other_stack, [trace, *choice], outputs, trigger_mode="always_last", **quiet).then(**roles_of)
-    heads.choose(choose, [trace, *choice], outputs, trigger_mode="multiple", **quiet)
+    stack.input(**ask(_other_stack, [trace, *choice]), outputs=outputs, trigger_mode="always_last", **quiet).then(
+        **roles_of)
+    heads.choose(**ask(_choose, [trace, *choice]), outputs=outputs, trigger_mode="multiple", **quiet)
     finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
-    return Built(inspected, problem, choice, [seen, roles_of])
+    return Built(inspected, problem, choice, off, [seen, roles_of])
+
+
+def _other_stack(service: Service, language: str, trace: Trace | None, chosen: str, now: int, *more: Any) -> list[Any]:
+    count = service.info.layers(chosen)
+    at, (number, how, _, *rest) = min(int(now), count), more
+    return [gr.update(choices=numbers(count), value=at), number, how,
+            *_joining(draw(service, language, trace, chosen, at, number, how, [], *rest),
+                      choices=_names(service, chosen, language), value=[])]
+
+
+def _choose(service: Service, language: str, event: gr.EventData, trace: Trace | None, chosen: str, *more: Any
+            ) -> list[Any]:
+    at, number, how, names = _chosen(event, more[2], more[3])
+    return [at, number, how, *_joining(draw(service, language, trace, chosen, at, number, how, names, *more[4:],
+                                            maps_too=False), value=names)]
 
 
 def _names(service: Service, stack: str, language: str) -> list[tuple[str, str]]:
@@ -135,7 +141,8 @@ def _names(service: Service, stack: str, language: str) -> list[tuple[str, str]]
 def arrive(service: Service, language: str, choice: Choice) -> list[Any]:
     """The values of the controls for a choice, in its order."""
     count = service.info.layers(choice.stack)
-    return [choice.stack, gr.update(choices=numbers(count), value=choice.layer), choice.head, choice.show,
+    return [choice.stack, gr.update(choices=numbers(count), value=choice.layer),
+            gr.update(choices=numbers(service.info.n_heads), value=choice.head), choice.show,
             gr.update(choices=_names(service, choice.stack, language), value=[f"{a}.{b}" for a, b in choice.heads]),
             choice.view, choice.threshold, choice.words, choice.hide, choice.weigh, choice.palette]
 

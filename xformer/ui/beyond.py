@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -17,14 +16,15 @@ from xformer.pieces import words
 from xformer.results import Occlusion, Trace, UserError
 from xformer.service import Service
 from xformer.strings import speaker, text
+from xformer.ui.ask import Ask
 from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
 
 
-def build(service: Service, language: str, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> None:
+def build(ask: Ask, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> None:
     """Lay the part out; called inside the tab. It asks about the pair that the tab looks into."""
-    say = speaker(language)
+    say = speaker(ask.language)
     with gr.Accordion(say("occlusion"), open=False):
         gr.HTML(f'<p class="note">{escape(say("occlusion_text"))}</p>')
         with gr.Row(elem_classes="ask"):
@@ -32,15 +32,18 @@ def build(service: Service, language: str, trace: gr.State, stack: gr.Radio, lay
             button = gr.Button(say("occlusion_run"), min_width=160)
         problem = gr.HTML(elem_classes="status")
         table = gr.HTML(elem_classes="tables compared")
-        picture = plot("occluded", language)
+        picture = plot("occluded", ask.language)
     found = gr.State()
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    again: dict[str, Any] = {"fn": partial(compare, service, language),
-                             "inputs": [trace, found, word, stack, layer, head], "outputs": table, **quiet}
+    # Stack, layer and head in one: when another model has others, they change one after the other.
+    where = gr.Textbox("cross {} {}".format(*ask.service.best_head), visible=False)
+    gr.on([control.change for control in (stack, layer, head)], None, [stack, layer, head], where,
+          js="(...where) => where.join(' ')", **quiet)
+    again: dict[str, Any] = {**ask(compare, [trace, found, word, where]), "outputs": table, **quiet}
     trace.change(_words, trace, [word, found, table, picture], **quiet)
-    button.click(partial(occlude, service, language), trace, [problem, picture, found],
+    button.click(**ask(occlude, [trace]), outputs=[problem, picture, found],
                  api_visibility="private").then(**again)
-    gr.on([control.change for control in (word, stack, layer, head)], **again)
+    gr.on([word.change, where.change], **again)
 
 
 def _words(trace: Trace | None) -> tuple[Any, ...]:
@@ -72,11 +75,12 @@ def occlude(service: Service, language: str, trace: Trace | None) -> tuple[str, 
 
 
 def compare(service: Service, language: str, trace: Trace | None, found: Occlusion | None, word: int | None,
-            stack: str, layer: int, head: int) -> str:
+            where: str) -> str:
     """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
     if trace is None or found is None or word is None:
         return ""
-    layer, head = (int(layer), int(head)) if stack == "cross" else service.best_head
+    stack, *place = where.split()
+    layer, head = map(int, place) if stack == "cross" else service.best_head
     group = words(trace.predicted)[int(word)]
-    where = f"{text('cross', language)} · {text('finder_where', language, layer=layer, head=head)}"
-    return compared(answers(trace, found, layer, head, group), _names(trace)[int(word)], where, language)
+    named = f"{text('cross', language)} · {text('finder_where', language, layer=layer, head=head)}"
+    return compared(answers(trace, found, layer, head, group), _names(trace)[int(word)], named, language)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import logging
 import time
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -20,26 +19,26 @@ from xformer.results import Trace
 from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui.address import read_choice
+from xformer.ui.ask import Ask
 from xformer.ui.canvas import canvas
 
 log = logging.getLogger(__name__)
 KINDS = ("csv", "json", "npz", "html")
 
 
-def build(service: Service, language: str, trace: gr.State, choice: list[Any]) -> None:
+def build(ask: Ask, trace: gr.State, choice: list[Any]) -> None:
     """Lay the buttons out; called inside the tab."""
-    say = speaker(language)
+    say = speaker(ask.language)
     with gr.Accordion(say("export"), open=False):
         with gr.Row():
             buttons = [gr.Button(say(f"export_{kind}"), size="sm", min_width=120) for kind in KINDS]
         problem = gr.HTML(elem_classes="status")
         file = canvas("download.js", "<span></span>", "download")
     for kind, button in zip(KINDS, buttons, strict=True):
-        button.click(partial(save, service, language, kind), [trace, *choice], [problem, file],
-                     api_visibility="private")
+        button.click(**ask(save, [trace, *choice], kind=kind), outputs=[problem, file], api_visibility="private")
 
 
-def save(service: Service, language: str, kind: str, trace: Trace | None, *values: Any) -> tuple[str, Any]:
+def save(service: Service, language: str, trace: Trace | None, *values: Any, kind: str) -> tuple[str, Any]:
     """A problem, and what assets/download.js offers: the picture as it is shown, or the whole pass."""
     if trace is None:
         return notice([text("no_trace", language)], "error"), gr.skip()

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import partial
 from html import escape
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from xformer.figures.translation import notice
-from xformer.results import UserError
+from xformer.models import Models
+from xformer.results import Message, UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
 from xformer.ui import address, api, architecture, attention, canvas, positions, principles, sentiment, translate
+from xformer.ui.ablation import every_head
+from xformer.ui.ask import Ask
 from xformer.ui.headers import SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
@@ -29,16 +34,21 @@ NO_BASE = """() => {
   const base = document.querySelector('base');
   if (base && base.href === new URL('./', location.href).href) base.remove();
 }"""
+# Another model is another page at the same address; what was chosen meanwhile is loaded next.
+GO = """(go, chosen) => {
+  const {name, query} = JSON.parse(go || '{}');
+  if (query !== undefined && name === (chosen ?? '').trim()) location.search = query;
+}"""
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
-def create(service: Service, reader: SentimentService | UserError | None = None) -> gr.Blocks:
-    """The whole app on a service; and on a classifier of reviews, where there is one: else the reason, if any."""
+def create(models: Models, reader: SentimentService | UserError | None = None) -> gr.Blocks:
+    """The whole app on some models; and on a classifier of reviews, where there is one: else the reason, if any."""
     with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
-        _page(demo, service, reader, "en")
-        api.publish(demo, service, reader if isinstance(reader, SentimentService) else None)
+        _page(demo, models, reader, "en")
+        api.publish(demo, models.default, reader if isinstance(reader, SentimentService) else None)
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
-        _page(spanish, service, reader, "es")
+        _page(spanish, models, reader, "es")
     return demo.queue(default_concurrency_limit=AT_ONCE, api_open=False)
 
 
@@ -63,10 +73,14 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     return address
 
 
-def _page(demo: gr.Blocks, service: Service, reader: SentimentService | UserError | None, language: str) -> None:
+def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError | None, language: str) -> None:
     say = speaker(language)
     gr.Navbar(visible=False)
-    gr.HTML(_header(service, language), elem_classes="header")
+    header = gr.HTML(_header(models.default, language), elem_classes="header")
+    menu = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"), allow_custom_value=models.any_name,
+                       info=say("model_menu_info") if models.any_name else None, elem_classes="menu",
+                       visible=models.any_name or len(models.names) > 1)
+    loading = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="ask"):
         sentence = gr.Textbox(EXAMPLES[0], label=say("sentence"), placeholder=say("sentence_placeholder"), lines=1,
                               max_lines=6, autofocus=True, scale=8, elem_id=f"sentence-{language}")
@@ -77,62 +91,137 @@ def _page(demo: gr.Blocks, service: Service, reader: SentimentService | UserErro
     translation, trace = gr.State(), gr.State()
     # No States: the browser writes these into the address.
     tab, typed = gr.Textbox(address.TABS[0], visible=False), gr.Textbox("", visible=False)
-    reviewed = gr.Textbox("", visible=False)
+    reviewed, name = gr.Textbox("", visible=False), gr.Textbox("", visible=False)
+    ask = Ask(models, name, language)
     with gr.Tabs() as tabs:
         with gr.Tab(say("tab_translate"), id="translate") as translate_tab:
-            outputs = translate.build(service, language, translation)
+            outputs = translate.build(ask, translation)
         with gr.Tab(say("tab_attention"), id="attention") as attention_tab:
-            seen = attention.build(service, language, translation, trace, typed)
+            seen = attention.build(ask, translation, trace, typed)
         with gr.Tab(say("tab_sentiment"), id="sentiment") as sentiment_tab:
             sentiment.build(reader, language, reviewed, sentiment_tab)
         with gr.Tab(say("tab_positions"), id="positions") as positions_tab:
-            of_positions = positions.build(service, language, translation, tab)
+            of_positions, lengths = positions.build(ask, translation, tab)
         with gr.Tab(say("tab_principles"), id="principles") as principles_tab:
-            of_principles, store = principles.build(service, language, trace, tab)
+            of_principles, store = principles.build(ask, trace, tab)
         with gr.Tab(say("tab_model"), id="model") as model_tab:
-            architecture.build(service, language, trace, tabs, tab, seen)
+            architectures = architecture.build(ask, trace, tabs, tab, seen)
 
-    handler = partial(translate.run, service, language)
-    inputs = [sentence, *outputs.settings]
+    handler = ask(translate.run, [sentence, *outputs.settings])
     results = [status, translation, trace, *outputs.shown]
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     more = [*of_positions.values(), *of_principles.values()]
-    place = [sentence, tab, typed, *seen.choice, reviewed, *more]
-    defaults = {name: kind.default for name, kind in (*positions.kinds(service).items(),
-                                                      *principles.kinds(service).items())}
-    write = {"fn": None, "inputs": place, "js": address.write(defaults), **quiet}
-    again: dict[str, Any] = {"show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
+    place = [sentence, tab, typed, *seen.choice, reviewed, *more, name]
+    defaults = gr.Textbox(_defaults(models.default), visible=False)
+    write = {"fn": None, "inputs": [defaults, *place], "js": address.write([*of_positions, *of_principles, "model"]),
+             **quiet}
+    again: dict[str, Any] = {"outputs": results, "show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
     offered = {"outputs": [seen.inspected, seen.problem, trace, typed], **quiet}
-    offer = partial(attention.offer, service, language)
-    fresh = {"fn": partial(offer, typed=""), "inputs": translation, **offered}  # a new sentence, its own translation
-    gr.on([button.click, sentence.submit], handler, inputs, results, trigger_mode="always_last", **again).then(
-        **fresh).then(**write)
-    examples.click(_first, examples, sentence, **quiet).then(handler, inputs, results, **again).then(**fresh).then(
-        **write)
+    fresh = {**ask(attention.offer, [translation], typed=""), **offered}  # a new sentence, its own translation
+    gr.on([button.click, sentence.submit], **handler, trigger_mode="always_last", **again).then(**fresh).then(**write)
+    examples.click(_first, examples, sentence, **quiet).then(**handler, **again).then(**fresh).then(**write)
+    arrived = [problems, tabs, *place, store, header, menu, defaults, outputs.settings[-1], seen.off, *lengths,
+               *architectures]
 
-    def arrive(request: gr.Request) -> list[Any]:  # gradio finds the request by its annotation, not through a partial
-        return _arrive(service, language, dict(request.query_params))
+    def arrive(request: gr.Request) -> Iterator[list[Any]]:  # gradio finds the request by its annotation
+        query = dict(request.query_params)
+        if not models.at_hand(query.get("model", "")):
+            yield [*[gr.skip()] * (len(arrived) - 1), _loading(query["model"], language)]
+        yield from _in_steps(_arrive(models, language, query)[::-1])
 
     demo.load(None, js=NO_BASE, **quiet)
-    demo.load(arrive, None, [problems, tabs, *place, store], **quiet).then(
-        handler, inputs, results, **again).then(offer, [translation, typed], **offered)
-    for name, chosen in (("translate", translate_tab), ("attention", attention_tab), ("sentiment", sentiment_tab),
-                         ("positions", positions_tab), ("principles", principles_tab), ("model", model_tab)):
-        chosen.select(None, None, tab, js=f"() => '{name}'", **quiet)
+    # Backwards: of what is not in sight, gradio tells each change before it makes the next, and what listens to it, as
+    # to the tab, needs what comes after it: the width of a table its dimensions, and all of them the model.
+    demo.load(arrive, None, arrived[::-1], **quiet).then(**handler, **again).then(
+        **ask(attention.offer, [translation, typed]), **offered)
+    go = gr.Textbox("", visible=False)
+    menu.input(partial(_choose, models, language), [menu, name, sentence, go], [loading, go], api_visibility="private",
+               show_progress="minimal", show_progress_on=[loading],
+               js="(chosen, name, sentence) => [chosen, name, sentence, location.search]").then(
+        None, [go, menu], js=GO, **quiet)
+    for key, chosen in (("translate", translate_tab), ("attention", attention_tab), ("sentiment", sentiment_tab),
+                        ("positions", positions_tab), ("principles", principles_tab), ("model", model_tab)):
+        chosen.select(None, None, tab, js=f"() => '{key}'", **quiet)
     gr.on([control.change for control in (tab, typed, *seen.choice, reviewed, *more)], **write)
 
 
-def _arrive(service: Service, language: str, query: dict[str, str]) -> list[Any]:
-    """Set the page as its address says: problems, tabs, sentence, tab, and what the Attention tab shows."""
+def _arrive(models: Models, language: str, query: dict[str, str]) -> list[Any]:
+    """Set the page as its address says; where its model cannot be had, as far as the default has what it asks for."""
+    try:
+        name = models.known_as(query.get("model", ""))
+        with models.lease(name) as service:
+            answer, problems = _set(models, service, name, language, query)
+        said = [problem.say(language) for problem in problems]
+    except UserError as error:
+        answer, _ = _set(models, models.default, "", language, query)
+        said = [error.say(language)]
+    return [notice(said, "warning"), *answer]
+
+
+def _set(models: Models, service: Service, name: str, language: str, query: dict[str, str]
+         ) -> tuple[list[Any], list[Message]]:
+    """What is on the page for an address and a model: tabs, sentence, tab, what the Attention tab shows, and so on;
+    and what of the address is nonsense."""
     layer, head = service.best_head
     place = address.read(query, service.info, EXAMPLES[0], layer, head)
     problems = [*place.problems]
     take = address.reader(query, problems)
-    more = [*positions.arrive(service, take), *principles.arrive(service, take)]
-    said = notice([problem.say(language) for problem in problems], "warning")
+    of_positions, (*of_principles, store) = positions.arrive(service, language, take), principles.arrive(service, take)
     sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
-    return [said, gr.Tabs(selected=place.tab), sentence, place.tab, place.spanish,
-            *attention.arrive(service, language, place.choice), place.review, *more]
+    most, measured = service.max_pieces, bool(service.length_scores)
+    shown = name or models.names[0]
+    return [gr.Tabs(selected=place.tab), sentence, place.tab, place.spanish,
+            *attention.arrive(service, language, place.choice), place.review, *of_positions, *of_principles, name,
+            store, _header(service, language),
+            gr.update(choices=[*models.names, *({shown} - {*models.names})], value=shown), _defaults(service),
+            gr.update(maximum=most, value=most), gr.update(choices=every_head(service, language), value=[]),
+            gr.update(visible=measured), gr.update(visible=not measured),
+            *architecture.arrive(service, language)], problems
+
+
+def _in_steps(answer: list[Any]) -> Iterator[list[Any]]:
+    """What there is to choose from, then what is chosen: gradio refuses a choice that is not there, and would tell of
+    some values before it sets others, if their choices came with these."""
+    updates = [part if isinstance(part, dict) else {"value": part} for part in answer]
+    yield [{**gr.skip(), **{key: value for key, value in update.items() if key != "value"}} for update in updates]
+    yield [update.get("value", gr.skip()) for update in updates]
+
+
+def _defaults(service: Service) -> str:
+    """What an address leaves out because it is what the page begins with."""
+    layer, head = service.best_head
+    kinds = {**positions.kinds(service), **principles.kinds(service)}
+    return address.defaults({"layer": layer, "head": head, **{name: kind.default for name, kind in kinds.items()}})
+
+
+def _choose(models: Models, language: str, chosen: str | None, name: str, sentence: str | None,
+            search: str) -> Iterator[tuple[str, str]]:
+    """Load another model while the page goes on with its own: what is said, and then what GO reads.
+
+    The address goes with it, but for what the other model does not have.
+    """
+    chosen, sentence = (chosen or "").strip(), sentence or ""
+    try:
+        wanted = models.known_as(chosen)
+        if wanted == name:
+            yield "", ""
+            return
+        if len(sentence) > address.LONGEST:
+            raise UserError(Message.of("model_long", characters=len(sentence), limit=address.LONGEST))
+        yield _loading(chosen, language), ""
+        query = {**dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), "model": wanted, "text": sentence}
+        with models.lease(wanted) as service:
+            _, problems = _set(models, service, wanted, language, query)
+    except UserError as error:
+        yield notice([error.say(language)], "error"), ""
+        return
+    lacking = {dict(problem.values).get("key", "heads") for problem in problems}
+    kept = {key: value for key, value in query.items() if value and key not in lacking}
+    yield _loading(chosen, language), json.dumps({"name": chosen, "query": urlencode(kept)})
+
+
+def _loading(name: str, language: str) -> str:
+    return notice([text("model_loading", language, name=name)], "warning")
 
 
 def _first(sample: list[str]) -> str:

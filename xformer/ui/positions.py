@@ -17,12 +17,13 @@ from xformer.figures import positions as figures
 from xformer.figures import view
 from xformer.figures.picture import Choice
 from xformer.figures.translation import notice
-from xformer.results import POSITION_KINDS, LengthScore, Moved, Positions, Translation, UserError
+from xformer.results import POSITION_KINDS, Moved, Positions, Translation, UserError
 from xformer.service import BASES as LIMITS
 from xformer.service import MOST_SHIFT, Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
+from xformer.ui.ask import Ask
 from xformer.ui.canvas import canvas, figure, plot
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ def kinds(service: Service, d_model: int | None = None) -> dict[str, Kind]:
                                                            f"cross {layer} {head}"), "moved": Switch()}
 
 
-def arrive(service: Service, take: Take) -> list[Any]:
+def arrive(service: Service, language: str, take: Take) -> list[Any]:
     """The values of the tab's controls for an address, in the order of `kinds`."""
     d_model = take("d_model", kinds(service)["d_model"])
     found = {name: take(name, kind) for name, kind in kinds(service, d_model).items() if name != "d_model"}
@@ -70,14 +71,17 @@ def arrive(service: Service, take: Take) -> list[Any]:
             gr.update(maximum=d_model // 2 - 1, value=found["pair"]), found["position"], found["steps"], kind,
             gr.update(visible=kind == "shift", value=found["shift"]),
             gr.update(visible=kind == "base", value=found["base"]), found["shuffle"],
-            gr.update(visible=found["shuffle"], value=found["seed"]), found["compare"], found["moved"]]
+            gr.update(visible=found["shuffle"], value=found["seed"]),
+            gr.update(choices=every_head(service, language), value=found["compare"]), found["moved"]]
 
 
-def build(service: Service, language: str, translation: gr.State, shown: gr.Textbox) -> dict[str, Any]:
-    """Lay the tab out, called inside it; -> its controls, as `kinds` names them.
+def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any], list[gr.Column]]:
+    """Lay the tab out, called inside it; -> its controls, as `kinds` names them, and what is seen where quality by
+    length was measured and where it was not.
 
     shown: which tab is open; nothing is drawn before it is this one.
     """
+    language, service = ask.language, ask.service
     say = speaker(language)
     own = {name: kind.default for name, kind in kinds(service).items()}
 
@@ -116,13 +120,12 @@ def build(service: Service, language: str, translation: gr.State, shown: gr.Text
             confusion = plot("pos-noise", language)
     gr.HTML(figures.heading("sentence", language))
     problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
-    experiment = _experiment(service, language, translation, own)
+    experiment = _experiment(ask, translation, own)
     gr.HTML(f'<h4>{escape(say("pos_title_lengths"))}</h4><p class="note">{escape(say("pos_text_lengths"))}</p>')
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "trigger_mode": "always_last"}
-    scores = service.length_scores
-    if scores:
-        gr.on([shown.change], partial(draw_lengths, scores, language), shown, plot("pos-lengths", language), **quiet)
-    else:
+    with gr.Column(visible=bool(service.length_scores)) as measured:
+        gr.on([shown.change], **ask(draw_lengths, [shown]), outputs=plot("pos-lengths", language), **quiet)
+    with gr.Column(visible=not service.length_scores) as unmeasured:
         gr.HTML(f'<p>{escape(say("pos_no_lengths"))} <code>python -m xformer evaluate lengths --pairs dev.tsv '
                 "--train DIR --save</code></p>")
 
@@ -136,9 +139,10 @@ def build(service: Service, language: str, translation: gr.State, shown: gr.Text
            *(control.input for control in (dimensions, pair, position, steps))], partial(draw, language),
           [drawn := gr.State({}), shown, length, d_model, power, dimensions, pair, position, steps],
           [drawn, table, curves, waves, distances, compared, circle, proof, confusion], **quiet)
-    gr.on([shown.change, translation.change], partial(draw_sentence, service, language), [translation, shown],
-          [problem, parts], **quiet)
-    return dict(zip(own, [length, d_model, power, dimensions, pair, position, steps, *experiment], strict=True))
+    gr.on([shown.change, translation.change], **ask(draw_sentence, [translation, shown]),
+          outputs=[problem, parts], **quiet)
+    controls = [length, d_model, power, dimensions, pair, position, steps, *experiment]
+    return dict(zip(own, controls, strict=True)), [measured, unmeasured]
 
 
 def _dimensions(d_model: int) -> list[tuple[str, int]]:
@@ -208,8 +212,9 @@ def draw_confusion(language: str, length: int, d_model: int) -> Any:
     return figure(figures.confusion(shares, NOISE, length, d_model, language))
 
 
-def draw_lengths(scores: list[LengthScore], language: str, shown: str) -> Any:
-    return figure(figures.lengths(scores, language)) if shown == TAB else gr.skip()
+def draw_lengths(service: Service, language: str, shown: str) -> Any:
+    scores = service.length_scores
+    return figure(figures.lengths(scores, language)) if shown == TAB and scores else gr.skip()
 
 
 def draw_sentence(service: Service, language: str, found: Translation | None, shown: str) -> tuple[str, Any]:
@@ -227,9 +232,9 @@ def draw_sentence(service: Service, language: str, found: Translation | None, sh
         return notice([text("error_unexpected", language)], "error"), gr.skip()
 
 
-def _experiment(service: Service, language: str, translation: gr.State, own: dict[str, Any]) -> list[Any]:
+def _experiment(ask: Ask, translation: gr.State, own: dict[str, Any]) -> list[Any]:
     """The part that translates again with other positions, or the words in another order; -> its controls."""
-    say = speaker(language)
+    say = speaker(ask.language)
     gr.HTML(f'<h4>{escape(say("pos_title_change"))}</h4><p class="note">{escape(say("pos_text_change"))}</p>')
     with gr.Row(elem_classes="controls"):
         kind = gr.Radio([(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS], value=own["positions"],
@@ -240,7 +245,7 @@ def _experiment(service: Service, language: str, translation: gr.State, own: dic
         seed = gr.Number(own["seed"], precision=0, label=say("pos_seed"), visible=False, min_width=120)
     with gr.Row(elem_classes="ask"):
         shuffled = gr.Checkbox(own["shuffle"], label=say("pos_shuffle"), min_width=160)
-        chosen = gr.Dropdown(every_head(service, language), value=own["compare"], label=say("pos_head"),
+        chosen = gr.Dropdown(every_head(ask.service, ask.language), value=own["compare"], label=say("pos_head"),
                              min_width=220, scale=2)
         button = gr.Button(say("pos_run"), variant="primary", min_width=160)
     result, found = gr.HTML(elem_classes="tables ablation pos-result"), gr.State()
@@ -256,11 +261,11 @@ def _experiment(service: Service, language: str, translation: gr.State, own: dic
     shuffled.change(lambda on: gr.update(visible=on), shuffled, seed, **quiet)
     changed = [kind, shift, base, shuffled, seed, chosen]
     outputs = [result, found, row, *views, moved]
-    button.click(partial(run, service, language), [translation, *changed], outputs, api_visibility="private")
+    button.click(**ask(run, [translation, *changed]), outputs=outputs, api_visibility="private")
     # A link that shows the change makes it again; another sentence forgets it.
-    translation.change(partial(again, service, language), [moved, found, translation, *changed], outputs,
+    translation.change(**ask(again, [moved, found, translation, *changed]), outputs=outputs,
                        trigger_mode="always_last", **quiet)
-    chosen.input(partial(draw_maps, service, language), [found, chosen], [row, *views], **quiet)
+    chosen.input(**ask(draw_maps, [found, chosen]), outputs=[row, *views], **quiet)
     return [kind, shift, base, shuffled, seed, chosen, moved]
 
 

@@ -20,6 +20,7 @@ from xformer.results import STACKS, Trace, UserError, Walk
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
+from xformer.ui.ask import Ask
 from xformer.ui.attention import numbers
 from xformer.ui.canvas import figure, plot
 
@@ -49,17 +50,19 @@ def arrive(service: Service, take: Take) -> list[Any]:
     wanted = kinds(service, stack)
     found = {name: take(name, kind) for name, kind in wanted.items() if name != "first_stack"}
     found["first_layer"] = gr.update(choices=numbers(service.info.layers(stack)), value=found["first_layer"])
+    found["first_head"] = gr.update(choices=numbers(service.info.n_heads), value=found["first_head"])
     query = found["query"]
     found["query"] = gr.update(choices=[(str(query), query)], value=query)
     looked_up = any(found[name] != wanted[name].default for name in ("records", "store_query", "store_power"))
     return [stack, *found.values(), gr.update(open=True) if looked_up else gr.skip()]
 
 
-def build(service: Service, language: str, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any], gr.Accordion]:
+def build(ask: Ask, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any], gr.Accordion]:
     """Lay the tab out, called inside it; -> its controls, as `kinds` names them, and the store, which may be opened.
 
     shown: which tab is open; nothing is drawn before it is this one.
     """
+    language, service = ask.language, ask.service
     say = speaker(language)
     info, own = service.info, {name: kind.default for name, kind in kinds(service).items()}
     problem = gr.HTML(elem_classes="status")
@@ -97,7 +100,7 @@ def build(service: Service, language: str, trace: gr.State, shown: gr.Textbox) -
         gr.HTML(figures.heading("split", language))
         costs = gr.HTML(elem_classes="tables")
         plot_of_split = plot("first-split", language)
-    store, *looked_up = _store(service, language, shown, own)
+    store, *looked_up = _store(ask, shown, own)
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     opened = gr.State(False)  # whether the map of all queries is looked at
@@ -108,10 +111,10 @@ def build(service: Service, language: str, trace: gr.State, shown: gr.Textbox) -
     inputs = [gr.State(Drawn()), shown, trace, stack, layer, head, query, padding, power, rule, mask, opened]
     gr.on([shown.change, trace.change, opened.change,
            *(control.input for control in (stack, layer, head, query, padding, power, rule, mask))],
-          partial(draw, service, language), inputs,
-          [inputs[0], problem, layer, query, mask, *plots, said, bars, everybody], trigger_mode="always_last", **quiet)
-    varies.expand(partial(_variance, service, language), None, plot_of_variance, **quiet)
-    cut.expand(partial(_splits, service, language), None, [costs, plot_of_split], **quiet)
+          **ask(draw, inputs), outputs=[inputs[0], problem, layer, query, mask, *plots, said, bars, everybody],
+          trigger_mode="always_last", **quiet)
+    varies.expand(**ask(_variance), outputs=plot_of_variance, **quiet)
+    cut.expand(**ask(_splits), outputs=[costs, plot_of_split], **quiet)
     return dict(zip(own, [stack, layer, head, query, padding, power, rule, mask, *looked_up], strict=True)), store
 
 
@@ -187,12 +190,12 @@ def _splits(service: Service, language: str) -> tuple[str, Any]:
     return figures.split_costs(found, language), figure(figures.splits(found, language))
 
 
-def _store(service: Service, language: str, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
+def _store(ask: Ask, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
     """The key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
 
     -> the accordion that it is in, and its controls.
     """
-    say = speaker(language)
+    say = speaker(ask.language)
     found = gr.State()
     with gr.Accordion(say("store_title"), open=False) as store:
         gr.HTML(f'<p class="note">{escape(say("store_text"))}</p>')
@@ -206,10 +209,10 @@ def _store(service: Service, language: str, shown: gr.Textbox, own: dict[str, An
                           info=say("store_power_info"))
         table = gr.HTML(elem_classes="tables store", min_height=120)
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    gr.on([shown.change, button.click, query.submit], partial(look_up, service, language), [shown, lines, query],
-          [problem, found], **quiet)
-    gr.on([found.change, power.input], partial(retrieve, language), [found, power], table, trigger_mode="always_last",
-          **quiet)
+    gr.on([shown.change, button.click, query.submit], **ask(look_up, [shown, lines, query]),
+          outputs=[problem, found], **quiet)
+    gr.on([found.change, power.input], partial(retrieve, ask.language), [found, power], table,
+          trigger_mode="always_last", **quiet)
     return store, lines, query, power
 
 

@@ -18,15 +18,16 @@ from xformer.results import Candidate, Translation, UserError
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
+from xformer.ui.ask import Ask
 from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
 OPTIONS = Options()  # how the rest of the translation is searched for
 
 
-def build(service: Service, language: str, translation: gr.State) -> None:
+def build(ask: Ask, translation: gr.State) -> None:
     """Lay the part out; called inside the tab."""
-    say = speaker(language)
+    say = speaker(ask.language)
     with gr.Accordion(say("rivals_part"), open=False):
         gr.HTML(f'<p class="note">{escape(say("rivals_text", beam=OPTIONS.beam))}</p>')
         with gr.Row(elem_classes="controls"):
@@ -34,12 +35,11 @@ def build(service: Service, language: str, translation: gr.State) -> None:
             piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
         button = gr.Button(say("rivals_run"), variant="primary", size="sm")
         result = gr.HTML(elem_classes="tables another-word")
-        picture = plot("difference", language)
+        picture = plot("difference", ask.language)
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    translation.change(partial(offer, language), translation, [step, piece, result, picture], **quiet)
+    translation.change(partial(offer, ask.language), translation, [step, piece, result, picture], **quiet)
     step.input(offer_rivals, [translation, step], piece, **quiet)
-    button.click(partial(run, service, language), [translation, step, piece], [result, picture],
-                 api_visibility="private")
+    button.click(**ask(run, [translation, step, piece]), outputs=[result, picture], api_visibility="private")
 
 
 def steps(found: Candidate, language: str) -> list[tuple[str, int]]:

@@ -16,6 +16,7 @@ from xformer.results import Translation, UserError
 from xformer.search import Options
 from xformer.service import MOST_SECONDS, Service, bleu
 from xformer.strings import speaker, text
+from xformer.ui.ask import Ask
 
 log = logging.getLogger(__name__)
 BEAM, N_BEST, LENGTH_PENALTY = 5, 3, 1.0  # what the page begins with
@@ -30,9 +31,9 @@ class Built:
     shown: list[gr.components.Component]
 
 
-def build(service: Service, language: str, translation: gr.State) -> Built:
+def build(ask: Ask, translation: gr.State) -> Built:
     """Lay the tab out; called inside it."""
-    say = speaker(language)
+    say, most = speaker(ask.language), ask.service.max_pieces
     spanish = gr.HTML(elem_classes="spanish", min_height=170)
     n_best_table = gr.HTML(elem_classes="tables")
     with gr.Accordion(say("search_settings"), open=False), gr.Row():
@@ -40,13 +41,13 @@ def build(service: Service, language: str, translation: gr.State) -> Built:
         n_best = gr.Slider(1, MOST_BEAM, N_BEST, step=1, label=say("n_best"))
         alpha = gr.Slider(0, 2, LENGTH_PENALTY, step=0.1, label=say("length_penalty"),
                           info=say("length_penalty_info"))
-        longest = gr.Slider(1, service.max_pieces, service.max_pieces, step=1, label=say("max_pieces"))
+        longest = gr.Slider(1, most, most, step=1, label=say("max_pieces"))
     with gr.Accordion(say("reference_title"), open=False):
         with gr.Row(elem_classes="ask"):
             reference = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
             compare = gr.Button(say("compare"), scale=1, min_width=120)
         scores = gr.HTML(elem_classes="tables")
-        gr.on([compare.click, reference.submit], partial(run_bleu, language), [translation, reference], scores,
+        gr.on([compare.click, reference.submit], partial(run_bleu, ask.language), [translation, reference], scores,
               api_visibility="private")
     return Built([beam, n_best, alpha, longest], [spanish, n_best_table])
 

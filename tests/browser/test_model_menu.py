@@ -1,0 +1,134 @@
+"""Another model on the page: chosen, linked to, refused; each visitor has their own."""
+
+import shutil
+from urllib.parse import parse_qs, quote, urlparse
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_spanish, translate
+from tests.browser.conftest import PATIENCE
+
+OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
+
+
+@pytest.fixture(scope="module")
+def address(serve, tiny_checkpoint, other_checkpoint, tiny_classifier):
+    return serve(tiny_checkpoint, "--checkpoint", other_checkpoint, "--sentiment", tiny_classifier)
+
+
+@pytest.fixture(scope="module")
+def public(serve, tiny_checkpoint, other_checkpoint):
+    return serve(tiny_checkpoint, "--checkpoint", other_checkpoint, "--no-any-model")
+
+
+def choose(page, name, label="Model"):
+    menu = page.get_by_role("combobox", name=label, exact=True)
+    menu.fill(name)
+    menu.press("Enter")
+
+
+def expect_model(page, said):
+    expect(page.locator("header .model")).to_contain_text(said)
+    expect(page.locator(".meta")).to_contain_text("beam 5")
+
+
+def expect_attention_of_the_other(page):
+    """Its grid is drawn and answers, in each stack with as many layers as it has there."""
+    page.get_by_role("tab", name="Attention").click()
+    expect(page.locator(".view .title")).to_contain_text("layer 1 of 1 · head 1 of 6")
+    expect(page.locator(".heads canvas")).to_have_attribute("data-head", "1")
+    page.get_by_text("Encoder self", exact=True).first.click()
+    expect(page.locator(".view .title")).to_contain_text("layer 1 of 3 · head 1 of 6")
+    page.locator(".heads canvas").focus()
+    for key, where in (("ArrowDown", "layer 2 of 3 · head 1 of 6"), ("ArrowRight", "layer 2 of 3 · head 2 of 6")):
+        page.keyboard.press(key)
+        expect(page.locator(".view .title")).to_contain_text(where)
+
+
+def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, learned_pairs):
+    page = visit()
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    page.get_by_label("English sentence").fill("The dog eats")  # not translated yet, and not lost
+    page.get_by_role("combobox", name="Model", exact=True).click()
+    page.get_by_role("option", name="other-shape").click()
+    expect_model(page, OTHER)
+    assert parse_qs(urlparse(page.url).query)["model"] == ["other-shape"]
+    expect(page.get_by_label("English sentence")).to_have_value("The dog eats")
+    expect_attention_of_the_other(page)
+    page.get_by_role("tab", name="Positions").click()
+    expect(page.get_by_label("number input for d_model")).to_have_value("48")
+    page.locator(".pos-sentence[data-drawn]").wait_for()
+    page.get_by_role("tab", name="First principles").click()
+    page.locator(".first-output[data-drawn]").wait_for()
+    page.get_by_role("tab", name="Model", exact=True).click()
+    expect(page.locator(".architecture button[data-stack=cross]")).to_have_count(1)
+    expect(page.locator(".architecture button[data-stack=encoder_self]")).to_have_count(3)
+    choose(page, "tiny-en-es")  # the way back
+    expect_model(page, OWN)
+    assert "model" not in parse_qs(urlparse(page.url).query)
+    translate(page, learned_pairs[1][0])
+    expect_spanish(page, learned_pairs[1][1])
+
+
+def test_a_link_opens_the_model_and_two_visitors_have_their_own(visit, learned_pairs):
+    one = visit()
+    other = visit("/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16&dimensions=0,15&"
+                  f"text={quote('A cold book.')}")
+    expect_model(other, OTHER)
+    expect(other.locator(".toast-body")).to_have_count(0)  # nothing was refused on the way
+    expect(other.locator(".view .title")).to_contain_text("layer 3 of 3 · head 5 of 6")
+    translate(one, learned_pairs[0][0])
+    expect_spanish(one, learned_pairs[0][1])
+    expect_model(one, OWN)
+    with other.expect_navigation():
+        other.get_by_role("link", name="Español").click()
+    expect(other.locator("header .model")).to_contain_text("3 + 1 capas × 6 cabezas")
+
+
+def test_an_unknown_model_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
+    page = visit()
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
+    choose(page, "<b>no/such")
+    expect(page.get_by_role("alert")).to_contain_text("'<b>no/such' is no folder here")
+    expect_model(page, OWN)
+    expect_spanish(page, learned_pairs[0][1])
+    translate(page, learned_pairs[1][0])
+    expect_spanish(page, learned_pairs[1][1])
+
+
+def test_a_folder_can_be_typed_where_only_this_machine_is_served(visit, other_checkpoint, tmp_path):
+    folder = shutil.copytree(other_checkpoint, tmp_path / "typed")
+    page = visit()
+    choose(page, str(folder))
+    expect_model(page, "typed · post-norm")
+    assert parse_qs(urlparse(page.url).query)["model"] == [str(folder)]
+
+
+def test_a_public_page_offers_its_models_and_no_others(chromium, public, tiny_classifier):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    said = set()
+    for name in (tiny_classifier, f"{tiny_classifier}-not", "owner/name"):
+        page.goto(f"{public}/?model={quote(str(name))}&text=Hi.")
+        alert = page.locator(".notice").filter(has_text="none of the models of this page")
+        said.add(alert.inner_text().replace(str(name), "NAME", 1))
+        expect_model(page, OWN)
+    assert len(said) == 1, "a refusal tells what is on this machine"
+    choose(page, "other")
+    expect_model(page, OTHER)
+    context.close()
+
+
+def test_a_phone_and_spanish_have_the_menu_too(visit):
+    page = visit("/es", width=375)
+    choose(page, "other-shape", "Modelo")
+    expect(page.locator("header .model")).to_contain_text("3 + 1 capas × 6 cabezas")
+    expect(page.locator(".meta")).to_contain_text("haz 5")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    choose(page, "nada/de nada", "Modelo")
+    expect(page.get_by_role("alert")).to_contain_text("no es aquí ninguna carpeta")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375

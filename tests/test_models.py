@@ -1,0 +1,330 @@
+"""The pool of models: loaded once, given back, never lost under load; and which names may be asked for."""
+
+import gc
+import json
+import os
+import shutil
+import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from inspect import signature
+from pathlib import Path
+from typing import get_type_hints
+
+import gradio as gr
+import pytest
+
+import app
+from tests.conftest import random_model
+from xformer import checkpoint, hub, models
+from xformer.models import MOST_LOADED, Models, offered
+from xformer.results import UserError
+from xformer.service import Service
+from xformer.ui import ablation, address, architecture, page, translate
+from xformer.ui.ask import bound
+
+PATIENCE = 60  # seconds; a test that hangs fails
+
+
+@pytest.fixture(scope="module")
+def copies(tiny_checkpoint, tmp_path_factory):
+    """Four more folders with the model that knows eight sentences by heart, by name."""
+    parent = tmp_path_factory.mktemp("copies")
+    return {f"copy-{i}": shutil.copytree(tiny_checkpoint, parent / f"copy-{i}") for i in range(4)}
+
+
+@pytest.fixture
+def default(tiny_checkpoint):
+    return Service.open(tiny_checkpoint, "cpu")
+
+
+@pytest.fixture
+def pool(default, copies, other_checkpoint):
+    """Models as on a public page."""
+    with closing(Models(default, {**copies, "other-shape": other_checkpoint}, "cpu")) as running:
+        yield running
+
+
+@pytest.fixture
+def open_pool(default):
+    """Models of a page whose visitors may name any."""
+    with closing(Models(default, {}, "cpu", any_name=True)) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The names of the folders that are loaded, in order."""
+    names, real = [], Service.open
+
+    def spy(folder, device=None):
+        names.append(Path(folder).name)
+        return real(folder, device)
+    monkeypatch.setattr(Service, "open", spy)
+    return names
+
+
+def test_the_default_goes_by_no_name_and_by_its_own(pool, opened):
+    for name in ("", "tiny-en-es", " tiny-en-es "):
+        assert pool.known_as(name) == "" and pool.at_hand(name)
+        with pool.lease(name) as service:
+            assert service is pool.default
+    assert not opened and pool.names[:2] == ["tiny-en-es", "copy-0"]
+
+
+def test_a_model_is_loaded_when_it_is_first_asked_for_and_kept(pool, opened):
+    assert not pool.at_hand("other-shape")
+    for _ in range(3):
+        with pool.lease("other-shape") as service:
+            assert (service.info.norm, service.info.n_heads) == ("post", 6)
+    assert opened == ["other-shape"] and pool.at_hand("other-shape")
+
+
+def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatch, learned_pairs):
+    began, go_on, real, calls = threading.Event(), threading.Event(), Service.open, []
+
+    def slow(folder, device=None):
+        calls.append(folder)
+        began.set()
+        assert go_on.wait(PATIENCE)
+        return real(folder, device)
+
+    def use():
+        with pool.lease("copy-0") as service:
+            return service
+
+    with pool.lease("copy-1"):
+        pass
+    monkeypatch.setattr(Service, "open", slow)
+    with ThreadPoolExecutor(8) as threads:
+        waiting = [threads.submit(use) for _ in range(8)]
+        assert began.wait(PATIENCE)
+        for name in ("", "copy-1"):  # others' models go on serving
+            with pool.lease(name) as service:
+                assert service.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
+        assert not pool.at_hand("copy-0") and not any(one.done() for one in waiting)
+        go_on.set()
+        assert len({id(one.result(PATIENCE)) for one in waiting}) == 1
+    assert len(calls) == 1
+
+
+def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, opened):
+    alive = {}
+
+    def use(name):
+        with pool.lease(name) as service:
+            alive[name] = weakref.ref(service.model)
+
+    assert MOST_LOADED == 2
+    with pool.lease("copy-0") as held:
+        for name in ("copy-1", "copy-2", "copy-3"):
+            use(name)
+        gc.collect()
+        assert [name for name in alive if alive[name]() is not None] == ["copy-3"]
+        assert held.translate("The cat sleeps.").best.text == "El gato duerme."
+    use("copy-3")
+    use("copy-1")
+    gc.collect()
+    assert not pool.at_hand("copy-0") and alive["copy-3"]() is not None
+    with pool.lease() as service:
+        assert service.translate("The cat sleeps.").best.text == "El gato duerme."
+    assert opened == ["copy-0", "copy-1", "copy-2", "copy-3", "copy-1"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_ten_switches_do_not_make_the_process_grow(default, tokenizer, tmp_path):
+    model = random_model("pre", tokenizer, d_model=192, n_layers=4, d_ff=768)
+    size = 4 * model.parameter_count()
+    names = {f"large-{i}": tmp_path / f"large-{i}" for i in range(3)}
+    for folder in names.values():
+        checkpoint.save(folder, model, tokenizer, {})
+
+    def resident():
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    with closing(Models(default, names, "cpu")) as pool:
+        def switch(times):
+            for i in range(times):
+                with pool.lease(f"large-{i % 3}") as service:
+                    service.translate("The cat sleeps.", max_length=3)
+            return resident()
+        before, after = switch(3), switch(10)
+    assert after - before < 3 * size, "as if models were kept"
+
+
+def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
+    """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
+    ask, switching = bound(pool, "en", translate.run), threading.Event()
+
+    def visitor(name):
+        answers = []
+        while not (switching.is_set() and len(answers) >= 8):
+            english, spanish = learned_pairs[len(answers) % 8]
+            problem, found, trace, _, _ = ask(name, english, 5, 3, 1.0, 64)
+            answers.append(problem == "" and found.best.text == spanish and trace.text == english)
+        return answers
+
+    with ThreadPoolExecutor(4) as threads:
+        visitors = [threads.submit(visitor, name) for name in ("", "copy-0", "copy-1", "other-shape")]
+        try:
+            said = [[*page._choose(pool, "en", f"copy-{i % 4}", "", "The cat sleeps.", "?tab=attention")]
+                    for i in range(10)]
+        finally:
+            switching.set()
+        known, *others, unlearned = (one.result(PATIENCE) for one in visitors)
+    assert all(json.loads(last)["query"] for *_, (_, last) in said)
+    assert all(known) and all(map(all, others)) and len(unlearned) >= 8
+
+
+def test_a_failure_is_told_to_all_who_wait_and_tried_again(open_pool, tiny_checkpoint, tmp_path):
+    folder = tmp_path / "broken"
+    for _ in range(2):
+        with pytest.raises(UserError, match="There is no checkpoint folder at"), open_pool.lease(str(folder)):
+            pass
+    shutil.copytree(tiny_checkpoint, folder)
+    with open_pool.lease(str(folder)) as service:
+        assert service.info.name == "broken"
+
+
+def test_a_name_may_be_a_folder_or_on_the_hub(open_pool, other_checkpoint, monkeypatch):
+    asked = []
+    monkeypatch.setattr(hub, "find", lambda name: asked.append(name) or other_checkpoint)
+    with open_pool.lease("me/en-es@v1") as service:
+        assert service.info.n_heads == 6
+    assert asked == ["me/en-es@v1"]
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("/", "The checkpoint / lacks config.json"), ("no-such-folder", "There is no checkpoint folder at no-such-folder"),
+    ("a/b/c", "There is no checkpoint folder at a/b/c"), ("\0", "There is no checkpoint folder"),
+    ("me/en es", "'me/en es' is no folder here, and no name on the Hub either"),
+    ("x" * 300, "File name too long"), ("x" * 9000, "is no folder here, and no name on the Hub either")])
+def test_a_model_that_cannot_be_had_gets_one_sentence(open_pool, name, said):
+    with pytest.raises(UserError) as refused, open_pool.lease(name):
+        pass
+    assert said in str(refused.value) and len(str(refused.value)) < 600 and "\n" not in str(refused.value)
+
+
+def test_a_classifier_and_broken_weights_get_one_sentence(open_pool, tiny_classifier, tiny_checkpoint, tmp_path):
+    with pytest.raises(UserError, match="holds a text classifier, but a translation model is needed"):
+        open_pool.lease(str(tiny_classifier)).__enter__()
+    broken = shutil.copytree(tiny_checkpoint, tmp_path / "broken")
+    (broken / "model.safetensors").write_bytes(b"x" * 100)
+    with pytest.raises(UserError, match="truncated or not in safetensors format"):
+        open_pool.lease(str(broken)).__enter__()
+
+
+def test_a_public_page_looks_at_no_folder_and_asks_no_hub(pool, tiny_classifier, monkeypatch):
+    def look(*_):
+        raise AssertionError("something was looked at")
+    monkeypatch.setattr(hub, "find", look)
+    monkeypatch.setattr(checkpoint, "load", look)
+    names = [str(tiny_classifier), str(tiny_classifier) + "-not", "owner/name", "/etc", "../", "~", "copy-9"]
+    said = set()
+    for name in names:
+        with pytest.raises(UserError) as refused, pool.lease(name):
+            pass
+        said.add(str(refused.value).replace(name, "NAME", 1))
+        assert pool.at_hand(name), "a refusal is not waited for"
+    assert said == {"NAME is none of the models of this page; choose one of tiny-en-es, "
+                    "copy-0, copy-1, copy-2, copy-3, other-shape."}
+
+
+def test_a_public_page_does_not_say_where_its_broken_models_lie(default, tmp_path, caplog):
+    with (closing(Models(default, {"gone": tmp_path / "gone"}, "cpu")) as pool, pytest.raises(UserError) as refused,
+          pool.lease("gone")):
+        pass
+    assert str(refused.value).startswith("The model gone cannot be loaded") and str(tmp_path) not in str(refused.value)
+    assert str(tmp_path) in caplog.text, "the operator is not told"
+
+
+def test_the_menu_has_what_was_named_and_the_translators_beside_the_default(tmp_path, tiny_checkpoint, other_checkpoint,
+                                                                           tiny_classifier):
+    beside = tmp_path / "checkpoints"
+    for name, folder in (("own", tiny_checkpoint), ("second", tiny_checkpoint), ("reviews", tiny_classifier)):
+        shutil.copytree(folder, beside / name)
+    (beside / "empty").mkdir()
+    found = offered(beside / "own", [str(other_checkpoint)], beside)
+    assert found == {"other-shape": other_checkpoint, "second": beside / "second"}
+    assert offered(tiny_checkpoint, [], tmp_path / "none") == {}
+    again = offered(other_checkpoint, [str(shutil.copytree(tiny_checkpoint, tmp_path / "other-shape"))], beside)
+    assert list(again) == [str(tmp_path / "other-shape"), "own", "second"], "two folders of one name are told apart"
+    with pytest.raises(UserError, match="a translation model is needed"):
+        offered(beside / "own", [str(tiny_classifier)], beside)
+
+
+@pytest.mark.parametrize(("name", "share", "environment", "private"), [
+    (None, None, {}, True), ("127.0.0.1", None, {}, True), ("::1", None, {}, True), ("localhost", False, {}, True),
+    ("0.0.0.0", None, {}, False), ("192.168.0.2", None, {}, False), (None, True, {}, False),
+    (None, None, {"GRADIO_SERVER_NAME": "0.0.0.0"}, False), (None, None, {"GRADIO_SHARE": "True"}, False),
+    ("127.0.0.1", None, {"GRADIO_SERVER_NAME": "0.0.0.0"}, True)])
+def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(name, share, environment, private, monkeypatch):
+    for key in ("GRADIO_SERVER_NAME", "GRADIO_SHARE"):
+        monkeypatch.delenv(key, raising=False)
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+    assert app.private(name, share) is private
+
+
+def test_a_bound_handler_still_gets_events_and_progress(pool):
+    assert list(signature(bound(pool, "en", ablation.rank)).parameters) == ["name", "found", "stack", "progress"]
+    assert isinstance(signature(bound(pool, "en", ablation.rank)).parameters["progress"].default, gr.Progress)
+    assert get_type_hints(bound(pool, "en", architecture._choose))["event"] is gr.EventData
+
+
+def test_a_refusal_inside_a_handler_is_a_notice_and_changes_nothing(pool):
+    with pytest.warns(UserWarning, match="&lt;b&gt; is none of the models"):
+        assert bound(pool, "en", translate.run)("<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
+
+
+def choose(pool, chosen, name="", sentence="The cat sleeps.", search=""):
+    return [*page._choose(pool, "en", chosen, name, sentence, search)]
+
+
+def test_the_address_goes_to_the_other_model_but_for_what_it_lacks(pool):
+    search = "?tab=attention&layer=2&head=3&heads=2.1&compare=cross+2+4&first_head=2&__theme=dark&model=copy-1"
+    (said, nothing), (_, last) = choose(pool, "other-shape", "copy-1", "A & b?", search)
+    assert "other-shape is being fetched" in said and nothing == ""
+    assert json.loads(last) == {"name": "other-shape", "query": "tab=attention&head=3&first_head=2&__theme=dark&"
+                                                                "model=other-shape&text=A+%26+b%3F"}
+    *_, (_, back) = choose(pool, "tiny-en-es", "other-shape", search="?model=other-shape")
+    assert json.loads(back)["query"] == "text=The+cat+sleeps."
+
+
+def test_nothing_happens_where_the_model_is_there_already_or_cannot_be_had(pool):
+    assert choose(pool, "tiny-en-es") == [("", "")] and choose(pool, None) == [("", "")]
+    (said, query), = choose(pool, "<script>")
+    assert "&lt;script&gt; is none of the models" in said and query == ""
+    (said, query), = choose(pool, "copy-0", sentence="x" * (address.LONGEST + 1))
+    assert "2,001 characters; at most 2,000 are taken along" in said and query == ""
+
+
+def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_that(pool):
+    query = {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"}
+    said, _, sentence, *rest = page._arrive(pool, "es", query)
+    assert "gone no es ninguno de los modelos" in said and said.count("<p>") == 1
+    assert sentence == "Hi." and rest[0] == "model" and "" in rest
+
+
+def test_choices_come_before_what_is_chosen(pool):
+    answer = page._arrive(pool, "en", {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
+    choices, values = page._in_steps(answer)
+    assert not [step for step in choices if "value" in step]
+    both = [(step["choices"], value) for step, value in zip(choices, values, strict=True) if "choices" in step]
+    assert len(both) > 6
+    for offered_now, value in both:
+        known = {one[1] if isinstance(one, tuple) else one for one in offered_now}
+        assert known >= set(value if isinstance(value, list) else [value])
+    assert [0, 15] in values and "other-shape" in values
+
+
+def test_waiting_is_not_broken_by_what_loading_raises(pool, monkeypatch):
+    monkeypatch.setattr(models.Service, "open", lambda *_: 1 / 0)
+    with pytest.raises(UserError, match="The model copy-2 cannot be loaded"), pool.lease("copy-2"):
+        pass
+    monkeypatch.undo()
+    with pool.lease("copy-2") as service:
+        assert service.info.name == "copy-2"

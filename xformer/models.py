@@ -1,0 +1,157 @@
+"""The translation models that visitors of a page can have: each is loaded when it is first asked for, serves whoever
+asks, and gives its memory back when others were used since.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xformer import checkpoint, hub, space
+from xformer.model import Transformer
+from xformer.results import Message, UserError
+from xformer.service import Service
+
+log = logging.getLogger(__name__)
+MOST_LOADED = 2  # besides the default, which is never given back; those that are in use are never given back either
+LONGEST_NAME = 400  # characters
+
+
+@dataclass
+class _Loaded:
+    """A model that is there, or on its way, and how many are using it or wait for it."""
+
+    service: Future[Service] = field(default_factory=Future)
+    users: int = 0
+
+
+class Models:
+    """Services by name, loaded when they are needed. "" and the default's own name mean the default."""
+
+    def __init__(self, default: Service, offered: Mapping[str, Path] | None = None, device: str | None = None,
+                 any_name: bool = False) -> None:
+        """offered: folders of other models, by the names that everybody may ask for them by. any_name: whether every
+        folder of this machine, and every repository on the Hub, may be asked for too."""
+        self.default, self.any_name, self._device = default, any_name, device
+        self._offered = dict(offered or {})
+        self._loaded: dict[str, _Loaded] = {}  # the one that was used longest ago comes first
+        self._lock = threading.Lock()
+
+    @property
+    def names(self) -> list[str]:
+        """Those that everybody may ask for, the default first."""
+        return [self.default.info.name, *self._offered]
+
+    def known_as(self, name: str) -> str:
+        """A name as addresses have it, "" for the default; raises UserError for one that may not be asked for.
+
+        Nothing outside this process is looked at, so that a refusal tells nobody what is on this machine.
+        """
+        name = name.strip()
+        if name in ("", self.default.info.name):
+            return ""
+        if name in self._offered or (self.any_name and len(name) <= LONGEST_NAME):
+            return name
+        if self.any_name:
+            raise UserError(Message.of("hub_error_name", name=f"{name[:40]}…"))
+        raise UserError(Message.of("model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)))
+
+    def at_hand(self, name: str) -> bool:
+        """Whether a model can be had without waiting, or a refusal."""
+        try:
+            name = self.known_as(name)
+        except UserError:
+            return True
+        with self._lock:
+            return not name or (name in self._loaded and self._loaded[name].service.done())
+
+    @contextmanager
+    def lease(self, name: str = "") -> Iterator[Service]:
+        """A service, which stays open as long as it is leased; raises UserError where it cannot be had.
+
+        It is loaded by the first who asks; others who ask for it wait, and those who ask for another do not.
+        """
+        name = self.known_as(name)
+        if not name:
+            yield self.default
+            return
+        with self._lock:
+            first = name not in self._loaded
+            wanted = self._loaded[name] = _Loaded() if first else self._loaded.pop(name)  # now the last in the order
+            wanted.users += 1
+        try:
+            if first:
+                self._load(name, wanted)
+            yield wanted.service.result()
+        finally:
+            with self._lock:
+                wanted.users -= 1
+                idle = [other for other, loaded in self._loaded.items() if not loaded.users]
+                surplus = [self._loaded.pop(other) for other in idle[:max(0, len(self._loaded) - MOST_LOADED)]]
+            for other in surplus:
+                other.service.result().close()
+
+    def close(self) -> None:
+        """Close all services, the default too."""
+        with self._lock:
+            loaded, self._loaded = self._loaded, {}
+        for service in (self.default, *(other.service.result() for other in loaded.values())):
+            service.close()
+
+    def _load(self, name: str, wanted: _Loaded) -> None:
+        """Fulfil what others may be waiting for already; who asks after a failure tries again."""
+        try:
+            wanted.service.set_result(self._open(name))
+        except BaseException as error:
+            with self._lock:
+                del self._loaded[name]
+            wanted.service.set_exception(error)
+
+    def _open(self, name: str) -> Service:
+        try:
+            return space.open_service(Service, self._offered.get(name) or hub.find(name), self._device)
+        except Exception as error:
+            if self.any_name and isinstance(error, UserError):
+                raise
+            if self.any_name and isinstance(error, OSError) and error.strerror:
+                raise UserError(Message.of("hub_error_file", file=error.filename or name, reason=error.strerror)
+                                ) from error
+            # What is wrong is for the operator: it may name folders of this machine.
+            log.exception("the model %s cannot be loaded", name)
+            raise UserError(Message.of("model_failed", name=name)) from error
+
+
+def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path]:
+    """Folders by the names of a menu: besides the default the checkpoints that were named, then the other translation
+    models in a folder.
+
+    A folder is called by its own name, what comes from the Hub as it was named. Raises UserError where one that was
+    named is not there, or of another kind.
+    """
+    own = checkpoint.name_of(default)
+    found = {own: default}
+    for name in names:
+        folder = hub.find(name)
+        _translates(folder)
+        short = folder.resolve().name if Path(name).is_dir() else name
+        found[name if found.get(short, folder) != folder else short] = folder
+    known = {folder.resolve() for folder in found.values()}
+    for folder in sorted(beside.iterdir()) if beside.is_dir() else []:
+        try:
+            _translates(folder)
+        except UserError:  # of another kind, or not whole, as while it is trained
+            continue
+        if folder.resolve() not in known:
+            found.setdefault(folder.name, folder)
+    del found[own]
+    return found
+
+
+def _translates(folder: Path) -> None:
+    checkpoint.require(folder)
+    checkpoint.read_config(folder, Transformer)

@@ -1,0 +1,52 @@
+"""What connects a control to a handler: the model of the page that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from inspect import Parameter, signature
+from typing import Any, get_type_hints
+
+import gradio as gr
+
+from xformer.models import Models
+from xformer.results import UserError
+from xformer.service import Service
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One page: its language, and where it keeps the name of its model."""
+
+    models: Models
+    name: gr.Textbox
+    language: str
+
+    @property
+    def service(self) -> Service:
+        """What the page is laid out for; what another model needs otherwise is set when the page is opened with it."""
+        return self.models.default
+
+    def __call__(self, handler: Callable[..., Any], inputs: Sequence[Any] = (), **fixed: Any) -> dict[str, Any]:
+        """`fn` and `inputs` of a listener that calls handler(service, language, *inputs, **fixed)."""
+        return {"fn": bound(self.models, self.language, handler, **fixed), "inputs": [self.name, *inputs]}
+
+
+def bound(models: Models, language: str, handler: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+    """A handler(service, language, *values) as one of (name of a model, *values); a refusal becomes a notice."""
+    def ask(name: str, *values: Any) -> Any:
+        try:
+            with models.lease(name or "") as service:
+                return handler(service, language, *values, **fixed)
+        except UserError as error:
+            gr.Warning(escape(error.say(language)))
+            return gr.skip()
+
+    # gradio looks here for a request, an event, or progress to hand over.
+    _, _, *more = signature(handler).parameters.values()
+    ask.__name__ = handler.__name__
+    ask.__annotations__ = get_type_hints(handler)
+    ask.__signature__ = signature(handler).replace(parameters=[  # type: ignore[attr-defined]
+        Parameter("name", Parameter.POSITIONAL_OR_KEYWORD), *(one for one in more if one.name not in fixed)])
+    return ask
