@@ -1,11 +1,11 @@
 """Another word at a step: what stays, what is searched for again, and where heads look after each of the two."""
 
-from dataclasses import json
+import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-import replace
 
 from xformer.explain import rivals
 from xformer.figures import rivals as figures
