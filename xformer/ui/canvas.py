@@ -46,6 +46,6 @@ def script(request: Request) -> FileResponse:
     return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 
 
-def figure(drawn: Any) -> dict[str, str]:
-    """A Plotly figure, with its size and margins, as assets/plot.js draws it."""
-    return {"figure": drawn.to_json(validate=False)}
+def figure(drawn: Any) -> dict[str, str] | None:
+    """A Plotly figure, with its size and margins, as assets/plot.js draws it; None for none."""
+    return None if drawn is None else {"figure": drawn.to_json(validate=False)}
