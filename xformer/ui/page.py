@@ -11,16 +11,18 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from xformer.figures.translation import notice
+from xformer.guard import most_people
 from xformer.results import UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
-from xformer.ui import address, api, architecture, attention, positions, principles, sentiment, translate
+from xformer.ui import address, api, architecture, attention, positions, principles, sentiment, translate, visitors
 from xformer.ui.headers import SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
-AT_ONCE = 64  # requests worked on at the same time, so that many can share a batch
+ROOM = 64  # for requests besides those that are served, so that whoever is not served is told so at once
+BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
 PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
 # Plotly names the gradient of a colour bar by the page's whole address where there is a <base>, and loses it as soon as
 # the address changes. Gradio's <base> says what is so without it.
@@ -33,13 +35,16 @@ EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="
 
 def create(service: Service, reader: SentimentService | UserError | None = None) -> gr.Blocks:
     """The whole app on a service; and on a classifier of reviews, where there is one: else the reason, if any."""
+    service.guard = visitors.door()
+    if isinstance(reader, SentimentService):
+        reader.guard = service.guard
     with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
         _page(demo, service, reader, "en")
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
         _page(spanish, service, reader, "es")
     with demo:
         api.publish(service, reader if isinstance(reader, SentimentService) else None)
-    return demo.queue(default_concurrency_limit=AT_ONCE, api_open=False)
+    return demo.queue(default_concurrency_limit=most_people() + ROOM, max_size=BACKSTOP, api_open=False)
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
@@ -50,7 +55,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["api", "settings"], quiet=not wait,
         enable_monitoring=False, run_history=False, app_kwargs={"middleware": [Middleware(SecurityHeaders)]},
-        max_threads=AT_ONCE, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
+        max_threads=most_people() + ROOM, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     return address
 
 
