@@ -13,11 +13,12 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import ROOT, free_port
-from xformer import guard
-from xformer.guard import Guard, most_people
+from xformer import service
+from xformer.guard import AT_WORK, Guard, most_people
 from xformer.results import UserError
+from xformer.search import Options
 from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.service import OWN, Service
 
 PEOPLE = 3
 # The app, on a search that goes on until the word "go" comes, and says when it begins and when it was stopped.
@@ -130,7 +131,6 @@ def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs
     with ThreadPoolExecutor(20) as people:
         events = [post(app.address, "translate", english, 5, 1) for _ in range(20)]
         answers = [people.submit(read, app.address, "translate", event) for event in events]
-        refused = [answer for answer in answers if answer.exception() is None] if False else []
         told = threading.Semaphore(0)
         for answer in answers:
             answer.add_done_callback(lambda _: told.release())
@@ -161,3 +161,142 @@ def test_a_request_that_was_abandoned_ends(app, endpoint):
     assert app.say("go") == 0
     kind, _ = read(app.address, "translate", post(app.address, "translate", *ASKED["translate"]))
     assert kind == "complete"
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = Service.open(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def reader(tiny_classifier):
+    return SentimentService.open(tiny_classifier, "cpu")
+
+
+@pytest.fixture
+def guarded(running, reader, monkeypatch):
+    """`guarded(**limits)` lets both services, until the test ends, do no more than that."""
+    def limited(**limits):
+        one = Guard(**limits)
+        for some in (running, reader):
+            monkeypatch.setattr(some, "guard", one)
+        return one
+    return limited
+
+
+def requests(running, reader, english, review):
+    """One of each kind that takes long enough to be limited."""
+    found = running.translate(english)
+    return {"translate": lambda: running.translate(english), "trace": lambda: running.trace(english, "El gato"),
+            "occlude": lambda: running.occlude(english, found.best.tokens),
+            "head_effects": lambda: running.head_effects(english, found.best.tokens),
+            "with_positions": lambda: running.with_positions(english, found.best.tokens, service.Positions("none")),
+            "classify": lambda: reader.classify([review]), "attribute": lambda: reader.attribute(review)}
+
+
+def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, reader, guarded, learned_pairs):
+    every = requests(running, reader, learned_pairs[0][0], "Bad.")
+    door = guarded(people=1)
+    inside, leave = threading.Event(), threading.Event()
+
+    def somebody():
+        with door.enter(), door.enter():  # one who asks for two things is one person
+            inside.set()
+            leave.wait()
+
+    other = threading.Thread(target=somebody)
+    other.start()
+    inside.wait()
+    for name, ask in every.items():
+        with pytest.raises(UserError, match="^1 people are being served, .* try again in a few seconds.$"):
+            pytest.fail(f"{name} was served: {ask()}")
+    leave.set()
+    other.join()
+    for ask in every.values():
+        ask()
+    assert door.inside == 0
+
+
+def test_whatever_takes_too_long_is_given_up(running, reader, guarded, learned_pairs):
+    every = requests(running, reader, learned_pairs[0][0], "Bad.")
+    door = guarded(seconds=0.0)
+    for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
+        with pytest.raises(UserError, match="^This took longer than 0 seconds and was given up; try a shorter text"):
+            pytest.fail(f"{name} was not given up: {every[name]()}")
+    assert door.inside == 0
+
+
+def test_whatever_nobody_waits_for_is_given_up(running, reader, guarded, learned_pairs, monkeypatch):
+    every = requests(running, reader, learned_pairs[0][0], "Bad.")
+    stopped = threading.Event()
+
+    def endless(*_):
+        try:
+            while True:
+                yield
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(service, "translating", endless)
+    door = guarded(asker=lambda: lambda: False)
+    for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
+        with pytest.raises(UserError, match="^Nobody waits for this answer any more"):
+            pytest.fail(f"{name} went on: {every[name]()}")
+    assert stopped.wait(60) and door.inside == 0
+
+
+def test_long_computations_take_turns_in_the_order_in_which_they_came():
+    door, order, ready = Guard(), [], threading.Semaphore(0)
+    go = [threading.Event() for _ in range(AT_WORK)]
+
+    def long(number):
+        with door.work() as pause:
+            ready.release()
+            go[number].wait()
+            pause()
+            order.append(f"long {number}")
+
+    def late():
+        with door.work():
+            order.append("late")
+            go[1].set()  # only now do the other long ones go on
+
+    threads = [threading.Thread(target=long, args=(number,)) for number in range(AT_WORK)]
+    for thread in threads:
+        thread.start()
+        ready.acquire()
+    threads.append(threading.Thread(target=late))
+    threads[-1].start()
+    while not door._line:
+        pass
+    go[0].set()
+    for thread in threads:
+        thread.join()
+    assert order[0] == "late" and sorted(order[1:]) == ["long 0", "long 1"]
+    with door.work() as pause:  # all turns have been given back
+        pause()
+
+
+@pytest.mark.parametrize("wanted", ["0", "-1", "many", "1e3", "10001", ""])
+def test_a_number_of_people_that_is_none_is_named(monkeypatch, wanted):
+    monkeypatch.setenv("XFORMER_MOST_PEOPLE", wanted)
+    with pytest.raises(UserError) as refused:
+        most_people()
+    assert str(refused.value) == f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
+
+
+def test_a_long_sentence_shares_no_batch_with_short_ones(running):
+    lengths = [3, 12, 31, 32, 60, 64]
+    waiting = [service._Request([5] * length, Options(), [], 8, frozenset(), OWN, service.Future())
+               for length in lengths]
+    together = [[len(request.tokens) for request in batch.requests] for batch in running._batches(waiting)]
+    assert together == [[3, 12, 31], [32, 60], [64]]
+
+
+def test_words_are_left_out_in_batches_of_any_size(running, learned_pairs, monkeypatch):
+    english, spanish = learned_pairs[1]
+    whole = running.occlude(english, spanish)
+    monkeypatch.setattr(service, "OCCLUDED_PIECES", 1)
+    assert running.occlude(english, spanish).effect == pytest.approx(whole.effect, abs=1e-5)

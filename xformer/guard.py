@@ -6,7 +6,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent import futures
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -70,7 +73,8 @@ class Guard:
                  asker: Callable[[], Callable[[], bool]] = _somebody) -> None:
         self.people, self.seconds, self.asker = people, seconds, asker
         self.inside = 0
-        self._lock, self._turns, self._served = threading.Lock(), threading.Semaphore(AT_WORK), _Served()
+        self._lock, self._served = threading.Lock(), _Served()
+        self._free, self._line = AT_WORK, deque[Future[None]]()  # turns, and who waits for one, the longest first
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
@@ -105,8 +109,8 @@ class Guard:
             return
         with self.enter() as wait, ExitStack() as turn:
             def take() -> None:
-                wait.until(lambda seconds: self._turns.acquire(timeout=seconds))
-                turn.callback(self._turns.release)
+                self._take(wait)
+                turn.callback(self._give)
 
             def pause() -> None:
                 turn.close()
@@ -118,3 +122,28 @@ class Guard:
                 yield pause
             finally:
                 served.pause = None
+
+    def _take(self, wait: Wait) -> None:
+        """Take a turn, when all who wait for longer have had theirs."""
+        mine: Future[None] = Future()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                mine.set_result(None)
+            else:
+                self._line.append(mine)
+        try:
+            wait.until(lambda seconds: bool(futures.wait([mine], seconds).done))
+        except UserError:
+            if not mine.cancel():  # it came at this very moment
+                self._give()
+            raise
+
+    def _give(self) -> None:
+        with self._lock:
+            while self._line:
+                following = self._line.popleft()
+                if following.set_running_or_notify_cancel():
+                    following.set_result(None)
+                    return
+            self._free += 1

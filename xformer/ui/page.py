@@ -11,18 +11,15 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from xformer.figures.translation import notice
-from xformer.guard import most_people
 from xformer.results import UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
 from xformer.ui import address, api, architecture, attention, positions, principles, sentiment, translate, visitors
-from xformer.ui.headers import SecurityHeaders
+from xformer.ui.headers import Gate, SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
-ROOM = 64  # for requests besides those that are served, so that whoever is not served is told so at once
-BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
 PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
 # Plotly names the gradient of a colour bar by the page's whole address where there is a <base>, and loses it as soon as
 # the address changes. Gradio's <base> says what is so without it.
@@ -38,13 +35,13 @@ def create(service: Service, reader: SentimentService | UserError | None = None)
     service.guard = visitors.door()
     if isinstance(reader, SentimentService):
         reader.guard = service.guard
-    with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
+    with gr.Blocks(title=text("title"), analytics_enabled=False, delete_cache=visitors.UPLOADS) as demo:
         _page(demo, service, reader, "en")
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
         _page(spanish, service, reader, "es")
     with demo:
         api.publish(service, reader if isinstance(reader, SentimentService) else None)
-    return demo.queue(default_concurrency_limit=most_people() + ROOM, max_size=BACKSTOP, api_open=False)
+    return demo.queue(default_concurrency_limit=visitors.at_once(), max_size=visitors.BACKSTOP, api_open=False)
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
@@ -54,8 +51,10 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         server_name=server_name, server_port=server_port, share=share, auth=auth, prevent_thread_lock=not wait,
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["api", "settings"], quiet=not wait,
-        enable_monitoring=False, run_history=False, app_kwargs={"middleware": [Middleware(SecurityHeaders)]},
-        max_threads=most_people() + ROOM, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
+        enable_monitoring=False, run_history=False, state_session_capacity=visitors.SESSIONS,
+        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": visitors.sessions},
+        max_threads=visitors.at_once(),
+        max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     return address
 
 
