@@ -365,8 +365,14 @@ class Service(Pretrained):
             groups.setdefault((request.options, request.off, request.positions, size), []).append(request)
         batches = []
         for (options, off, positions, _), group in groups.items():
-            search = translating(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                 [r.max_length for r in group], BATCH_ROWS, self._heads(off), self._table(positions))
+            try:
+                search = translating(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
+                                     [r.max_length for r in group], BATCH_ROWS, self._heads(off),
+                                     self._table(positions))
+            except Exception as error:
+                for request in group:
+                    _answer(request, error)
+                continue
             rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
             batches.append(_Batch(group, search, rows))
         return batches

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -55,7 +56,7 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        path, taken, started = scope["path"], 0, False
+        path, taken = scope["path"], 0
         if CLOSED.match(path):
             await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
             return
@@ -65,24 +66,11 @@ class Gate:
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > MOST_BYTES:
-                raise _TooLarge
+                raise HTTPException(413, f"A request may have {MOST_BYTES:,} bytes at most; send it in parts.")
             return message
 
-        async def answer(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
         try:
-            await self.app(scope, take, answer)
-        except _TooLarge:
-            if not started:
-                await PlainTextResponse(f"A request may have {MOST_BYTES:,} bytes at most; send it in parts.", 413)(
-                    scope, receive, send)
+            await self.app(scope, take, send)
         finally:
             if call := CALL.fullmatch(path):
                 forget(scope["app"], call[1])
-
-
-class _TooLarge(Exception):
-    pass
