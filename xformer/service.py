@@ -305,7 +305,7 @@ class Service(Pretrained):
             raise UserError(Message.of("error_step", step=step + 1, steps=len(found.tokens)))
         token = self.tokenizer.id_of(piece)
         if token is None or token in (PAD, BOS):
-            raise UserError(Message.of("error_piece", piece=piece))
+            raise UserError(Message.of("error_piece", piece=one_line(piece)[0][:40]))
         prefix = [*found.tokens[:step], token]
         return self.translate(source, options, prefix, max_length=len(prefix) if token == EOS else None)
 

@@ -85,6 +85,7 @@ async def _soak(address: str, process: int, requests: int) -> tuple[Counter[str]
         for number in left:
             if number % (requests // LOOKS) == 0:
                 seen.append((number, Held.by(process)))
+                print(f"{number:,} requests, {seen[-1][1].megabytes:,.0f} MB", file=sys.stderr, flush=True)
             became[await _one(client, random.choices(kinds, weights)[0])] += 1
 
     async with httpx.AsyncClient(base_url=address, timeout=120) as client:
