@@ -1,5 +1,6 @@
 """Limits: how many are served at once, how long each may take, and an end to what nobody waits for any more."""
 
+import datetime
 import http.client
 import json
 import os
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -19,6 +21,7 @@ from xformer.results import UserError
 from xformer.search import Options
 from xformer.sentiment import SentimentService
 from xformer.service import OWN, Service
+from xformer.ui import visitors
 
 PEOPLE = 3
 # The app, on a search that goes on until the word "go" comes, and says when it begins and when it was stopped.
@@ -59,7 +62,7 @@ demo = create(running, reader)
 print("Running on", launch(demo, server_port=int(sys.argv[3]), wait=False), flush=True)
 for line in sys.stdin:
     go.set() if line == "go\\n" else go.clear() if line == "hold\\n" else None
-    print("inside", running.guard.inside, flush=True)
+    print("inside", running.guard.inside, "sessions", len(demo.state_holder.session_data), flush=True)
 """
 
 
@@ -85,7 +88,8 @@ class Steered:
     def say(self, word):
         self.process.stdin.write(f"{word}\n")
         self.process.stdin.flush()
-        return int(self.wait_for("inside").split()[1])
+        _, inside, _, self.sessions = self.wait_for("inside").split()
+        return int(inside)
 
     def close(self):
         self.process.terminate()
@@ -161,6 +165,27 @@ def test_a_request_that_was_abandoned_ends(app, endpoint):
     assert app.say("go") == 0
     kind, _ = read(app.address, "translate", post(app.address, "translate", *ASKED["translate"]))
     assert kind == "complete"
+
+
+def test_nothing_is_kept_of_a_call_that_was_answered(app):
+    app.say("go")
+    for endpoint, values in ASKED.items():
+        read(app.address, endpoint, post(app.address, endpoint, *values))
+    while app.say("go") or app.sessions != "0":  # the last stream may still be closing
+        pass
+
+
+def test_a_page_that_was_closed_is_forgotten_after_a_while():
+    now = datetime.datetime.now()
+    pages = {"open": (False, 9_000), "just closed": (True, 5), "closed": (True, visitors.KEPT + 5)}
+    holder = SimpleNamespace(session_data={name: SimpleNamespace(is_closed=closed)
+                                           for name, (closed, _) in pages.items()},
+                             time_last_used={name: now - datetime.timedelta(seconds=ago)
+                                             for name, (_, ago) in pages.items()})
+    queue = SimpleNamespace(pending_event_ids_session={"closed": set()})
+    visitors.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed"}
+    assert not queue.pending_event_ids_session
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def nothing_runs(page):
 def test_in_every_field_of_every_tab(visit):
     page = visit()
     translate(page, f"{IMG} {SCRIPT} cat")
-    expect(page.locator(".status").filter(has_text="looks like HTML")).to_be_visible()
+    expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
     page.get_by_role("button", name="Compare with a reference translation").click()
     page.get_by_label("Reference translation, in Spanish").fill(IMG + SVG)
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -93,7 +93,7 @@ def test_in_a_file_and_its_name(visit):
 def test_in_a_page_that_was_saved(visit, chromium, tmp_path):
     page = visit()
     translate(page, f"{SCRIPT} The cat {IMG}")
-    expect(page.locator(".status").filter(has_text="looks like HTML").first).to_be_visible()
+    expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
     page.get_by_role("tab", name="Attention").click()
     expect(page.locator(".view .title")).to_be_visible()
     page.get_by_role("button", name="Save the numbers").click()

@@ -52,21 +52,26 @@ async def sessions(app: Any) -> AsyncIterator[None]:
     # For each session, even one call of the API, Gradio would write down every component of the page anew: 55 ms and
     # 1 MB here, and only for deep links, which headers.py closes. Told that there are none, it notes what changes.
     app.state_holder.blocks = SimpleNamespace(default_config=app.get_blocks().default_config, blocks={})
-    sweep = asyncio.create_task(_sweep(app))
+    sweeping = asyncio.create_task(_sweep(app))
     yield
-    sweep.cancel()
+    sweeping.cancel()
     with suppress(asyncio.CancelledError):
-        await sweep
+        await sweeping
 
 
 async def _sweep(app: Any) -> None:
-    holder = app.state_holder
     while True:
         await asyncio.sleep(KEPT / 10)
-        ended = datetime.datetime.now() - datetime.timedelta(seconds=KEPT)
-        for session, state in list(holder.session_data.items()):
-            if state.is_closed and holder.time_last_used.get(session, ended) <= ended:
-                forget(app, session)
+        sweep(app)
+
+
+def sweep(app: Any) -> None:
+    """Forget the pages that were closed, and not used since for as long as they are kept."""
+    holder = app.state_holder
+    ended = datetime.datetime.now() - datetime.timedelta(seconds=KEPT)
+    for session, state in list(holder.session_data.items()):
+        if state.is_closed and holder.time_last_used.get(session, ended) <= ended:
+            forget(app, session)
 
 
 def forget(app: Any, session: str) -> None:
