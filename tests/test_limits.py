@@ -182,10 +182,10 @@ def test_a_page_that_was_closed_is_forgotten_after_a_while():
                                            for name, (closed, _) in pages.items()},
                              time_last_used={name: now - datetime.timedelta(seconds=ago)
                                              for name, (_, ago) in pages.items()})
-    queue = SimpleNamespace(pending_event_ids_session={"closed": set()})
+    queue = SimpleNamespace(pending_event_ids_session={"closed": set()}, pending_messages_per_session={"closed": 1})
     visitors.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
     assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed"}
-    assert not queue.pending_event_ids_session
+    assert not queue.pending_event_ids_session and not queue.pending_messages_per_session
 
 
 @pytest.fixture(scope="module")

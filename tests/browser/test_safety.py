@@ -66,7 +66,7 @@ def test_in_every_field_of_every_tab(visit):
     page.get_by_label("Query, in English").fill(f"{IMG} cat")
     page.get_by_role("button", name="Look up", exact=True).click()
     expect(page.locator(".store tbody tr")).to_have_count(2)
-    expect(page.locator(".store")).to_contain_text(IMG)
+    expect(page.locator(".block.store")).to_contain_text(IMG)
     nothing_runs(page)
 
 

@@ -78,4 +78,6 @@ def forget(app: Any, session: str) -> None:
     """Keep nothing of a session."""
     app.state_holder.session_data.pop(session, None)
     app.state_holder.time_last_used.pop(session, None)
-    app.get_blocks()._queue.pending_event_ids_session.pop(session, None)
+    queue = app.get_blocks()._queue
+    queue.pending_event_ids_session.pop(session, None)
+    queue.pending_messages_per_session.pop(session, None)
