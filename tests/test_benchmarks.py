@@ -7,7 +7,8 @@ import pytest
 from tests.benchmarks import __main__ as benchmarks
 
 
-@pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "sliders"]), ("npm", ["pictures"])])
+@pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page", "sliders"]),
+                                                   ("npm", ["pictures"])])
 def test_only_what_is_seen_in_a_browser_is_left_out_where_there_is_none(monkeypatch, capsys, missing, left_out):
     monkeypatch.setattr(benchmarks.pictures, "CHROMIUM", None if missing == "chromium" else "/usr/bin/chromium")
     monkeypatch.setattr(benchmarks.shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xformer import checkpoint, hub, space
+from xformer.guard import Guard
 from xformer.model import Transformer
 from xformer.results import Message, UserError
 from xformer.service import Service
@@ -41,6 +42,15 @@ class Models:
         self._offered = dict(offered or {})
         self._loaded: dict[str, _Loaded] = {}  # the one that was used longest ago comes first
         self._lock = threading.Lock()
+
+    @property
+    def guard(self) -> Guard:
+        """The door that all of them share."""
+        return self.default.guard
+
+    @guard.setter
+    def guard(self, guard: Guard) -> None:
+        self.default.guard = guard
 
     @property
     def names(self) -> list[str]:
@@ -114,7 +124,9 @@ class Models:
 
     def _open(self, name: str) -> Service:
         try:
-            return space.open_service(Service, self._offered.get(name) or hub.find(name), self._device)
+            service = space.open_service(Service, self._offered.get(name) or hub.find(name), self._device)
+            service.guard = self.guard
+            return service
         except Exception as error:
             if self.any_name and isinstance(error, UserError):
                 raise

@@ -13,6 +13,7 @@ from torch import Tensor
 from xformer import checkpoint
 from xformer.classifier import TransformerClassifier
 from xformer.explain import attribution
+from xformer.guard import Guard
 from xformer.pieces import BOS, EOS
 from xformer.pretrained import Pretrained
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
@@ -88,6 +89,7 @@ class SentimentService(Pretrained):
         self.device, _, self.info = prepare(loaded, device)
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
+        self.guard = Guard()
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
@@ -100,8 +102,15 @@ class SentimentService(Pretrained):
         cleaned = [self.clean(text) for text in texts]
         rows, cuts = zip(*(encode(self.tokenizer, text, self.model.config.max_length) for text, _ in cleaned),
                          strict=True) if cleaned else ((), ())
-        use_threads(sum(map(len, rows)) // 32)  # a sentence has about 32 pieces
-        logits, weights = read(self.model, rows, progress)
+
+        def tell(more: int) -> None:
+            if progress is not None:
+                progress(more)
+            pause()
+
+        with self.guard.work() as pause:
+            use_threads(sum(map(len, rows)) // 32)  # a sentence has about 32 pieces
+            logits, weights = read(self.model, rows, tell)
         probabilities = self.model.probabilities(logits).tolist()
         seconds = time.perf_counter() - began
         return [self._sentiment(*cleaned[i], rows[i], cuts[i], probabilities[i], weights[i], seconds)
@@ -116,6 +125,11 @@ class SentimentService(Pretrained):
         there are two, else of the one that was found. `progress` is told how many words are done and how many there
         are. Raises UserError as `classify` does.
         """
+        with self.guard.work() as pause:
+            return self._attribute(text, pause, progress)
+
+    def _attribute(self, text: str, pause: Callable[[], None], progress: Callable[[int, int], object] | None
+                   ) -> Attribution:
         (found,), began = self.classify([text]), time.perf_counter()
         row, _ = encode(self.tokenizer, found.text, self.model.config.max_length)
         groups = attribution.word_groups(row, found.pieces)
@@ -124,6 +138,7 @@ class SentimentService(Pretrained):
         def tell(more: int) -> None:
             nonlocal done
             done = min(done + more, len(groups))
+            pause()
             if progress is not None:
                 progress(done, len(groups))
 

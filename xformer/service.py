@@ -13,9 +13,10 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent import futures
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as LateError  # in Python 3.10 not yet the built-in one
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import torch
 
 from xformer import checkpoint, results
 from xformer.explain.positions import shuffle
+from xformer.guard import Guard, Wait
 from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.pretrained import Pretrained
@@ -47,10 +49,11 @@ MAX_CHARACTERS = 5_000  # looked at before anything is computed
 MAX_PIECES = 256  # of a source sentence, </s> included
 BATCH_ROWS = 320  # hypotheses decoded at once, over all requests in a batch
 Head = tuple[str, int, int]  # stack, layer, head, as in `results.STACKS`, counted from 1
-MOST_SECONDS = 60.0  # that the page and the API let one translation take
 PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with those that come after it
+SHORT = 31  # pieces up to which sentences share a batch; a longer one does with those not twice as long or half
 FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
 THREADS = torch.get_num_threads()
+OCCLUDED_PIECES = 2_048  # of targets scored at once: as many rows of logits over the whole vocabulary
 MOST_SHIFT = 1_000  # positions that a pass may be moved on by
 BASES = (2.0, 1_000_000.0)  # of sinusoids, least and most
 OWN = Positions()  # the model's
@@ -109,6 +112,11 @@ def _answer(request: _Request, answer: list[Hypothesis] | Exception) -> None:
         request.answer.set_exception(answer)
     else:
         request.answer.set_result(answer)
+
+
+def _answered(request: _Request, seconds: float) -> bool:
+    """Whether a request is answered, or failed, within so many seconds."""
+    return bool(futures.wait([request.answer], seconds).done)
 
 
 def choose_device(name: str | None = None) -> torch.device:
@@ -192,6 +200,7 @@ class Service(Pretrained):
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
         self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
+        self.guard = Guard()
         self._queue: queue.Queue[_Request | None] = queue.Queue()
         self._worker = threading.Thread(target=self._decode_for_everybody, name="decoder", daemon=True)
         self._worker.start()
@@ -247,8 +256,8 @@ class Service(Pretrained):
         """Translate one text, decoded together with whatever else is waiting.
 
         prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to do
-        without. positions: those to add to the embeddings. timeout: seconds after which the search is given up.
-        Raises UserError.
+        without. positions: those to add to the embeddings. timeout: seconds after which the search is given up; None:
+        as many as the guard gives. Raises UserError.
         """
         return self.translate_many([text], options, [prefix], max_length, off=off, positions=positions,
                                    timeout=timeout)[0]
@@ -262,6 +271,12 @@ class Service(Pretrained):
         options, missing = options or Options(), frozenset(off)
         self._heads(missing)  # refuses heads that the model lacks, before anything is queued
         self._table(positions)
+        with self.guard.enter(timeout) as wait:
+            return self._searched(wait, texts, options, prefixes, max_length, progress, missing, positions)
+
+    def _searched(self, wait: Wait, texts: Sequence[str], options: Options, prefixes: Sequence[Sequence[int]] | None,
+                  max_length: int | None, progress: Callable[[int], object] | None, missing: frozenset[Head],
+                  positions: Positions) -> list[Translation]:
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         requests = []
@@ -274,12 +289,11 @@ class Service(Pretrained):
             if progress is not None:
                 request.answer.add_done_callback(lambda _: progress(1))
             self._queue.put(request)
+        found = []
         try:
-            late = None if timeout is None else began + timeout
-            found = [request.answer.result(None if late is None else max(0, late - time.perf_counter()))
-                     for request in requests]
-        except LateError as error:
-            raise UserError(Message.of("error_timeout", seconds=round(timeout or 0))) from error
+            for request in requests:
+                wait.until(partial(_answered, request))
+                found.append(request.answer.result())
         finally:
             for request in requests:  # of an answer that failed, or is no longer waited for, the others are dropped
                 request.answer.cancel()
@@ -298,7 +312,7 @@ class Service(Pretrained):
             raise UserError(Message.of("error_step", step=step + 1, steps=len(found.tokens)))
         token = self.tokenizer.id_of(piece)
         if token is None or token in (PAD, BOS):
-            raise UserError(Message.of("error_piece", piece=piece))
+            raise UserError(Message.of("error_piece", piece=one_line(piece)[0][:40]))
         prefix = [*found.tokens[:step], token]
         return self.translate(source, options, prefix, max_length=len(prefix) if token == EOS else None)
 
@@ -352,13 +366,20 @@ class Service(Pretrained):
         return waiting
 
     def _batches(self, waiting: Sequence[_Request]) -> list[_Batch]:
-        groups: dict[tuple[Options, frozenset[Head], Positions], list[_Request]] = {}
+        groups: dict[tuple[Options, frozenset[Head], Positions, int], list[_Request]] = {}
         for request in waiting:
-            groups.setdefault((request.options, request.off, request.positions), []).append(request)
+            size = max(SHORT, len(request.tokens)).bit_length()  # in a batch, all wait for the longest sentence
+            groups.setdefault((request.options, request.off, request.positions, size), []).append(request)
         batches = []
-        for (options, off, positions), group in groups.items():
-            search = translating(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                 [r.max_length for r in group], BATCH_ROWS, self._heads(off), self._table(positions))
+        for (options, off, positions, _), group in groups.items():
+            try:
+                search = translating(self.model, [r.tokens for r in group], options, [r.prefix for r in group],
+                                     [r.max_length for r in group], BATCH_ROWS, self._heads(off),
+                                     self._table(positions))
+            except Exception as error:
+                for request in group:
+                    _answer(request, error)
+                continue
             rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
             batches.append(_Batch(group, search, rows))
         return batches
@@ -397,9 +418,9 @@ class Service(Pretrained):
         empty or too long.
         """
         source_tokens, given, wanted = self._pair(source, target)
-        seen = Trace()
-        log_probs = self._log_probs([[*source_tokens, EOS]], given, wanted, seen, self._heads(off),
-                                    self._table(positions))[0].tolist()
+        seen, heads, table = Trace(), self._heads(off), self._table(positions)
+        with self.guard.work():
+            log_probs = self._log_probs([[*source_tokens, EOS]], given, wanted, seen, heads, table)[0].tolist()
         arrays = {}
         for stack in results.STACKS:
             record: Record = getattr(seen, stack)
@@ -427,7 +448,8 @@ class Service(Pretrained):
             raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(sources), limit=limit))
         seen = Trace(*(Record(steps=[]) for _ in results.STACKS))
         padded = [*sources, *[PAD] * padding]
-        self._log_probs([padded], given, wanted, seen)
+        with self.guard.work():
+            self._log_probs([padded], given, wanted, seen)
         module = self.model.encoder.layers if stack == "encoder_self" else self.model.decoder.layers
         attention: Attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
         q, k, v, mask, output = getattr(seen, stack).steps[layer - 1]
@@ -464,8 +486,9 @@ class Service(Pretrained):
         The encoder was trained to be translated from, not to compare sentences. Raises UserError.
         """
         tokens = [[*self._prepare(text)[1], EOS] for text in texts]
-        use_threads(len(texts))
-        memory, mask = self.model.encode(pad(tokens, self.device))
+        with self.guard.work():
+            use_threads(len(texts))
+            memory, mask = self.model.encode(pad(tokens, self.device))
         real = mask[:, 0, 0, :, None]
         return ((memory.float() * real).sum(dim=1) / real.sum(dim=1)).cpu().numpy()
 
@@ -521,13 +544,19 @@ class Service(Pretrained):
     def occlude(self, source: str, target: str | Sequence[int]) -> results.Occlusion:
         """Leave out each word of the source in turn, and see how much likelier each target piece was with it.
 
-        Leave-one-out occlusion (Li et al. 2016), all of it in one batch. Raises UserError.
+        Leave-one-out occlusion (Li et al. 2016), in few batches. Raises UserError.
         """
         source_tokens, given, wanted = self._pair(source, target)
         pieces = self.tokenizer.pieces(source_tokens)
         groups = words(pieces)
         without = [[t for i, t in enumerate(source_tokens) if i not in group] + [EOS] for group in groups]
-        log_probs = self._log_probs([[*source_tokens, EOS], *without], given, wanted)
+        sources, found = [[*source_tokens, EOS], *without], []
+        size = max(1, OCCLUDED_PIECES // len(given))
+        with self.guard.work() as pause:
+            for first in range(0, len(sources), size):
+                found.append(self._log_probs(sources[first:first + size], given, wanted))
+                pause()
+        log_probs = torch.cat(found)
         effect = (log_probs[:1] - log_probs[1:]).T.cpu().numpy()
         return results.Occlusion(tuple("".join(pieces[i] for i in group) for group in groups),
                                  tuple(self.tokenizer.pieces(wanted)), tuple(log_probs[0].tolist()), effect)
@@ -541,15 +570,17 @@ class Service(Pretrained):
         """
         source_tokens, given, wanted = self._pair(source, target)
         sources = [[*source_tokens, EOS]]
-        whole = float(self._log_probs(sources, given, wanted).sum())
         every = [(stack, layer, head) for stack in stacks for layer in range(1, self.info.layers(stack) + 1)
                  for head in range(1, self.info.n_heads + 1)]
         found = []
-        for done, head in enumerate(every, 1):
-            without = float(self._log_probs(sources, given, wanted, heads=self._heads([head])).sum())
-            found.append(results.HeadEffect(*head, whole - without))
-            if progress is not None:
-                progress(done, len(every))
+        with self.guard.work() as pause:
+            whole = float(self._log_probs(sources, given, wanted).sum())
+            for done, head in enumerate(every, 1):
+                without = float(self._log_probs(sources, given, wanted, heads=self._heads([head])).sum())
+                found.append(results.HeadEffect(*head, whole - without))
+                pause()
+                if progress is not None:
+                    progress(done, len(every))
         return sorted(found, key=lambda effect: -effect.effect)
 
 

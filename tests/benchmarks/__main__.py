@@ -12,21 +12,21 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks import load, pictures, sentiment, sliders, training, translation
+from tests.benchmarks import load, page, pictures, sentiment, sliders, soak, training, translation
 from tests.benchmarks.harness import machine
 from xformer import checkpoint
 from xformer.results import UserError
 
 RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",),
           "sentiment": ("transformers",), "load": (),
-          "pictures": ("bertviz",), "sliders": ()}
+          "soak": (), "page": (), "pictures": ("bertviz",), "sliders": ()}
 
 
 def chosen(only: str | None) -> list[str]:
     """The benchmarks to run: the one asked for, or all; what is shown in a browser is left out where there is none."""
     names = [name for name in RIVALS if only in (None, name)]
     lacking = {"pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
-               "sliders": "" if pictures.CHROMIUM else "chromium"}
+               **dict.fromkeys(("page", "sliders"), "" if pictures.CHROMIUM else "chromium")}
     for name, packages in lacking.items():
         if name in names and packages:
             print(f"The {name} are left out: they are seen in Chromium; run “apt-get install {packages}” to have them.",
@@ -78,6 +78,15 @@ def main() -> int:
     if "load" in names:
         counts, seconds = (load.USERS[:2], 5.0) if options.quick else (load.USERS, 30.0)
         print(load.run(options.checkpoint, counts, seconds), "\n", flush=True)
+    if "soak" in names:
+        requests = 2 * soak.WARM if options.quick else soak.REQUESTS
+        try:
+            print(soak.run(options.checkpoint, options.sentiment, requests), "\n", flush=True)
+        except soak.Grown as error:
+            print(error, file=sys.stderr)
+            return 1
+    if "page" in names:
+        print(page.run(options.checkpoint, 3 if options.quick else 15), "\n", flush=True)
     if "pictures" in names:
         rounds, lengths = (2, pictures.LENGTHS[:2]) if options.quick else (9, pictures.LENGTHS)
         print(pictures.run(options.checkpoint, rounds, lengths), "\n", flush=True)

@@ -14,7 +14,7 @@ from gradio.utils import get_function_description
 from xformer.results import STACKS, Message, UserError
 from xformer.search import Options
 from xformer.sentiment import SentimentService
-from xformer.service import MOST_SECONDS, Service
+from xformer.service import Service
 from xformer.strings import text as say
 from xformer.ui.translate import MOST_BEAM
 
@@ -38,7 +38,7 @@ def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) 
         """
         if not 1 <= beam <= MOST_BEAM:
             raise UserError(Message.of("error_beam", beam=beam, most=MOST_BEAM))
-        return service.translate(text, Options(beam=beam, n_best=n_best), timeout=MOST_SECONDS).to_json()
+        return service.translate(text, Options(beam=beam, n_best=n_best)).to_json()
 
     def explain(text: str, target: str = "", stack: str = "cross", layer: int = 0, head: int = 0) -> dict[str, Any]:
         """Show what one attention head of the translation model looks at.
@@ -62,8 +62,8 @@ def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) 
         for name, value, most in (("layer", layer, service.info.layers(stack)), ("head", head, service.info.n_heads)):
             if not 1 <= value <= most:
                 raise UserError(Message.of("address_number", key=name, value=str(value)[:40], least=1, most=most))
-        spanish = target or service.translate(text, timeout=MOST_SECONDS).best.tokens
-        trace = service.trace(text, spanish)
+        with service.guard.enter():
+            trace = service.trace(text, target or service.translate(text).best.tokens)
         encoder = stack == "encoder_self"
         return {"checkpoint": {"name": service.info.name, "identity": service.info.identity}, "stack": stack,
                 "layer": layer, "head": head, "queries": list(trace.source if encoder else trace.target),

@@ -1,9 +1,16 @@
-"""Headers that let a browser do no more with the page than the page needs."""
+"""What stands between a browser and Gradio: headers that let the page do no more than it needs, and an end to requests
+that it never makes."""
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from xformer.ui.visitors import forget
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
 POLICY = "; ".join((
@@ -13,6 +20,13 @@ POLICY = "; ".join((
     "form-action 'self'", "frame-ancestors 'self' https://huggingface.co https://*.hf.space"))
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
+# What Gradio offers and this page has no use for: sessions written to the disk, other servers' files fetched for
+# anybody who asks, recordings, an editor, a monitor.
+CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
+                    r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
+                    re.IGNORECASE)
+CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")
+MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
 
 
 class SecurityHeaders:
@@ -30,3 +44,33 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, answer)
+
+
+class Gate:
+    """ASGI middleware that refuses what is CLOSED or too large, and forgets a call of the API when it is answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        path, taken = scope["path"], 0
+        if CLOSED.match(path):
+            await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
+            return
+
+        async def take() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > MOST_BYTES:
+                raise HTTPException(413, f"A request may have {MOST_BYTES:,} bytes at most; send it in parts.")
+            return message
+
+        try:
+            await self.app(scope, take, send)
+        finally:
+            if call := CALL.fullmatch(path):
+                forget(scope["app"], call[1])

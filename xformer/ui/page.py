@@ -19,14 +19,24 @@ from xformer.results import Message, UserError
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
-from xformer.ui import address, api, architecture, attention, canvas, positions, principles, sentiment, translate
+from xformer.ui import (
+    address,
+    api,
+    architecture,
+    attention,
+    canvas,
+    positions,
+    principles,
+    sentiment,
+    translate,
+    visitors,
+)
 from xformer.ui.ablation import every_head
 from xformer.ui.ask import Ask
-from xformer.ui.headers import SecurityHeaders
+from xformer.ui.headers import Gate, SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
-AT_ONCE = 64  # requests worked on at the same time, so that many can share a batch
 PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
 # Plotly names the gradient of a colour bar by the page's whole address where there is a <base>, and loses it as soon as
 # the address changes. Gradio's <base> says what is so without it.
@@ -44,12 +54,15 @@ EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="
 
 def create(models: Models, reader: SentimentService | UserError | None = None) -> gr.Blocks:
     """The whole app on some models; and on a classifier of reviews, where there is one: else the reason, if any."""
-    with gr.Blocks(title=text("title"), analytics_enabled=False) as demo:
+    models.guard = visitors.door()
+    if isinstance(reader, SentimentService):
+        reader.guard = models.guard
+    with gr.Blocks(title=text("title"), analytics_enabled=False, delete_cache=visitors.UPLOADS) as demo:
         _page(demo, models, reader, "en")
         api.publish(demo, models.default, reader if isinstance(reader, SentimentService) else None)
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
         _page(spanish, models, reader, "es")
-    return demo.queue(default_concurrency_limit=AT_ONCE, api_open=False)
+    return demo.queue(default_concurrency_limit=visitors.at_once(), max_size=visitors.BACKSTOP, api_open=False)
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
@@ -64,8 +77,11 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
-        app_kwargs={"middleware": [Middleware(SecurityHeaders)], "routes": [Route("/plotly.js", canvas.script)]},
-        max_threads=AT_ONCE, max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
+        state_session_capacity=visitors.SESSIONS,
+        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": visitors.sessions,
+                    "routes": [Route("/plotly.js", canvas.script)]},
+        max_threads=visitors.at_once(),
+        max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:
         print(f"No public link could be made; the page is at {address} only.", flush=True)
     if wait:

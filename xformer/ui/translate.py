@@ -14,7 +14,7 @@ import gradio as gr
 from xformer.figures import translation as figure
 from xformer.results import Translation, UserError
 from xformer.search import Options
-from xformer.service import MOST_SECONDS, Service, bleu
+from xformer.service import Service, bleu
 from xformer.strings import speaker, text
 from xformer.ui.ask import Ask
 
@@ -57,8 +57,9 @@ def run(service: Service, language: str, sentence: str, beam: float, n_best: flo
     """Translate and trace: status, translation, trace, the Spanish, the n-best table. An error leaves the rest be."""
     try:
         options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(alpha))
-        found = service.translate(sentence or "", options, max_length=int(longest), timeout=MOST_SECONDS)
-        trace = service.trace(found.source, found.best.tokens)
+        with service.guard.enter():
+            found = service.translate(sentence or "", options, max_length=int(longest))
+            trace = service.trace(found.source, found.best.tokens)
     except UserError as error:
         return figure.notice([error.say(language)], "error"), *[gr.skip()] * 4
     except Exception:

@@ -1,0 +1,109 @@
+"""What strangers type, send, or put into a link stays text in Chromium: nothing of it runs, wherever it is shown.
+
+The `visit` fixture fails on any dialog, any error in the console, and any request that leaves this machine.
+"""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import saved, translate
+from xformer.service import Service
+from xformer.ui import address, positions, principles
+
+IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
+SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = Service.open(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+def nothing_runs(page):
+    """Wait until what was sent is answered and drawn; no element may have come of it."""
+    page.wait_for_function("!document.querySelector('.generating, .pending')")
+    assert page.evaluate("""() => [...document.querySelectorAll('[onerror], svg[onload], a[href^="javascript:"]')]
+                                  .map(one => one.outerHTML)""") == []
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_in_every_field_of_every_tab(visit):
+    page = visit()
+    translate(page, f"{IMG} {SCRIPT} cat")
+    expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
+    page.get_by_role("button", name="Compare with a reference translation").click()
+    page.get_by_label("Reference translation, in Spanish").fill(IMG + SVG)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_text(re.compile("^BLEU 0")).first).to_be_visible()
+    nothing_runs(page)
+
+    page.get_by_role("tab", name="Attention").click()
+    inspected = page.get_by_label("Spanish that is looked into")
+    inspected.fill(f"{SVG} gato")
+    inspected.press("Enter")
+    expect(page.locator(".view .line.row .token").first).to_be_visible()
+    expect(page.locator(".view .drawing")).to_contain_text("gato")
+    nothing_runs(page)
+
+    page.get_by_role("tab", name="Sentiment").click()
+    page.get_by_label("Review, in English").fill(f"{IMG} film")
+    page.get_by_role("button", name="Judge and explain").click()
+    expect(page.get_by_text("looks like HTML; it is read")).to_be_visible()
+    page.get_by_role("button", name="Several texts at once").click()
+    page.get_by_label("Texts, one a line").fill(f"{IMG} film\n{LINK}\n{SVG}")
+    page.get_by_role("button", name="Classify the texts").click()
+    expect(page.locator(".texts tbody tr")).to_have_count(3)
+    nothing_runs(page)
+
+    page.get_by_role("tab", name="First principles").click()
+    page.get_by_role("button", name="A key–value store").click()
+    page.get_by_label("Records, one").fill(f"cat {IMG}: {SVG}\nA dog: {SCRIPT}")
+    page.get_by_label("Query, in English").fill(f"{IMG} cat")
+    page.get_by_role("button", name="Look up", exact=True).click()
+    expect(page.locator(".store tbody tr")).to_have_count(2)
+    expect(page.locator(".block.store")).to_contain_text(IMG)
+    nothing_runs(page)
+
+
+@pytest.mark.parametrize(("path", "tab"), [("/", "principles"), ("/es", "attention"), ("/", "sentiment"), ("/", IMG)])
+def test_in_every_key_of_the_address(visit, running, path, tab):
+    more = [*positions.kinds(running), *principles.kinds(running)]
+    keys = [*address.KEYS, *more]
+    page = visit(f"{path}?{urlencode({key: IMG for key in keys if key != 'tab'})}&tab={tab}")
+    nothing_runs(page)
+
+
+def test_in_a_file_and_its_name(visit):
+    page = visit()
+    page.get_by_role("tab", name="Sentiment").click()
+    page.get_by_text("Several texts at once").click()
+    cell = IMG.replace('"', '""')
+    page.locator("input[type=file]").set_input_files({
+        "name": f"{IMG}.csv", "mimeType": "text/csv", "buffer": f'text,"{cell}"\n"{cell}","{cell}"\n'.encode() * 2})
+    page.get_by_role("button", name="Classify the texts").click()
+    expect(page.locator(".texts tbody tr").first).to_contain_text(IMG)
+    nothing_runs(page)
+
+
+def test_in_a_page_that_was_saved(visit, chromium, tmp_path):
+    page = visit()
+    translate(page, f"{SCRIPT} The cat {IMG}")
+    expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
+    page.get_by_role("tab", name="Attention").click()
+    expect(page.locator(".view .title")).to_be_visible()
+    page.get_by_role("button", name="Save the numbers").click()
+    content, _ = saved(page, page.get_by_role("button", name="HTML of all heads").click)
+    alone = chromium.new_context()
+    kept, problems = alone.new_page(), []
+    kept.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+    kept.on("pageerror", lambda error: problems.append(str(error)))
+    (tmp_path / "maps.html").write_bytes(content)
+    kept.goto((tmp_path / "maps.html").as_uri())
+    kept.wait_for_load_state()
+    assert kept.locator("img").count() == 0 and not problems
+    alone.close()

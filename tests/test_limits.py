@@ -1,0 +1,327 @@
+"""Limits: how many are served at once, how long each may take, and an end to what nobody waits for any more."""
+
+import datetime
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.conftest import ROOT, free_port
+from xformer import service
+from xformer.guard import AT_WORK, Guard, most_people
+from xformer.results import UserError
+from xformer.search import Options
+from xformer.sentiment import SentimentService
+from xformer.service import OWN, Service
+from xformer.ui import visitors
+
+PEOPLE = 3
+# The app, on a search that goes on until the word "go" comes, and says when it begins and when it was stopped.
+STEERED = """
+import sys, threading, time
+from xformer import sentiment, service
+from xformer.sentiment import SentimentService
+from xformer.service import Service
+from xformer.ui import create, launch
+
+go, find, read = threading.Event(), service.translating, sentiment.read
+
+def held(model, sources, *rest):
+    print("began", len(sources), flush=True)
+    try:
+        while not go.is_set():
+            time.sleep(0.01)
+            yield
+    except GeneratorExit:
+        print("stopped", flush=True)
+        raise
+    return (yield from find(model, sources, *rest))
+
+def held_reading(model, rows, progress=None):
+    print("began", len(rows), flush=True)
+    try:
+        while not go.is_set():
+            time.sleep(0.01)
+            progress(0)
+    except Exception:
+        print("stopped", flush=True)
+        raise
+    return read(model, rows, progress)
+
+service.translating, sentiment.read = held, held_reading
+running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
+demo = create(running, reader)
+print("Running on", launch(demo, server_port=int(sys.argv[3]), wait=False), flush=True)
+for line in sys.stdin:
+    go.set() if line == "go\\n" else go.clear() if line == "hold\\n" else None
+    print("inside", running.guard.inside, "sessions", len(demo.state_holder.session_data), flush=True)
+"""
+
+
+class Steered:
+    """The app in a process of its own, steered by words, which are answered with how many are being served."""
+
+    def __init__(self, *checkpoints):
+        port = free_port()
+        self.address = f"http://127.0.0.1:{port}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", STEERED, *map(str, checkpoints), str(port)], cwd=ROOT, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "XFORMER_MOST_PEOPLE": str(PEOPLE)})
+        self.wait_for("Running on")
+
+    def wait_for(self, beginning):
+        """The next line that begins so."""
+        for line in self.process.stdout:
+            if line.startswith(beginning):
+                return line.strip()
+        raise AssertionError(f"the app ended and never said {beginning!r}")
+
+    def say(self, word):
+        self.process.stdin.write(f"{word}\n")
+        self.process.stdin.flush()
+        _, inside, _, self.sessions = self.wait_for("inside").split()
+        return int(inside)
+
+    def close(self):
+        self.process.terminate()
+        self.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def app(tiny_checkpoint, tiny_classifier):
+    app = Steered(tiny_checkpoint, tiny_classifier)
+    yield app
+    app.close()
+
+
+def post(address, endpoint, *values):
+    """The number of a request that is under way now."""
+    asked = Request(f"{address}/gradio_api/call/{endpoint}", json.dumps({"data": values}).encode(),
+                    {"Content-Type": "application/json"})
+    with urlopen(asked) as answer:
+        return json.load(answer)["event_id"]
+
+
+def read(address, endpoint, event):
+    """What the server says at last: ("complete" or "error", data)."""
+    with urlopen(f"{address}/gradio_api/call/{endpoint}/{event}") as stream:
+        said = [line.decode().rstrip("\n").split(": ", 1) for line in stream if b": " in line]
+    return said[-2][1], json.loads(said[-1][1])
+
+
+def listen(address, endpoint, event):
+    """A connection on which somebody waits for an answer, until it is closed."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc)
+    connection.request("GET", f"/gradio_api/call/{endpoint}/{event}")
+    return connection
+
+
+ASKED = {"translate": ("The cat sleeps.", 5, 1), "explain": ("The cat sleeps.", "", "cross", 0, 0),
+         "classify": ("Bad.",)}
+
+
+def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs):
+    app.say("hold")
+    english, spanish = learned_pairs[0]
+    with ThreadPoolExecutor(20) as people:
+        events = [post(app.address, "translate", english, 5, 1) for _ in range(20)]
+        answers = [people.submit(read, app.address, "translate", event) for event in events]
+        told = threading.Semaphore(0)
+        for answer in answers:
+            answer.add_done_callback(lambda _: told.release())
+        for _ in range(20 - PEOPLE):  # while the others are still waiting
+            assert told.acquire(timeout=60)
+        refused = [answer.result() for answer in answers if answer.done()]
+        assert len(refused) == 20 - PEOPLE
+        assert {(kind, data["error"]) for kind, data in refused} == {
+            ("error", f"{PEOPLE} people are being served, as many as this machine can at once; "
+                      "try again in a few seconds.")}
+        assert app.say("go") == PEOPLE
+        served = [data[0]["text"] for kind, data in (answer.result() for answer in answers) if kind == "complete"]
+    assert served == [spanish] * PEOPLE
+    assert app.say("hold") == 0
+
+
+@pytest.mark.parametrize("endpoint", ASKED)
+def test_a_request_that_was_abandoned_ends(app, endpoint):
+    app.say("hold")
+    event = post(app.address, endpoint, *ASKED[endpoint])
+    app.wait_for("began")
+    connection = listen(app.address, endpoint, event)
+    assert app.say("hold") == 1
+    connection.close()
+    app.wait_for("stopped")
+    while app.say("hold"):  # until its thread has noticed
+        pass
+    assert app.say("go") == 0
+    kind, _ = read(app.address, "translate", post(app.address, "translate", *ASKED["translate"]))
+    assert kind == "complete"
+
+
+def test_nothing_is_kept_of_a_call_that_was_answered(app):
+    app.say("go")
+    for endpoint, values in ASKED.items():
+        read(app.address, endpoint, post(app.address, endpoint, *values))
+    while app.say("go") or app.sessions != "0":  # the last stream may still be closing
+        pass
+
+
+def test_a_page_that_was_closed_is_forgotten_after_a_while():
+    now = datetime.datetime.now()
+    pages = {"open": (False, 9_000), "just closed": (True, 5), "closed": (True, visitors.KEPT + 5)}
+    holder = SimpleNamespace(session_data={name: SimpleNamespace(is_closed=closed)
+                                           for name, (closed, _) in pages.items()},
+                             time_last_used={name: now - datetime.timedelta(seconds=ago)
+                                             for name, (_, ago) in pages.items()})
+    queue = SimpleNamespace(pending_event_ids_session={"closed": set()}, pending_messages_per_session={"closed": 1})
+    visitors.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed"}
+    assert not queue.pending_event_ids_session and not queue.pending_messages_per_session
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    running = Service.open(tiny_checkpoint, "cpu")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def reader(tiny_classifier):
+    return SentimentService.open(tiny_classifier, "cpu")
+
+
+@pytest.fixture
+def guarded(running, reader, monkeypatch):
+    """`guarded(**limits)` lets both services, until the test ends, do no more than that."""
+    def limited(**limits):
+        one = Guard(**limits)
+        for some in (running, reader):
+            monkeypatch.setattr(some, "guard", one)
+        return one
+    return limited
+
+
+def requests(running, reader, english, review):
+    """One of each kind that takes long enough to be limited."""
+    found = running.translate(english)
+    return {"translate": lambda: running.translate(english), "trace": lambda: running.trace(english, "El gato"),
+            "occlude": lambda: running.occlude(english, found.best.tokens),
+            "head_effects": lambda: running.head_effects(english, found.best.tokens),
+            "with_positions": lambda: running.with_positions(english, found.best.tokens, service.Positions("none")),
+            "classify": lambda: reader.classify([review]), "attribute": lambda: reader.attribute(review)}
+
+
+def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, reader, guarded, learned_pairs):
+    every = requests(running, reader, learned_pairs[0][0], "Bad.")
+    door = guarded(people=1)
+    inside, leave = threading.Event(), threading.Event()
+
+    def somebody():
+        with door.enter(), door.enter():  # one who asks for two things is one person
+            inside.set()
+            leave.wait()
+
+    other = threading.Thread(target=somebody)
+    other.start()
+    inside.wait()
+    for name, ask in every.items():
+        with pytest.raises(UserError, match="^1 people are being served, .* try again in a few seconds.$"):
+            pytest.fail(f"{name} was served: {ask()}")
+    leave.set()
+    other.join()
+    for ask in every.values():
+        ask()
+    assert door.inside == 0
+
+
+def test_whatever_takes_too_long_is_given_up(running, reader, guarded, learned_pairs):
+    every = requests(running, reader, learned_pairs[0][0], "Bad.")
+    door = guarded(seconds=0.0)
+    for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
+        with pytest.raises(UserError, match="^This took longer than 0 seconds and was given up; try a shorter text"):
+            pytest.fail(f"{name} was not given up: {every[name]()}")
+    assert door.inside == 0
+
+
+def test_whatever_nobody_waits_for_is_given_up(running, reader, guarded, learned_pairs, monkeypatch):
+    every = requests(running, reader, learned_pairs[0][0], "Bad.")
+    stopped = threading.Event()
+
+    def endless(*_):
+        try:
+            while True:
+                yield
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(service, "translating", endless)
+    door = guarded(asker=lambda: lambda: False)
+    for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
+        with pytest.raises(UserError, match="^Nobody waits for this answer any more"):
+            pytest.fail(f"{name} went on: {every[name]()}")
+    assert stopped.wait(60) and door.inside == 0
+
+
+def test_long_computations_take_turns_in_the_order_in_which_they_came():
+    door, order, ready = Guard(), [], threading.Semaphore(0)
+    go = [threading.Event() for _ in range(AT_WORK)]
+
+    def long(number):
+        with door.work() as pause:
+            ready.release()
+            go[number].wait()
+            pause()
+            order.append(f"long {number}")
+
+    def late():
+        with door.work():
+            order.append("late")
+            go[1].set()  # only now do the other long ones go on
+
+    threads = [threading.Thread(target=long, args=(number,)) for number in range(AT_WORK)]
+    for thread in threads:
+        thread.start()
+        ready.acquire()
+    threads.append(threading.Thread(target=late))
+    threads[-1].start()
+    while not door._line:
+        pass
+    go[0].set()
+    for thread in threads:
+        thread.join()
+    assert order[0] == "late" and sorted(order[1:]) == ["long 0", "long 1"]
+    with door.work() as pause:  # all turns have been given back
+        pause()
+
+
+@pytest.mark.parametrize("wanted", ["0", "-1", "many", "1e3", "10001", ""])
+def test_a_number_of_people_that_is_none_is_named(monkeypatch, wanted):
+    monkeypatch.setenv("XFORMER_MOST_PEOPLE", wanted)
+    with pytest.raises(UserError) as refused:
+        most_people()
+    assert str(refused.value) == f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
+
+
+def test_a_long_sentence_shares_no_batch_with_short_ones(running):
+    lengths = [3, 12, 31, 32, 60, 64]
+    waiting = [service._Request([5] * length, Options(), [], 8, frozenset(), OWN, service.Future())
+               for length in lengths]
+    together = [[len(request.tokens) for request in batch.requests] for batch in running._batches(waiting)]
+    assert together == [[3, 12, 31], [32, 60], [64]]
+
+
+def test_words_are_left_out_in_batches_of_any_size(running, learned_pairs, monkeypatch):
+    english, spanish = learned_pairs[1]
+    whole = running.occlude(english, spanish)
+    monkeypatch.setattr(service, "OCCLUDED_PIECES", 1)
+    assert running.occlude(english, spanish).effect == pytest.approx(whole.effect, abs=1e-5)
