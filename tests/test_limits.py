@@ -28,6 +28,7 @@ PEOPLE = 3
 STEERED = """
 import sys, threading, time
 from xformer import sentiment, service
+from xformer.models import Models
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.ui import create, launch
@@ -58,7 +59,7 @@ def held_reading(model, rows, progress=None):
 
 service.translating, sentiment.read = held, held_reading
 running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
-demo = create(running, reader)
+demo = create(Models(running), reader)
 print("Running on", launch(demo, server_port=int(sys.argv[3]), wait=False), flush=True)
 for line in sys.stdin:
     go.set() if line == "go\\n" else go.clear() if line == "hold\\n" else None

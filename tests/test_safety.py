@@ -24,6 +24,7 @@ MARKUP = f'cat: <img src=x onerror=alert(1)> {MARKER}\ndog: "><svg onload=alert(
 BROKEN = """
 import sys
 from xformer import sentiment, service
+from xformer.models import Models
 from xformer.sentiment import SentimentService
 from xformer.service import Service
 from xformer.ui import create, launch
@@ -39,7 +40,7 @@ running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.ar
 service.translating, sentiment.read = fail_later, fail
 for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
     setattr(running, name, fail)
-print("Running on local URL", launch(create(running, reader), server_port=int(sys.argv[3])), flush=True)
+print("Running on local URL", launch(create(Models(running), reader), server_port=int(sys.argv[3])), flush=True)
 """
 
 

@@ -70,7 +70,7 @@ def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, 
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
-    code = "import app; app.demo; print(app.service().translate('Good night.').best.text)"
+    code = "import app; app.demo; print(app.models().default.translate('Good night.').best.text)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300)
     assert (ran.returncode, ran.stdout) == (0, "Buenas noches.\n"), ran.stderr
 
