@@ -15,13 +15,21 @@ const plotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve,
 // As it is drawn: the title is the page's, where it can wrap.
 const untitled = layout => ({...layout, title: null, height: layout.height - TITLE, margin: {...layout.margin, t: layout.margin.t - TITLE}});
 
+// Those that are in the window are drawn first.
+function seen() {
+  const {top, bottom} = element.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
 async function draw() {
   const turn = ++drawn, wanted = props.value?.figure && JSON.parse(props.value.figure);
   element.dataset.empty = !wanted;
   figure = wanted;
   if (!wanted) return;
+  find('.caption').textContent = title();
   const Plotly = await plotly();
-  if (turn !== drawn) return;  // a newer one came while Plotly was on its way
+  if (!seen()) await new Promise(later => (window.requestIdleCallback ?? setTimeout)(later));
+  if (turn !== drawn) return;  // a newer one came meanwhile
   if (box !== find('.plot')) {
     box = find('.plot');
     let width = box.clientWidth;  // only another width is another size: to resize a figure touches its box too
@@ -31,7 +39,6 @@ async function draw() {
       if (figure && !figure.layout.width) Plotly.Plots.resize(box);
     }).observe(box);
   }
-  find('.caption').textContent = title();
   await Plotly.react(box, wanted.data, untitled(wanted.layout), {displayModeBar: false});
   element.dataset.drawn = turn;
 }

@@ -438,11 +438,12 @@ def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
 
 def test_only_what_changed_is_drawn_again():
     start = (16, 8, 4.0, [0, 1], 1, 2, 3)
-    assert tab.draw("en", {}, "attention", *start) == [{}, *[gr.skip()] * 8]
-    drawn, *pictures = tab.draw("en", {}, tab.TAB, *start)
-    assert len(drawn) == 6 and gr.skip() not in pictures
-    assert tab.draw("en", drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * 8]
-    _, table, curves, waves, distances, compared, circle, proof, confusion = tab.draw(
-        "en", drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
-    assert [table, curves, waves, distances, compared, confusion] == [gr.skip()] * 6
+    for near, count in ((True, 2), (False, 6)):
+        assert tab.draw("en", near, {}, "attention", *start) == [{}, *[gr.skip()] * count]
+        drawn, *pictures = tab.draw("en", near, {}, tab.TAB, *start)
+        assert len(pictures) == count and gr.skip() not in pictures
+        assert tab.draw("en", near, drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * count]
+    _, waves, distances, compared, circle, proof, confusion = tab.draw(
+        "en", False, drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
+    assert [waves, distances, compared, confusion] == [gr.skip()] * 4
     assert circle != gr.skip() != proof

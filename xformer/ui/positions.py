@@ -134,11 +134,13 @@ def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str,
     power.change(None, power, preset, **quiet,
                  js=f"power => {list(BASES)}.find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null")
     d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=FIT, **quiet)
-    # One listener for all pictures that need no model: it draws those whose controls were moved, in one answer.
-    gr.on([shown.change, *(control.change for control in (length, d_model, power)),
-           *(control.input for control in (dimensions, pair, position, steps))], partial(draw, language),
-          [drawn := gr.State({}), shown, length, d_model, power, dimensions, pair, position, steps],
-          [drawn, table, curves, waves, distances, compared, circle, proof, confusion], **quiet)
+    # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
+    # for those beside the sliders, and when these are there, the second for the others.
+    near, far, inputs = gr.State({}), gr.State({}), [shown, length, d_model, power, dimensions, pair, position, steps]
+    gr.on([shown.change, *(control.change for control in (length, d_model, power)), dimensions.input],
+          partial(draw, language, True), [near, *inputs], [near, table, curves], queue=False, **quiet)
+    gr.on([near.change, *(control.input for control in (pair, position, steps))], partial(draw, language, False),
+          [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], queue=False, **quiet)
     gr.on([shown.change, translation.change], **ask(draw_sentence, [translation, shown]),
           outputs=[problem, parts], **quiet)
     controls = [length, d_model, power, dimensions, pair, position, steps, *experiment]
@@ -160,16 +162,17 @@ def _bases(power: float) -> list[float]:
     return sorted({*BASES, _base(power)})
 
 
-def draw(language: str, drawn: dict[str, Any], shown: str, length: int, d_model: int, power: float,
+def draw(language: str, near: bool, drawn: dict[str, Any], shown: str, length: int, d_model: int, power: float,
          dimensions: list[int], pair: int, position: int, steps: int) -> list[Any]:
-    """What was drawn for which values, and every picture: those whose values have changed, where the tab is open."""
+    """What was drawn for which values, and those pictures whose values have changed, where the tab is open: the first
+    two, or the others."""
     size = (length, d_model, power)
     pictures: list[tuple[Any, tuple[Any, ...], int]] = [  # what draws it, for what, and how many components it fills
         (draw_table, size, 1), (draw_curves, (*size, tuple(dimensions)), 1), (draw_waves, size, 1),
         (draw_distances, size, 2), (draw_rotation, (*size, pair, position, steps), 2),
         (draw_confusion, (length, d_model), 1)]
     now, answer = dict(drawn), []
-    for function, values, count in pictures:
+    for function, values, count in pictures[:2] if near else pictures[2:]:
         if shown != TAB or drawn.get(function.__name__) == values:
             answer += [gr.skip()] * count
         else:
