@@ -139,7 +139,7 @@ def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str,
     near, far, inputs = gr.State({}), gr.State({}), [shown, length, d_model, power, dimensions, pair, position, steps]
     gr.on([shown.change, *(control.change for control in (length, d_model, power)), dimensions.input],
           partial(draw, language, True), [near, *inputs], [near, table, curves], queue=False, **quiet)
-    gr.on([near.change, *(control.input for control in (pair, position, steps))], partial(draw, language, False),
+    gr.on([table.change, *(control.input for control in (pair, position, steps))], partial(draw, language, False),
           [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], queue=False, **quiet)
     gr.on([shown.change, translation.change], **ask(draw_sentence, [translation, shown]),
           outputs=[problem, parts], **quiet)

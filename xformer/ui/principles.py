@@ -112,7 +112,7 @@ def build(ask: Ask, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any],
     gr.on([shown.change, trace.change, opened.change,
            *(control.input for control in (stack, layer, head, query, padding, power, rule, mask))],
           **ask(draw, inputs), outputs=[inputs[0], problem, layer, query, mask, *plots, said, bars, everybody],
-          trigger_mode="always_last", queue=False, **quiet)
+          trigger_mode="always_last", **quiet)
     varies.expand(**ask(_variance), outputs=plot_of_variance, **quiet)
     cut.expand(**ask(_splits), outputs=[costs, plot_of_split], **quiet)
     return dict(zip(own, [stack, layer, head, query, padding, power, rule, mask, *looked_up], strict=True)), store
@@ -210,9 +210,9 @@ def _store(ask: Ask, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
         table = gr.HTML(elem_classes="tables store", min_height=120)
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     gr.on([shown.change, button.click, query.submit], **ask(look_up, [shown, lines, query]),
-          outputs=[problem, found], **quiet)
+          outputs=[problem, found], trigger_mode="always_last", **quiet)
     gr.on([found.change, power.input], partial(retrieve, ask.language), [found, power], table,
-          trigger_mode="always_last", queue=False, **quiet)
+          trigger_mode="always_last", **quiet)
     return store, lines, query, power
 
 
