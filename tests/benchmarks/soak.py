@@ -24,7 +24,7 @@ import httpx
 from tests.benchmarks.harness import table
 from tests.benchmarks.load import SENTENCES
 
-REQUESTS, USERS, WARM, LOOKS = 10_000, 8, 1_000, 10
+REQUESTS, USERS, WARM, LOOKS = 10_000, 8, 2_000, 10
 MOST_MB, MOST_MORE = 40, 3  # memory, and threads or files, by which the end may be above the warm process
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHORT = [sentence for sentence in SENTENCES if len(sentence.split()) <= 8]
