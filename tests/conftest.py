@@ -13,11 +13,13 @@ import pytest
 import torch
 from hypothesis import settings
 
+from tests.hub_server import Hub
 from xformer import checkpoint
 from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
-from xformer.sentiment import encode
+from xformer.sentiment import SentimentService, encode
+from xformer.service import Service
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -233,3 +235,36 @@ def serve():
 @pytest.fixture(scope="session")
 def address(serve, tiny_checkpoint, tiny_classifier):
     return serve(tiny_checkpoint, "--sentiment", tiny_classifier)
+
+
+@pytest.fixture(scope="module")
+def running(tiny_checkpoint):
+    """The service on `tiny_checkpoint`."""
+    service = Service.open(tiny_checkpoint, "cpu")
+    yield service
+    service.close()
+
+
+@pytest.fixture(scope="module")
+def reader(tiny_classifier):
+    """The service on `tiny_classifier`."""
+    return SentimentService.open(tiny_classifier, "cpu")
+
+
+@pytest.fixture
+def server():
+    """A Hub on loopback."""
+    hub = Hub()
+    yield hub
+    hub.stop()
+
+
+def endless(stopped):
+    """A search that does not end, in place of `service.translating`; `stopped` is set when it is given up."""
+    def search(*_):
+        try:
+            while True:
+                yield
+        finally:
+            stopped.set()
+    return search

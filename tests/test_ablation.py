@@ -8,16 +8,8 @@ import torch
 
 from xformer.model import Heads
 from xformer.results import UserError
-from xformer.service import Service
 
 EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in range(1, 5)]
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
 
 
 def test_no_head_off_is_the_pass_itself(tiny_model):

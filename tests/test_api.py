@@ -11,18 +11,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-import xformer
 from tests import endpoints
 from tests.conftest import ROOT
 from xformer.ui.api import told
 from xformer.ui.headers import HEADERS
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    service = xformer.load(tiny_checkpoint, "cpu")
-    yield service
-    service.close()
 
 
 @pytest.fixture

@@ -8,17 +8,9 @@ import re
 import numpy as np
 import pytest
 
-import xformer
 from xformer.__main__ import main
 from xformer.explain import export
 from xformer.results import STACKS, UserError
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = xformer.load(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from xformer import texts
 from xformer.explain import store
 from xformer.results import Positions, UserError
 from xformer.search import Options
-from xformer.sentiment import SentimentService
-from xformer.service import Service, bleu
+from xformer.service import bleu
 
 # Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
 PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", "<s>", "<unk>", "▁", "\n", "\t", "\x00",
@@ -22,18 +21,6 @@ PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", 
 ANY = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PARTS), max_size=12).map(" ".join),
                 st.lists(st.sampled_from(PARTS), max_size=6).map("".join))
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def reader(tiny_classifier):
-    return SentimentService.open(tiny_classifier, "cpu")
 
 
 def answered(ask, *values):

@@ -14,20 +14,12 @@ from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
 from tests.hub_client import Client, as_people_know_it, watched
-from tests.hub_server import Hub
 from xformer import card, checkpoint, hub
 from xformer.__main__ import main
 from xformer.results import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "me/en-es"
-
-
-@pytest.fixture
-def server():
-    running = Hub()
-    yield running
-    running.stop()
 
 
 @pytest.fixture

@@ -14,13 +14,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.conftest import ROOT, free_port
+from tests.conftest import ROOT, endless, free_port
 from xformer import service
 from xformer.guard import AT_WORK, Guard, most_people
 from xformer.results import UserError
 from xformer.search import Options
-from xformer.sentiment import SentimentService
-from xformer.service import OWN, Service
+from xformer.service import OWN
 from xformer.ui import visitors
 
 PEOPLE = 3
@@ -189,18 +188,6 @@ def test_a_page_that_was_closed_is_forgotten_after_a_while():
     assert not queue.pending_event_ids_session and not queue.pending_messages_per_session
 
 
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def reader(tiny_classifier):
-    return SentimentService.open(tiny_classifier, "cpu")
-
-
 @pytest.fixture
 def guarded(running, reader, monkeypatch):
     """`guarded(**limits)` lets both services, until the test ends, do no more than that."""
@@ -257,15 +244,7 @@ def test_whatever_takes_too_long_is_given_up(running, reader, guarded, learned_p
 def test_whatever_nobody_waits_for_is_given_up(running, reader, guarded, learned_pairs, monkeypatch):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     stopped = threading.Event()
-
-    def endless(*_):
-        try:
-            while True:
-                yield
-        finally:
-            stopped.set()
-
-    monkeypatch.setattr(service, "translating", endless)
+    monkeypatch.setattr(service, "translating", endless(stopped))
     door = guarded(asker=lambda: lambda: False)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
         with pytest.raises(UserError, match="^Nobody waits for this answer any more"):

@@ -23,13 +23,6 @@ from xformer.ui import positions as tab
 BASES = (100.0, 1_000.0, 10_000.0)
 
 
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
-
-
 @pytest.fixture
 def sentence():
     generator = torch.Generator().manual_seed(3)

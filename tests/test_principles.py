@@ -12,17 +12,9 @@ from xformer.figures import principles as figures
 from xformer.model import Record, Trace
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError, Walk
-from xformer.service import Service
 from xformer.translator import pad
 
 LOG2 = math.log(2)
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
 
 
 @pytest.fixture(params=results.STACKS)

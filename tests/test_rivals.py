@@ -12,15 +12,7 @@ from xformer.figures import rivals as figures
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
-from xformer.service import Service
 from xformer.ui import rivals as tab
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
 
 
 @pytest.fixture(scope="module")

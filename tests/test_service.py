@@ -8,18 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import endless
 from xformer import results, service
 from xformer.pieces import EOS
 from xformer.results import UserError
 from xformer.search import Options
 from xformer.service import MAX_CHARACTERS, Service, bleu, clean, repeats
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
 
 
 def test_translates_what_it_knows_by_heart(running, learned_pairs):
@@ -139,16 +133,8 @@ def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learn
 
 def test_a_search_that_nobody_waits_for_any_longer_stops(running, learned_pairs, monkeypatch):
     stopped = threading.Event()
-
-    def endless(*_):
-        try:
-            while True:
-                yield
-        finally:
-            stopped.set()
-
     with monkeypatch.context() as patch:
-        patch.setattr(service, "translating", endless)
+        patch.setattr(service, "translating", endless(stopped))
         with pytest.raises(UserError, match="took longer than 0 seconds and was given up"):
             running.translate(learned_pairs[0][0], timeout=0.1)
         assert stopped.wait(10)

@@ -15,7 +15,6 @@ from packaging.requirements import Requirement
 from tests import endpoints
 from tests.conftest import ROOT
 from tests.hub_client import Client
-from tests.hub_server import Hub
 from xformer import card, checkpoint, service, space
 from xformer.results import Positions, UserError
 from xformer.search import Options
@@ -23,13 +22,6 @@ from xformer.sentiment import SentimentService
 from xformer.service import Service
 
 NAME = "me/page"
-
-
-@pytest.fixture
-def server():
-    running = Hub()
-    yield running
-    running.stop()
 
 
 @pytest.fixture

@@ -315,9 +315,9 @@ def _folder(named: str | Path | None, default: str) -> Path:
     return hub.find(named)
 
 
-def _own_folder(folder: Path) -> Path:
-    """A checkpoint folder that results may be kept in; raises UserError for one in the Hub's cache."""
-    if folder.resolve().parent.name == "snapshots":
+def _own_folder(folder: Path, save: bool) -> Path:
+    """A checkpoint folder; raises UserError for one in the Hub's cache if results are to be kept in it."""
+    if save and folder.resolve().parent.name == "snapshots":
         raise UserError("--save writes into the checkpoint, but the Hub's cache is kept as it was fetched; copy it out "
                         "with “python -m xformer checkpoint pull owner/name DIR” and name that folder.")
     return folder
@@ -419,8 +419,8 @@ def evaluate_translation(args: argparse.Namespace) -> None:
     from xformer.training import evaluation
     options = _options(args, rivals=0)
     pairs = _pairs(Path(args.pairs))[:args.limit or None]
-    folder = checkpoint_folder(args.checkpoint)
-    service = Service.open(_own_folder(folder) if args.save else folder, args.device)
+    folder = _own_folder(checkpoint_folder(args.checkpoint), args.save)
+    service = Service.open(folder, args.device)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
     if args.save:
         kept = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam", "identity")
@@ -457,8 +457,8 @@ def evaluate_lengths(args: argparse.Namespace) -> None:
             raise UserError(f"There is no train.tsv or train.tsv.xz in {args.train}; name the folder that the model "
                             f"was trained on.")
         training = [english for file in files for english, _ in _pairs(file)]
-    folder = checkpoint_folder(args.checkpoint)
-    service = Service.open(_own_folder(folder) if args.save else folder, args.device)
+    folder = _own_folder(checkpoint_folder(args.checkpoint), args.save)
+    service = Service.open(folder, args.device)
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     if args.json:
         print(json.dumps({**scores, "checkpoint": service.info.name, "identity": service.info.identity,
@@ -508,8 +508,8 @@ def evaluate_sentiment(args: argparse.Namespace) -> None:
                         f"a text.") from error
     except ValueError as error:
         raise UserError(f"{error}.") from error
-    folder = sentiment_folder(args.checkpoint)
-    service = SentimentService.open(_own_folder(folder) if args.save else folder, args.device)
+    folder = _own_folder(sentiment_folder(args.checkpoint), args.save)
+    service = SentimentService.open(folder, args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
     if args.save:
         _keep_score(folder, Path(args.rows), {key: scores[key] for key in (
@@ -538,7 +538,7 @@ def evaluate_pretraining(args: argparse.Namespace) -> None:
             print(f"{'pre-trained' if one['pretrained'] else 'from nothing':<14}{one['labels']:>9,}{one['share']:>8.0%}"
                   f"{one['steps']:>9,}{one['imdb']:>9.4f}{one['sst2']:>9.4f}")
     if args.save:
-        folder = _own_folder(sentiment_folder(args.checkpoint))
+        folder = _own_folder(sentiment_folder(args.checkpoint), args.save)
         _keep(folder, checkpoint.read_metrics(folder), "label_shares", found)
 
 
@@ -556,8 +556,8 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
                         f"links.") from error
     except ValueError as error:
         raise UserError(f"{error}.") from error
-    folder = checkpoint_folder(args.checkpoint)
-    service = Service.open(_own_folder(folder) if args.save else folder, args.device)
+    folder = _own_folder(checkpoint_folder(args.checkpoint), args.save)
+    service = Service.open(folder, args.device)
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     try:

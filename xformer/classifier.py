@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from xformer.model import Config, EncoderStack, Heads, Trace, dropout, future_mask, padding_mask
 from xformer.pieces import PAD
+from xformer.results import LABELS
 
 POOLINGS = ("attention", "mean")
 
@@ -33,7 +34,7 @@ class LanguageModelConfig(Config):
 
 @dataclass(frozen=True)
 class ClassifierConfig(LanguageModelConfig):
-    labels: tuple[str, ...] = ("negative", "positive")
+    labels: tuple[str, ...] = LABELS
     pooling: str = "attention"  # "attention": learned weights; "mean": equal ones
     causal: bool = False  # True: a piece sees only those before it, as in the language model
     temperature: float = 1.0  # divides the logits; fitted on validation data (Guo et al. 2017)

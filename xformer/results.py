@@ -161,6 +161,7 @@ class Block:
 
 
 STACKS = ("encoder_self", "decoder_self", "cross")
+LABELS = ("negative", "positive")  # of reviews, as their data number them
 POSITION_KINDS = ("own", "none", "shift", "base")
 
 

@@ -41,6 +41,11 @@ def tidy(text: str) -> str:
     return text.strip()
 
 
+def kept_first(limit: int) -> int:
+    """How many of so many pieces stand before the cut in a text that is too long."""
+    return limit // 4
+
+
 def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
     """The first quarter and the last three quarters of what fits, and how many pieces were cut out between them.
 
@@ -48,7 +53,7 @@ def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
     Classification?", found head and tail better than either).
     """
     cut = max(0, len(pieces) - limit)
-    head = limit // 4 if cut else 0
+    head = kept_first(limit) if cut else 0
     return [*pieces[:head], *pieces[head + cut:]], cut
 
 
@@ -151,8 +156,8 @@ class SentimentService(Pretrained):
         toward = labels[1] if len(labels) == 2 else found.label
         odds = attribution.log_odds(logits / self.model.config.temperature, labels.index(toward))
         pooling, heads = (attribution.of_words(values, groups) for values in attribution.looked_at(self.model, row))
-        kept = (self.model.config.max_length - 2) // 4  # pieces before the cut, see `fit`
-        cut = sum(group[0] <= kept for group in groups) if found.cut else None
+        first = kept_first(self.model.config.max_length - 2)
+        cut = sum(group[0] <= first for group in groups) if found.cut else None
         return Attribution(found, toward, tuple("".join(found.pieces[i] for i in group) for group in groups), cut,
                            (odds[0] - odds[1:]).numpy(), pooling, heads, time.perf_counter() - began + found.seconds)
 
@@ -193,7 +198,8 @@ class SentimentService(Pretrained):
                    weights: Tensor, seconds: float) -> Sentiment:
         if cut:
             limit = self.model.config.max_length - 2
-            warnings = [*warnings, Message.of("warning_review_cut", cut=cut, pieces=limit + cut, first=limit // 4)]
+            warnings = [*warnings, Message.of("warning_review_cut", cut=cut, pieces=limit + cut,
+                                              first=kept_first(limit))]
         labels = self.model.config.labels
         best = max(range(len(labels)), key=probabilities.__getitem__)
         return Sentiment(text, labels[best], probabilities[best], dict(zip(labels, probabilities, strict=True)),

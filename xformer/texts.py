@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from xformer.explain.export import safe
-from xformer.results import Judged, Message, UserError
+from xformer.results import LABELS, Judged, Message, UserError
 
 if TYPE_CHECKING:
     from xformer.sentiment import SentimentService
@@ -27,7 +27,6 @@ KINDS = (".csv", ".tsv", ".txt")
 CHUNK = 60_000  # characters that are read before it is told how far it is: about 2 batches of the model
 TEXT_NAMES = ("text", "review", "sentence", "comment", "content", "phrase", "body", "message", "tweet")
 LABEL_NAMES = ("label", "sentiment", "polarity", "class", "target", "gold", "given")
-LABELS = ("negative", "positive")
 CONTAINERS = {b"PK\x03\x04": "XLSX, ODS, ZIP", b"\xd0\xcf\x11\xe0": "XLS", b"%PDF": "PDF", b"\x1f\x8b": "GZIP"}
 
 csv.field_size_limit(MAX_BYTES)  # of the whole process; the csv module's own limit of 131,072 would end the file

@@ -10,18 +10,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import saved, translate
-from xformer.service import Service
 from xformer.ui import address, positions, principles
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
-
-
-@pytest.fixture(scope="module")
-def running(tiny_checkpoint):
-    running = Service.open(tiny_checkpoint, "cpu")
-    yield running
-    running.close()
 
 
 def nothing_runs(page):
@@ -53,7 +45,7 @@ def test_in_every_field_of_every_tab(visit):
     page.get_by_role("tab", name="Sentiment").click()
     page.get_by_label("Review, in English").fill(f"{IMG} film")
     page.get_by_role("button", name="Judge and explain").click()
-    expect(page.get_by_text("looks like HTML; it is read")).to_be_visible()
+    expect(page.locator(".judged").get_by_text("looks like HTML; it is read")).to_be_visible()
     page.get_by_role("button", name="Several texts at once").click()
     page.get_by_label("Texts, one a line").fill(f"{IMG} film\n{LINK}\n{SVG}")
     page.get_by_role("button", name="Classify the texts").click()

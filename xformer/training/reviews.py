@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from xformer.results import LABELS
 from xformer.sentiment import encode, tidy
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import read_lines
 
 Row = tuple[int, str]  # label (0: negative, 1: positive), text
 Example = tuple[int, np.ndarray]  # label, pieces from BOS to EOS
-LABELS = ("negative", "positive")
 VOCABULARY_TEXTS = 20_000  # from which a vocabulary is learned; more change little
 
 

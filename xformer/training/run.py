@@ -17,7 +17,7 @@ from xformer import checkpoint, hub
 from xformer.checkpoint import Model
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.model import Config, Transformer
-from xformer.results import UserError
+from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training import loop, reviews, translation
 from xformer.training.corpora import Roughening, TranslationBatches, find, read_lines, read_pairs
@@ -122,7 +122,7 @@ def train_sentiment(args: Namespace) -> dict[str, float]:
         rows = {name: reviews.read_rows(path) for name, path in files.items()}
         for name in names[:2]:
             rows[name] = reviews.share(rows[name], args.label_share, args.seed)
-    shape = {"labels": reviews.LABELS, "pooling": args.pooling, "dropout": args.dropout,
+    shape = {"labels": LABELS, "pooling": args.pooling, "dropout": args.dropout,
              "causal": args.mask == "causal" if args.mask else bool(args.start), "max_length": args.max_length}
     args.peak = args.peak if args.peak is not None else 4e-4 if args.start else 1e-3
 

@@ -45,7 +45,7 @@ def build(reader: SentimentService | UserError | None, language: str, reviewed: 
     examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
                           label=say("examples"), layout="gallery", type="values", elem_classes="examples")
     problem, moved = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="tables sentiment moves")
-    verdict = gr.HTML(elem_classes="tables sentiment", min_height=120)
+    verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
             effects = gr.HTML(elem_classes="sentiment effects")
