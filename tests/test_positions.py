@@ -302,8 +302,9 @@ def test_the_table_is_drawn_with_its_numbers_and_its_formula():
     assert figure.layout.title.text == "Positions 0 to 9 in 8 dimensions, base<br>1\u202f000"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("dimension", "position")
     # Position 7, dimension 5: what the reader sees is what is drawn there.
-    said = figure.data[1].hovertemplate.replace("%{y}", "7")
-    assert said.replace("%{customdata}", str(figure.data[1].customdata[7][5])).startswith("cos(7 / 1000^(4/8)) = ")
+    said = [trace.hovertemplate.replace("%{y}", "7") for trace in figure.data]
+    assert said[0].replace("%{x}", "4").startswith("sin(7 / 1000^(4/8)) = ")
+    assert said[1].replace("%{x}", "5").startswith("cos(7 / 1000^((5−1)/8)) = ")
     assert cosines[7, 5] == pytest.approx(math.cos(7 / 1_000 ** (4 / 8)), abs=1e-6)
     assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-1, 1)
     assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)" and figure.layout.coloraxis.colorbar.title.text == "value"

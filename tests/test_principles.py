@@ -258,7 +258,7 @@ def test_bars_show_what_the_switches_do_beside_what_the_model_does():
     changed, model = figure.data
     assert list(changed.y) == [1, 0, 0] and changed.name == "with the switches"
     np.testing.assert_allclose(model.y, walk.probabilities[0])
-    assert figure.layout.title.text == "Scaled dot product · β → ∞ · after &lt;s&gt; → predicts a&lt;b&gt;"
+    assert figure.layout.title.text == "Scaled dot product · β → ∞ · after &lt;s&gt; →<br>predicts a&lt;b&gt;"
     assert figure.layout.xaxis.ticktext == ("x&amp;y", "&lt;/s&gt;", "&lt;pad&gt;")
     assert "β = 0.707 = 1/√dₖ" in figures.bars(walk, 0, "scaled", 0, "padding").layout.title.text
     assert "β = 1 ·" in figures.bars(walk, 0, "unscaled", 0, "padding").layout.title.text

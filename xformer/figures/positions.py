@@ -7,7 +7,6 @@ cosine.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -21,12 +20,15 @@ from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.comparison import changed_words, piece_table
 from xformer.figures.labels import lesson, shown_all
+from xformer.figures.layout import GRID, axis, layout, literal
 from xformer.figures.picture import Choice, Picture, picture
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import text
 
 COLOURS = {100.0: "#d97706", 1_000.0: "#0d9488", 10_000.0: "#2b7af6"}  # of the bases that are always compared
 OTHER = "#9ca3af"
+HEIGHT = 330  # pixels, of a plot
+DOWN = {"autorange": "reversed", "showgrid": False}  # rows from the top down
 LINES = ("#2b7af6", "#d97706", "#0d9488", "#a855f7", "#dc2626", "#9ca3af")
 # Typeset by the browser itself: no fonts or scripts from anywhere.
 FORMULAS = {
@@ -56,61 +58,56 @@ def table(rows: np.ndarray, base: float, language: str = "en") -> go.Figure:
     """The table as a heatmap: a row a position, a column a dimension; hover says the formula with its numbers."""
     length, d_model = rows.shape
     even = np.arange(d_model) % 2 == 0
-    pairs = np.broadcast_to((np.arange(d_model) // 2 * 2).astype(np.int16), rows.shape)
-    figure = go.Figure()
-    for name, chosen in (("sin", even), ("cos", ~even)):  # two formulas, two traces, gaps where the other is
-        figure.add_trace(go.Heatmap(
-            z=np.where(chosen, rows, np.float32(np.nan)), customdata=pairs, coloraxis="coloraxis", hoverongaps=False,
-            hovertemplate=f"{name}(%{{y}} / {base:g}^(%{{customdata}}/{d_model})) = %{{z:.4f}}<extra></extra>"))
-    _lay_out(figure, text("pos_plot_table", language, last=length - 1, d_model=d_model, base=_base(base)),
-             text("pos_dimension", language), text("pos_position", language), 420)
-    figure.update_yaxes(autorange="reversed", showgrid=False)
-    return figure.update_layout(coloraxis=_scale(text("pos_value", language), 1))
+    maps = [go.Heatmap(
+        z=np.where(chosen, rows, np.float32(np.nan)), coloraxis="coloraxis", hoverongaps=False,
+        hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}<extra></extra>")
+        for name, exponent, chosen in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))]  # gaps where the other is
+    return go.Figure(maps, layout(
+        text("pos_plot_table", language, last=length - 1, d_model=d_model, base=_base(base)), 420, bottom=48,
+        x=axis(text("pos_dimension", language)), y=axis(text("pos_position", language), **DOWN),
+        coloraxis=_scale(text("pos_value", language), 1)))
 
 
 def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: str = "en") -> go.Figure:
     """Chosen dimensions as curves over the positions."""
-    d_model, figure = rows.shape[1], go.Figure()
+    d_model, lines = rows.shape[1], []
     for colour, dimension in zip(LINES * len(dimensions), dimensions, strict=False):
         wave = explain.wavelengths(d_model, base)[dimension // 2]
-        figure.add_trace(go.Scatter(
+        lines.append(go.Scatter(
             y=rows[:, dimension], mode="lines+markers", line={"color": colour}, marker={"size": 4},
             name=text("pos_curve", language, dimension=dimension, wavelength=_number(wave)),
             hovertemplate=f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}<extra></extra>"))
-    _lay_out(figure, text("pos_plot_curves", language, base=_base(base)), text("pos_position", language),
-             text("pos_value", language), 330)
-    return figure.update_yaxes(range=[-1.08, 1.08])
+    return go.Figure(lines, layout(
+        text("pos_plot_curves", language, base=_base(base)), HEIGHT, x=axis(text("pos_position", language)),
+        y=axis(text("pos_value", language), range=[-1.08, 1.08])))
 
 
 def wavelengths(d_model: int, bases: Sequence[float], length: int, language: str = "en") -> go.Figure:
     """The wavelength of each pair of dimensions for several bases, and the length of the table as a line across."""
-    figure = go.Figure()
     exponents = np.arange(0, d_model, 2)
-    for base in bases:
-        figure.add_trace(go.Scatter(
-            y=explain.wavelengths(d_model, base), customdata=exponents, **_line(base, language),
-            hovertemplate=f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}<extra></extra>"))
-    _lay_out(figure, text("pos_plot_waves", language, d_model=d_model), text("pos_pair", language),
-             text("pos_wavelength", language), 330)
-    figure.add_trace(go.Scatter(
+    lines = [go.Scatter(
+        y=explain.wavelengths(d_model, base), customdata=exponents, **_line(base, language),
+        hovertemplate=f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}<extra></extra>") for base in bases]
+    across = go.Scatter(
         x=[0, d_model // 2 - 1], y=[length, length], mode="lines", line={"color": OTHER, "dash": "dash"},
-        name=text("pos_length_line", language, length=length), hoverinfo="name"))
-    return figure.update_yaxes(type="log", dtick=1)
+        name=text("pos_length_line", language, length=length), hoverinfo="name")
+    return go.Figure([*lines, across], layout(
+        text("pos_plot_waves", language, d_model=d_model), HEIGHT, x=axis(text("pos_pair", language)),
+        y=axis(text("pos_wavelength", language), type="log", dtick=1)))
 
 
 def distances(tables: Mapping[float, np.ndarray], language: str = "en") -> go.Figure:
     """Dot product of two positions against their distance, for the tables of several bases."""
-    figure, d_model, length = go.Figure(), 0, 0
+    lines, d_model = [], 0
     for base, rows in tables.items():
-        length, d_model = rows.shape
-        dots = explain.dot_products(rows)
-        figure.add_trace(go.Scatter(
+        d_model, dots = rows.shape[1], explain.dot_products(rows)
+        lines.append(go.Scatter(
             y=dots, customdata=dots * 2 / d_model, **_line(base, language), hovertemplate=text(
                 "pos_hover_distance", language, n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}")
             + "<extra></extra>"))
-    _lay_out(figure, text("pos_plot_distance", language, most=d_model // 2), text("pos_distance", language),
-             text("pos_dot", language), 330)
-    return figure
+    return go.Figure(lines, layout(
+        text("pos_plot_distance", language, most=d_model // 2), HEIGHT, x=axis(text("pos_distance", language)),
+        y=axis(text("pos_dot", language))))
 
 
 def bases(tables: Mapping[float, np.ndarray], language: str = "en") -> str:
@@ -138,27 +135,27 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
     d_model, angle = rows.shape[1], 2 * math.pi / explain.wavelengths(rows.shape[1], base)[pair]
     arc = np.linspace(position * angle, (position + steps) * angle, 60)
     around = np.linspace(0, 2 * math.pi, 181)
-    figure = go.Figure([
-        go.Scatter(x=np.cos(around), y=np.sin(around), mode="lines", line={"color": heatmap.GRID}, hoverinfo="skip",
+    parts = [
+        go.Scatter(x=np.cos(around), y=np.sin(around), mode="lines", line={"color": GRID}, hoverinfo="skip",
                    showlegend=False),
         go.Scatter(x=cosines, y=sines, mode="markers", marker={"color": OTHER, "size": 6},
                    name=text("pos_every", language), customdata=np.arange(len(rows)), hovertemplate=text(
                        "pos_hover_circle", language, position="%{customdata}", sine="%{y:.4f}", cosine="%{x:.4f}")
                    + "<extra></extra>"),
         go.Scatter(x=0.85 * np.cos(arc), y=0.85 * np.sin(arc), mode="lines", hoverinfo="skip", showlegend=False,
-                   line={"color": "#d97706", "width": 3})])
+                   line={"color": "#d97706", "width": 3})]
     for place, colour in ((position, "#2b7af6"), (position + steps, "#d97706")):
-        figure.add_trace(go.Scatter(
+        parts.append(go.Scatter(
             x=[0, math.cos(place * angle)], y=[0, math.sin(place * angle)], mode="lines+markers",
             line={"color": colour, "width": 2}, marker={"size": [1, 11], "color": colour},
             name=text("pos_place", language, position=place), hovertemplate=(
                 f"{value_of(str(place), 2 * pair, d_model, base)} = %{{y:.4f}}<br>"
                 f"{value_of(str(place), 2 * pair + 1, d_model, base)} = %{{x:.4f}}<extra></extra>")))
-    _lay_out(figure, text("pos_plot_rotation", language, pair=pair, position=position, to=position + steps,
-                          degrees=f"{math.degrees(steps * angle):.1f}"),
-             text("pos_cosine", language, dimension=2 * pair + 1), text("pos_sine", language, dimension=2 * pair), 430)
-    figure.update_xaxes(range=[-1.15, 1.15])
-    return figure.update_yaxes(range=[-1.15, 1.15], scaleanchor="x")
+    title = text("pos_plot_rotation", language, pair=pair, position=position, to=position + steps,
+                 degrees=f"{math.degrees(steps * angle):.1f}")
+    return go.Figure(parts, layout(
+        title, 430, x=axis(text("pos_cosine", language, dimension=2 * pair + 1), range=[-1.15, 1.15]),
+        y=axis(text("pos_sine", language, dimension=2 * pair), range=[-1.15, 1.15], scaleanchor="x")))
 
 
 def checked(rows: np.ndarray, pair: int, steps: int, base: float, language: str = "en") -> str:
@@ -172,20 +169,19 @@ def checked(rows: np.ndarray, pair: int, steps: int, base: float, language: str 
 def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int, d_model: int, language: str = "en"
               ) -> go.Figure:
     """Share of positions that are taken for another one, against the noise, for several bases."""
-    figure = go.Figure()
-    for base, values in shares.items():
-        figure.add_trace(go.Scatter(x=noise, y=100 * values, **_line(base, language), hovertemplate=text(
-            "pos_hover_noise", language, noise="%{x:.2f}", share="%{y:.1f}") + "<extra></extra>"))
-    _lay_out(figure, text("pos_plot_noise", language, length=length, d_model=d_model), text("pos_noise", language),
-             text("pos_confused", language), 330)
-    return figure.update_yaxes(range=[-3, 103])
+    lines = [go.Scatter(x=noise, y=100 * values, **_line(base, language), hovertemplate=text(
+        "pos_hover_noise", language, noise="%{x:.2f}", share="%{y:.1f}") + "<extra></extra>")
+        for base, values in shares.items()]
+    return go.Figure(lines, layout(
+        text("pos_plot_noise", language, length=length, d_model=d_model), HEIGHT, x=axis(text("pos_noise", language)),
+        y=axis(text("pos_confused", language), range=[-3, 103])))
 
 
 def sentence(found: Embedded, language: str = "en") -> go.Figure:
     """Embeddings, positions and their sum, one above the other, to the same scale: a row a piece."""
     parts = {"embeddings": found.embeddings, "positions": found.positions, "sum": found.embeddings + found.positions}
     reach = float(max(1, np.percentile(np.abs(parts["sum"]), 99)))
-    pieces = heatmap.escape([f"{i} · {piece}" for i, piece in enumerate(shown_all(found.pieces))])
+    pieces = literal([f"{i} · {piece}" for i, piece in enumerate(shown_all(found.pieces))])
     names = [text(f"pos_part_{name}", language, size=f"{math.sqrt(float((part ** 2).mean())):.2f}")
              for name, part in parts.items()]
     figure = make_subplots(3, 1, shared_xaxes=True, subplot_titles=names, vertical_spacing=0.08)
@@ -194,11 +190,12 @@ def sentence(found: Embedded, language: str = "en") -> go.Figure:
             "pos_hover_part", language, piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + "<extra></extra>"),
             row=row, col=1)
     height = 150 + 3 * (30 + max(60, 18 * len(pieces)))
-    _lay_out(figure, text("pos_plot_sentence", language), "", "", height)
-    figure.update_yaxes(tickvals=list(range(len(pieces))), ticktext=pieces, autorange="reversed", showgrid=False)
-    figure.update_xaxes(title={"text": text("pos_dimension", language)}, row=3, col=1)
-    figure.update_yaxes(title={"text": text("pos_piece", language)}, row=2, col=1)
-    return figure.update_layout(coloraxis=_scale(text("pos_value", language), reach))
+    labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, **DOWN}
+    figure.update_layout(layout(text("pos_plot_sentence", language), height, x=axis(""), y=axis("", **labels),
+                                bottom=48, coloraxis=_scale(text("pos_value", language), reach)))
+    figure.update_layout(xaxis2=axis(""), xaxis3=axis(text("pos_dimension", language)), yaxis3=axis("", **labels),
+                         yaxis2=axis(text("pos_piece", language), **labels))
+    return figure
 
 
 def moved(found: Moved, old: str, language: str = "en") -> str:
@@ -247,11 +244,11 @@ def lengths(scores: Sequence[LengthScore], language: str = "en") -> go.Figure:
     figure.add_trace(go.Bar(
         x=places, y=[score.training for score in scores], marker={"color": OTHER}, name=say("pos_training"),
         hovertemplate=say("pos_hover_training", count="%{y:,}") + "<extra></extra>"), row=2, col=1)
-    _lay_out(figure, say("pos_plot_lengths"), "", "", 470)
-    figure.update_xaxes(tickvals=places, ticktext=[f"{score.first}–{score.last or ''}" for score in scores])
-    figure.update_xaxes(title={"text": say("pos_pieces")}, row=2, col=1)
-    figure.update_yaxes(title={"text": say("pos_quality")}, rangemode="tozero", row=1, col=1)
-    return figure.update_yaxes(title={"text": say("pos_learned")}, row=2, col=1)
+    bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
+    figure.update_layout(layout(say("pos_plot_lengths"), 470, x=axis("", **bins),
+                                y=axis(say("pos_quality"), rangemode="tozero")))
+    figure.update_layout(xaxis2=axis(say("pos_pieces"), **bins), yaxis2=axis(say("pos_learned")))
+    return figure
 
 
 def _line(base: float, language: str) -> dict[str, Any]:
@@ -270,15 +267,3 @@ def _number(value: float) -> str:
 def _scale(name: str, reach: float) -> dict[str, Any]:
     return {"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach, "colorbar": {
         "title": {"text": name, "side": "right"}, "thickness": 14, "outlinewidth": 1}}
-
-
-def _lay_out(figure: go.Figure, title: str, x: str, y: str, height: int) -> None:
-    """Titles, axes and colours that follow the page; as wide as there is room, on a phone too."""
-    figure.update_layout(
-        title={"text": "<br>".join(textwrap.wrap(title, 38)), "x": 0, "xref": "container", "y": 1, "yref": "container",
-               "yanchor": "top", "pad": {"t": 22, "l": 8}, "font": {"size": 15}},
-        height=height, autosize=True,
-        margin={"l": 58, "r": 16, "t": 74, "b": 48 if figure.data and figure.data[0].type == "heatmap" else 100},
-        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}, **heatmap.LOOK)
-    figure.update_xaxes(title={"text": x, "standoff": 6}, gridcolor=heatmap.GRID, zeroline=False)
-    figure.update_yaxes(title={"text": y, "standoff": 6}, gridcolor=heatmap.GRID, zeroline=False)

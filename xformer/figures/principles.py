@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,6 +15,7 @@ from xformer.explain.principles import HARD, Split, Variance
 from xformer.explain.store import Records
 from xformer.figures import heatmap
 from xformer.figures.labels import lesson, percent, shown, shown_all
+from xformer.figures.layout import axis, layout, literal
 from xformer.results import Walk
 from xformer.strings import text
 
@@ -72,24 +74,21 @@ def scores(walk: Walk, query: int, language: str = "en") -> go.Figure:
                             title=text("first_scores", language, **_shape(walk)),
                             rows=text("first_axis_step", language), columns=text("first_axis_key", language),
                             bar=text("first_bar_score", language), colours=heatmap.DIVERGING,
-                            span=(-reach, reach), cell=(34, 36))
+                            span=(-reach, reach), cell=(34, 36), right=190)
     probabilities = walk.probabilities[query]
-    figure.add_trace(go.Heatmap(
+    below = go.Heatmap(
         z=probabilities[None], x=list(range(len(keys))), y=[3], zmin=0, zmax=1, xgap=1, ygap=1, colorscale=heatmap.BLUE,
         hovertemplate="%{text}<extra></extra>",
-        text=[[hover("softmax", key, value) for key, value in zip(heatmap.escape(keys), probabilities, strict=True)]],
+        text=[[hover("softmax", key, value) for key, value in zip(literal(keys), probabilities, strict=True)]],
         colorbar={"title": {"text": "softmax", "side": "right"}, "thickness": 14, "len": 1,
-                  "y": 0.5, "outlinewidth": 1, "x": 1, "xpad": 90}))
-    figure.update_layout(width=figure.layout.width + 90, margin={"r": 190})
+                  "y": 0.5, "outlinewidth": 1, "x": 1, "xpad": 90})
     written = [*(["−∞" if math.isnan(value) else f"{value:.1f}" for value in row] for row in three.tolist()),
                [f"{value:.2f}" for value in probabilities]]
-    figure.add_trace(go.Scatter(
+    numbers = go.Scatter(
         x=[x for _ in written for x in range(len(keys))], y=[y for y, row in enumerate(written) for _ in row],
         text=[value for row in written for value in row], mode="text", hoverinfo="skip", showlegend=False,
-        textfont={"size": 11}))
-    figure.update_xaxes(range=[-0.5, len(keys) - 0.5])
-    figure.update_yaxes(autorange=False, range=[len(rows) - 0.5, -0.5])
-    return figure
+        textfont={"size": 11})
+    return figure.add_traces([below, numbers])
 
 
 def values(walk: Walk, query: int, language: str = "en") -> go.Figure:
@@ -144,19 +143,18 @@ def bars(walk: Walk, query: int, rule: str, power: float, mask: str, language: s
     """Where the query looks with one thing changed (bars), and where it looks in the model (marks)."""
     weights, beta = changed(walk, rule, power, mask)
     own = principles.own_beta(rule, walk.q.shape[1])
-    keys, positions = heatmap.escape(shown_all(walk.keys)), list(range(len(walk.keys)))
-    figure = go.Figure([
+    keys, positions = literal(shown_all(walk.keys)), list(range(len(walk.keys)))
+    title = (text(f"first_rule_{rule}", language), beta_label(beta, own), query_label(walk, query, language))
+    return go.Figure([
         go.Bar(x=positions, y=weights[query], name=text("first_changed", language), marker_color="#2b7af6",
                text=[f"{value:.2f}" for value in weights[query]], textposition="outside", cliponaxis=False,
                customdata=keys, hovertemplate="%{customdata}: %{y:.4f}<extra></extra>"),
         go.Scatter(x=positions, y=walk.probabilities[query], name=text("first_model", language), mode="markers",
                    marker={"symbol": "line-ew-open", "size": 18, "color": "#d97706", "line": {"width": 3}},
-                   customdata=keys, hovertemplate="%{customdata}: %{y:.4f}<extra></extra>")])
-    _frame(figure, f"{text(f'first_rule_{rule}', language)} · {beta_label(beta, own)} · "
-                   f"{query_label(walk, query, language)}", max(420, 70 + 46 * len(keys)), 340)
-    figure.update_xaxes(tickvals=positions, ticktext=keys, tickangle=-60, title=text("first_axis_key", language))
-    figure.update_yaxes(range=[0, 1.1], title=text("first_axis_weight", language))
-    return figure
+                   customdata=keys, hovertemplate="%{customdata}: %{y:.4f}<extra></extra>")],
+        _wide(" · ".join(title), max(420, 70 + 46 * len(keys)), 340,
+              x=axis(text("first_axis_key", language), tickvals=positions, ticktext=keys, tickangle=-60),
+              y=axis(text("first_axis_weight", language), range=[0, 1.1])))
 
 
 def all_queries(walk: Walk, rule: str, power: float, mask: str, language: str = "en") -> go.Figure:
@@ -208,13 +206,11 @@ def variance(found: Variance, d: int, language: str = "en") -> go.Figure:
                    hovertemplate=text("first_hover_variance", language, d="%{x}", value="%{y:.3g}",
                                       largest="%{customdata:.2f}", keys=principles.KEYS) + "<extra></extra>")
         for name, y, largest, colour in (("q·k", found.plain, found.largest_plain, "#d97706"),
-                                         ("q·k / √dₖ", found.scaled, found.largest_scaled, "#2b7af6"))])
-    figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
+                                         ("q·k / √dₖ", found.scaled, found.largest_scaled, "#2b7af6"))],
+        _wide(text("first_variance", language), 620, 360, x=axis("dₖ", type="log", tickvals=found.d),
+              y=axis(text("first_axis_variance", language), type="log")))
+    return figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
                      annotation={"text": text("first_this_model", language, d=d), "x": math.log10(d)})
-    _frame(figure, text("first_variance", language), 620, 360)
-    figure.update_xaxes(type="log", tickvals=found.d, title="dₖ")
-    figure.update_yaxes(type="log", title=text("first_axis_variance", language))
-    return figure
 
 
 def splits(found: Sequence[Split], language: str = "en") -> go.Figure:
@@ -264,13 +260,7 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: str = "e
             f'<th>{say("store_value")}</th></tr></thead><tbody>{rows}</tbody></table>')
 
 
-def _frame(figure: go.Figure, title: str, width: int, height: int) -> None:
-    """Title, size and axes of the plots that are no heatmaps."""
-    figure.update_layout(
-        title={"text": heatmap.escape([title])[0], "x": 0, "xanchor": "left", "xref": "container",
-               "pad": {"t": 8, "l": 8}, "font": {"size": 16}},
-        width=width, height=height, autosize=False, margin={"l": 70, "r": 20, "t": 70, "b": 90},
-        bargap=0.25, legend={"orientation": "h", "x": 0, "y": 1.14}, **heatmap.LOOK)
-    axis = {"gridcolor": heatmap.GRID, "zeroline": False}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
+def _wide(title: str, width: int, height: int, *, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    """The layout of a plot with a width of its own, which a phone scrolls, and its legend above."""
+    return layout(title, height, x=x, y=y, width=width, autosize=False, margin={"l": 70, "r": 20, "t": 70, "b": 90},
+                  bargap=0.25, legend={"orientation": "h", "x": 0, "y": 1.14})

@@ -11,6 +11,7 @@ from xformer.explain import rivals
 from xformer.figures import heatmap
 from xformer.figures.comparison import changed_words
 from xformer.figures.labels import shown, shown_all
+from xformer.figures.layout import literal
 from xformer.results import Candidate, Trace
 from xformer.strings import text
 
@@ -26,7 +27,7 @@ def difference(old: Trace, new: Trace, step: int, language: str = "en") -> go.Fi
         return None
     values, distances = rivals.difference(old.cross, new.cross, step), rivals.distance(old.cross, new.cross, step)
     names = {"old": shown(old.predicted[step]), "new": shown(new.predicted[step])}
-    safe = dict(zip(names, heatmap.escape([*names.values()]), strict=True))
+    safe = dict(zip(names, literal([*names.values()]), strict=True))
 
     def hover(head: str, key: str, value: float) -> str:
         return text("rivals_hover", language, head=head, key=key, value=f"{value:+.3f}", new=safe["new"])

@@ -11,14 +11,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain.ranks import rank_correlation
-from xformer.figures import heatmap
 from xformer.figures.labels import percent
+from xformer.figures.layout import axis, layout
 from xformer.figures.translation import notice
 from xformer.pieces import WORD_START
 from xformer.results import Attribution, Calibration, LabelShare, Sentiment
 from xformer.strings import table, text
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
+HEIGHT = 400  # pixels, of a plot
 LEAST_REACH = 0.25  # nats; where no word does more, all stay pale
 MARKED = 0.1  # of the reach; weaker effects get no line
 MOST = 8  # words in the table
@@ -190,18 +191,18 @@ def reliability(found: Calibration, language: str = "en") -> go.Figure:
 
     confidence, accuracy = ([100 * getattr(one, name) for one in found.bins] for name in ("confidence", "accuracy"))
     most = max((one.count for one in found.bins), default=1)
-    figure = go.Figure()
-    figure.add_trace(go.Scatter(x=[0, 100], y=[0, 100], mode="lines", line={"color": "#9ca3af", "dash": "dash"},
-                                name=say("calibration_perfect"), hoverinfo="skip"))
-    figure.add_trace(go.Scatter(
-        x=confidence, y=accuracy, mode="lines+markers", line={"color": "#2b7af6"}, name=say("calibration_model"),
-        marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in found.bins]},
-        text=[say("calibration_hover", count=one.count, confidence=percent(one.confidence),
-                  accuracy=percent(one.accuracy)) for one in found.bins], hovertemplate="%{text}<extra></extra>"))
-    _lay_out(figure, say("calibration_plot"), say("calibration_confidence"), say("calibration_accuracy"))
     least = min([*confidence, *accuracy, 50])
-    figure.update_xaxes(range=[min(confidence, default=50) - 3, 101])
-    return figure.update_yaxes(range=[least - 3, 101])
+    return go.Figure([
+        go.Scatter(x=[0, 100], y=[0, 100], mode="lines", line={"color": "#9ca3af", "dash": "dash"},
+                   name=say("calibration_perfect"), hoverinfo="skip"),
+        go.Scatter(
+            x=confidence, y=accuracy, mode="lines+markers", line={"color": "#2b7af6"}, name=say("calibration_model"),
+            marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in found.bins]},
+            text=[say("calibration_hover", count=one.count, confidence=percent(one.confidence),
+                      accuracy=percent(one.accuracy)) for one in found.bins], hovertemplate="%{text}<extra></extra>")],
+        layout(say("calibration_plot"), HEIGHT,
+               x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
+               y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
 
 
 def calibration_text(found: Calibration, language: str = "en") -> str:
@@ -216,21 +217,23 @@ def label_shares(found: Sequence[LabelShare], language: str = "en") -> go.Figure
     def say(key: str, **values: object) -> str:
         return text(key, language, **values)
 
-    figure = go.Figure()
+    curves = []
     for pretrained, colour in ((True, "#2b7af6"), (False, "#d97706")):
         rows = sorted((one for one in found if one.pretrained == pretrained), key=lambda one: one.share)
         for test, dash in zip(TESTS, ("solid", "dot"), strict=True) if rows else ():
             values = [getattr(one, test) for one in rows]
-            figure.add_trace(go.Scatter(
+            curves.append(go.Scatter(
                 x=[one.share for one in rows], y=[100 * value for value in values], mode="lines+markers",
                 line={"color": colour, "dash": dash},
                 name=f'{TESTS[test]}, {say("shares_pretrained" if pretrained else "shares_nothing")}',
                 text=[say("shares_hover", labels=one.labels, value=percent(value))
                       for one, value in zip(rows, values, strict=True)],
                 hovertemplate="%{fullData.name}, %{text}<extra></extra>"))
-    _lay_out(figure, say("shares_plot"), say("shares_share"), say("shares_accuracy"))
     shares = sorted({one.share for one in found})
-    return figure.update_xaxes(type="log", tickvals=shares, ticktext=[f"{100 * share:g} %" for share in shares])
+    percents = [f"{100 * share:g} %" for share in shares]
+    return go.Figure(curves, layout(
+        say("shares_plot"), HEIGHT, x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
+        y=axis(say("shares_accuracy"))))
 
 
 def _reach(found: Attribution) -> float:
@@ -277,14 +280,3 @@ def _changes(old: str, new: str) -> tuple[str, str]:
                 if words:
                     side.append(f"<{tag}>{escape(' '.join(words))}</{tag}>")
     return " ".join(sides[0]), " ".join(sides[1])
-
-
-def _lay_out(figure: go.Figure, title: str, x: str, y: str) -> None:
-    """Titles, axes and colours that follow the page; as wide as there is room, on a phone too."""
-    figure.update_layout(
-        title={"text": title, "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top",
-               "pad": {"t": 12, "l": 8}, "font": {"size": 15}},
-        height=400, autosize=True, margin={"l": 58, "r": 16, "t": 48, "b": 104},
-        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}, **heatmap.LOOK)
-    figure.update_xaxes(title={"text": x, "standoff": 6}, gridcolor=heatmap.GRID, zeroline=False)
-    figure.update_yaxes(title={"text": y, "standoff": 6}, gridcolor=heatmap.GRID, zeroline=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 import gradio as gr
 
@@ -13,7 +12,7 @@ from xformer.results import STACKS, Translation, UserError
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +29,8 @@ def build(ask: Ask, translation: gr.State, stack: gr.Radio, layer: gr.Radio, hea
             run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
             rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
         result = gr.HTML(elem_classes="tables ablation", min_height=80)
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    this.click(_add, [off, stack, layer, head], off, **quiet)
-    whole.click(**ask(_add_layer, [off, stack, layer]), outputs=off, **quiet)
+    this.click(_add, [off, stack, layer, head], off, **QUIET)
+    whole.click(**ask(_add_layer, [off, stack, layer]), outputs=off, **QUIET)
     run_button.click(**ask(run, [translation, off]), outputs=result, api_visibility="private")
     rank_button.click(**ask(rank, [translation, stack]), outputs=result, api_visibility="private")
     return off

@@ -12,7 +12,7 @@ from xformer.results import Trace
 from xformer.service import Service
 from xformer.strings import speaker
 from xformer.ui import attention
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.canvas import canvas
 
 
@@ -26,9 +26,8 @@ def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: att
     towers = canvas("blocks.js", "${value}", "architecture", figure_of_model, save=ask.language)
     gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>')
     orders = gr.HTML(figure_of_orders, elem_classes="architecture")
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    trace.change(**ask(draw, [trace]), outputs=towers, **quiet)
-    opened = towers.choose(**ask(_choose), outputs=[tabs, shown, *seen.choice[:5]], **quiet)
+    trace.change(**ask(draw, [trace]), outputs=towers, **QUIET)
+    opened = towers.choose(**ask(_choose), outputs=[tabs, shown, *seen.choice[:5]], **QUIET)
     for event in seen.redraw:
         opened = opened.then(**event)
     return [towers, orders]

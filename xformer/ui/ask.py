@@ -14,6 +14,10 @@ from xformer.models import Models
 from xformer.results import UserError
 from xformer.service import Service
 
+# How most listeners are: no endpoint of the API, and no progress shown. Not even on none: whatever may show progress,
+# and all that is in it, gradio reads again at the beginning and the end of every call.
+QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
+
 
 @dataclass(frozen=True)
 class Ask:

@@ -20,7 +20,7 @@ from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui import ablation, beyond, export, rivals
 from xformer.ui.address import MOST_THRESHOLD, read_choice
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.canvas import canvas
 
 AGAIN = """(picture, again, ...chosen) => {
@@ -92,14 +92,13 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
     found = gr.State([])
     again = gr.Textbox("", visible=False)
 
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     inspected.input(**ask(inspect, [translation, inspected]), outputs=[problem, trace, typed],
                     api_visibility="private")
-    drawn: dict[str, Any] = {"outputs": [heads, picture_of_head, below, joined, threshold], **quiet}
+    drawn: dict[str, Any] = {"outputs": [heads, picture_of_head, below, joined, threshold], **QUIET}
     seen = {**ask(draw, [trace, *choice]), **drawn}
     # Another head changes only the frame in the grid: the maps in it need not travel again.
     another = {**ask(draw, [trace, *choice], maps_too=False), **drawn}
-    roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **quiet}
+    roles_of = {"fn": partial(find, language), "inputs": [trace, stack], "outputs": [finder, found], **QUIET}
     # One listener for all of them, so that an older answer can never come after a newer one and stay.
     controls: list[Any] = [layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
     gr.on([trace.change, again.change, *(control.input for control in controls)], trigger_mode="always_last", **seen)
@@ -108,11 +107,11 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
     outputs: list[Any] = [layer, head, show, heads, picture_of_head, below, joined, threshold]
     # A picture that answers what was asked before something else was chosen is asked for again.
-    heads.change(None, [heads, again, stack, layer, head], again, js=AGAIN, **quiet)
-    stack.input(**ask(_other_stack, [trace, *choice]), outputs=outputs, trigger_mode="always_last", **quiet).then(
+    heads.change(None, [heads, again, stack, layer, head], again, js=AGAIN, **QUIET)
+    stack.input(**ask(_other_stack, [trace, *choice]), outputs=outputs, trigger_mode="always_last", **QUIET).then(
         **roles_of)
-    heads.choose(**ask(_choose, [trace, *choice]), outputs=outputs, trigger_mode="multiple", **quiet)
-    finder.click(_open, [finder, found], [layer, head, show], **quiet).then(**another)
+    heads.choose(**ask(_choose, [trace, *choice]), outputs=outputs, trigger_mode="multiple", **QUIET)
+    finder.click(_open, [finder, found], [layer, head, show], **QUIET).then(**another)
     return Built(inspected, problem, choice, off, [seen, roles_of])
 
 

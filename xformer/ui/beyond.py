@@ -16,7 +16,7 @@ from xformer.pieces import words
 from xformer.results import Occlusion, Trace, UserError
 from xformer.service import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
@@ -34,13 +34,12 @@ def build(ask: Ask, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.
         table = gr.HTML(elem_classes="tables compared")
         picture = plot("occluded", ask.language)
     found = gr.State()
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     # Stack, layer and head in one: when another model has others, they change one after the other.
     where = gr.Textbox("cross {} {}".format(*ask.service.best_head), visible=False)
     gr.on([control.change for control in (stack, layer, head)], None, [stack, layer, head], where,
-          js="(...where) => where.join(' ')", **quiet)
-    again: dict[str, Any] = {**ask(compare, [trace, found, word, where]), "outputs": table, **quiet}
-    trace.change(_words, trace, [word, found, table, picture], **quiet)
+          js="(...where) => where.join(' ')", **QUIET)
+    again: dict[str, Any] = {**ask(compare, [trace, found, word, where]), "outputs": table, **QUIET}
+    trace.change(_words, trace, [word, found, table, picture], **QUIET)
     button.click(**ask(occlude, [trace]), outputs=[problem, picture, found],
                  api_visibility="private").then(**again)
     gr.on([word.change, where.change], **again)

@@ -32,7 +32,7 @@ from xformer.ui import (
     visitors,
 )
 from xformer.ui.ablation import every_head
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.headers import Gate, SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
@@ -125,17 +125,16 @@ def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError 
 
     handler = ask(translate.run, [sentence, *outputs.settings])
     results = [status, translation, trace, *outputs.shown]
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     more = [*of_positions.values(), *of_principles.values()]
     place = [sentence, tab, typed, *seen.choice, reviewed, *more, name]
     defaults = gr.Textbox(_defaults(models.default), visible=False)
     write = {"fn": None, "inputs": [defaults, *place], "js": address.write([*of_positions, *of_principles, "model"]),
-             **quiet}
+             **QUIET}
     again: dict[str, Any] = {"outputs": results, "show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
-    offered = {"outputs": [seen.inspected, seen.problem, trace, typed], **quiet}
+    offered = {"outputs": [seen.inspected, seen.problem, trace, typed], **QUIET}
     fresh = {**ask(attention.offer, [translation], typed=""), **offered}  # a new sentence, its own translation
     gr.on([button.click, sentence.submit], **handler, trigger_mode="always_last", **again).then(**fresh).then(**write)
-    examples.click(_first, examples, sentence, **quiet).then(**handler, **again).then(**fresh).then(**write)
+    examples.click(_first, examples, sentence, **QUIET).then(**handler, **again).then(**fresh).then(**write)
     arrived = [problems, tabs, *place, store, header, menu, defaults, outputs.settings[-1], seen.off, *lengths,
                *architectures]
 
@@ -145,19 +144,19 @@ def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError 
             yield [*[gr.skip()] * (len(arrived) - 1), _loading(query["model"], language)]
         yield from _in_steps(_arrive(models, language, query)[::-1])
 
-    demo.load(None, js=NO_BASE, **quiet)
+    demo.load(None, js=NO_BASE, **QUIET)
     # Backwards: of what is not in sight, gradio tells each change before it makes the next, and what listens to it, as
     # to the tab, needs what comes after it: the width of a table its dimensions, and all of them the model.
-    demo.load(arrive, None, arrived[::-1], **quiet).then(**handler, **again).then(
+    demo.load(arrive, None, arrived[::-1], **QUIET).then(**handler, **again).then(
         **ask(attention.offer, [translation, typed]), **offered)
     go = gr.Textbox("", visible=False)
     menu.input(partial(_choose, models, language), [menu, name, sentence, go], [loading, go], api_visibility="private",
                show_progress="minimal", show_progress_on=[loading],
                js="(chosen, name, sentence) => [chosen, name, sentence, location.search]").then(
-        None, [go, menu], js=GO, **quiet)
+        None, [go, menu], js=GO, **QUIET)
     for key, chosen in (("translate", translate_tab), ("attention", attention_tab), ("sentiment", sentiment_tab),
                         ("positions", positions_tab), ("principles", principles_tab), ("model", model_tab)):
-        chosen.select(None, None, tab, js=f"() => '{key}'", **quiet)
+        chosen.select(None, None, tab, js=f"() => '{key}'", **QUIET)
     gr.on([control.change for control in (tab, typed, *seen.choice, reviewed, *more)], **write)
 
 

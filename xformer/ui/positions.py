@@ -23,7 +23,7 @@ from xformer.service import MOST_SHIFT, Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.canvas import canvas, figure, plot
 
 log = logging.getLogger(__name__)
@@ -122,27 +122,27 @@ def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str,
     problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
     experiment = _experiment(ask, translation, own)
     gr.HTML(f'<h4>{escape(say("pos_title_lengths"))}</h4><p class="note">{escape(say("pos_text_lengths"))}</p>')
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "trigger_mode": "always_last"}
+    latest: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
     with gr.Column(visible=bool(service.length_scores)) as measured:
-        gr.on([shown.change], **ask(draw_lengths, [shown]), outputs=plot("pos-lengths", language), **quiet)
+        gr.on([shown.change], **ask(draw_lengths, [shown]), outputs=plot("pos-lengths", language), **latest)
     with gr.Column(visible=not service.length_scores) as unmeasured:
         gr.HTML(f'<p>{escape(say("pos_no_lengths"))} <code>python -m xformer evaluate lengths --pairs dev.tsv '
                 "--train DIR --save</code></p>")
 
     # In the browser: the presets and the slider are one number, and a control is redrawn without being asked for.
-    preset.input(None, preset, power, js="base => Math.log10(base)", **quiet)
-    power.change(None, power, preset, **quiet,
+    preset.input(None, preset, power, js="base => Math.log10(base)", **latest)
+    power.change(None, power, preset, **latest,
                  js=f"power => {list(BASES)}.find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null")
-    d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=FIT, **quiet)
+    d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=FIT, **latest)
     # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
     # for those beside the sliders, and when these are there, the second for the others.
     near, far, inputs = gr.State({}), gr.State({}), [shown, length, d_model, power, dimensions, pair, position, steps]
     gr.on([shown.change, *(control.change for control in (length, d_model, power)), dimensions.input],
-          partial(draw, language, True), [near, *inputs], [near, table, curves], queue=False, **quiet)
+          partial(draw, language, True), [near, *inputs], [near, table, curves], queue=False, **latest)
     gr.on([table.change, *(control.input for control in (pair, position, steps))], partial(draw, language, False),
-          [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], queue=False, **quiet)
+          [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], queue=False, **latest)
     gr.on([shown.change, translation.change], **ask(draw_sentence, [translation, shown]),
-          outputs=[problem, parts], **quiet)
+          outputs=[problem, parts], **latest)
     controls = [length, d_model, power, dimensions, pair, position, steps, *experiment]
     return dict(zip(own, controls, strict=True)), [measured, unmeasured]
 
@@ -258,17 +258,16 @@ def _experiment(ask: Ask, translation: gr.State, own: dict[str, Any]) -> list[An
         for name in ("before", "after"):
             with gr.Column(min_width=300):
                 views.append(canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}"))
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     kind.change(lambda name: [gr.update(visible=name == "shift"), gr.update(visible=name == "base")], kind,
-                [shift, base], **quiet)
-    shuffled.change(lambda on: gr.update(visible=on), shuffled, seed, **quiet)
+                [shift, base], **QUIET)
+    shuffled.change(lambda on: gr.update(visible=on), shuffled, seed, **QUIET)
     changed = [kind, shift, base, shuffled, seed, chosen]
     outputs = [result, found, row, *views, moved]
     button.click(**ask(run, [translation, *changed]), outputs=outputs, api_visibility="private")
     # A link that shows the change makes it again; another sentence forgets it.
     translation.change(**ask(again, [moved, found, translation, *changed]), outputs=outputs,
-                       trigger_mode="always_last", **quiet)
-    chosen.input(**ask(draw_maps, [found, chosen]), outputs=[row, *views], **quiet)
+                       trigger_mode="always_last", **QUIET)
+    chosen.input(**ask(draw_maps, [found, chosen]), outputs=[row, *views], **QUIET)
     return [kind, shift, base, shuffled, seed, chosen, moved]
 
 

@@ -20,7 +20,7 @@ from xformer.results import STACKS, Trace, UserError, Walk
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.attention import numbers
 from xformer.ui.canvas import figure, plot
 
@@ -102,19 +102,18 @@ def build(ask: Ask, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any],
         plot_of_split = plot("first-split", language)
     store, *looked_up = _store(ask, shown, own)
 
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     opened = gr.State(False)  # whether the map of all queries is looked at
-    whole.expand(lambda: True, None, opened, **quiet)
-    whole.collapse(lambda: False, None, opened, **quiet)
+    whole.expand(lambda: True, None, opened, **QUIET)
+    whole.collapse(lambda: False, None, opened, **QUIET)
     # One listener for the whole walk, so that an older answer can never come after a newer one and stay; it draws what
     # has changed, in one answer.
     inputs = [gr.State(Drawn()), shown, trace, stack, layer, head, query, padding, power, rule, mask, opened]
     gr.on([shown.change, trace.change, opened.change,
            *(control.input for control in (stack, layer, head, query, padding, power, rule, mask))],
           **ask(draw, inputs), outputs=[inputs[0], problem, layer, query, mask, *plots, said, bars, everybody],
-          trigger_mode="always_last", **quiet)
-    varies.expand(**ask(_variance), outputs=plot_of_variance, **quiet)
-    cut.expand(**ask(_splits), outputs=[costs, plot_of_split], **quiet)
+          trigger_mode="always_last", queue=False, **QUIET)
+    varies.expand(**ask(_variance), outputs=plot_of_variance, **QUIET)
+    cut.expand(**ask(_splits), outputs=[costs, plot_of_split], **QUIET)
     return dict(zip(own, [stack, layer, head, query, padding, power, rule, mask, *looked_up], strict=True)), store
 
 
@@ -208,11 +207,10 @@ def _store(ask: Ask, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
         power = gr.Slider(*principles.POWERS, value=own["store_power"], step=0.25, label=say("first_power"),
                           info=say("store_power_info"))
         table = gr.HTML(elem_classes="tables store", min_height=120)
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     gr.on([shown.change, button.click, query.submit], **ask(look_up, [shown, lines, query]),
-          outputs=[problem, found], trigger_mode="always_last", **quiet)
+          outputs=[problem, found], trigger_mode="always_last", **QUIET)
     gr.on([found.change, power.input], partial(retrieve, ask.language), [found, power], table,
-          trigger_mode="always_last", **quiet)
+          trigger_mode="always_last", **QUIET)
     return store, lines, query, power
 
 

@@ -18,7 +18,7 @@ from xformer.results import Candidate, Translation, UserError
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import Ask
+from xformer.ui.ask import QUIET, Ask
 from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
@@ -36,9 +36,8 @@ def build(ask: Ask, translation: gr.State) -> None:
         button = gr.Button(say("rivals_run"), variant="primary", size="sm")
         result = gr.HTML(elem_classes="tables another-word")
         picture = plot("difference", ask.language)
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    translation.change(partial(offer, ask.language), translation, [step, piece, result, picture], **quiet)
-    step.input(offer_rivals, [translation, step], piece, **quiet)
+    translation.change(partial(offer, ask.language), translation, [step, piece, result, picture], **QUIET)
+    step.input(offer_rivals, [translation, step], piece, **QUIET)
     button.click(**ask(run, [translation, step, piece]), outputs=[result, picture], api_visibility="private")
 
 

@@ -19,6 +19,7 @@ from xformer.results import Attribution, UserError
 from xformer.sentiment import SentimentService
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui import texts
+from xformer.ui.ask import QUIET
 from xformer.ui.canvas import figure, plot
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,6 @@ def build(reader: SentimentService | UserError | None, language: str, reviewed: 
     with gr.Accordion(say("texts_title"), open=False):
         texts.build(reader, language)
 
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     judge = _judge(reader, language)
     results = [problem, found, verdict, effects, reviewed]
     again: dict[str, Any] = {"show_progress_on": [verdict], "api_visibility": "private"}
@@ -74,10 +74,10 @@ def build(reader: SentimentService | UserError | None, language: str, reviewed: 
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
     gr.on([box.change, found.change], partial(compare, reader, language), [found, box], moved,
-          trigger_mode="always_last", **quiet)
+          trigger_mode="always_last", **QUIET)
     gr.on([found.change, kind.input, layer.input, head.input], partial(draw, language), [found, kind, layer, head],
-          [looked, strongest], trigger_mode="always_last", **quiet)
-    kind.input(_place, kind, place, **quiet)
+          [looked, strongest], trigger_mode="always_last", **QUIET)
+    kind.input(_place, kind, place, **QUIET)
 
 
 def missing(reason: UserError | None, language: str) -> str:
@@ -181,15 +181,14 @@ def read_pair(reader: SentimentService, language: str, number: int | None) -> An
 
 def _quality(reader: SentimentService, language: str) -> None:
     """What was measured when the classifier was trained; what was not measured is not there."""
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     calibration, shares = reader.calibration, reader.label_shares
     if calibration is not None:
         with gr.Accordion(text("calibration_title", language), open=False) as part:
             gr.HTML(figures.calibration_text(calibration, language))
             picture = plot("calibration", language)
-        part.expand(lambda: figure(figures.reliability(calibration, language)), None, picture, **quiet)
+        part.expand(lambda: figure(figures.reliability(calibration, language)), None, picture, **QUIET)
     if shares:
         with gr.Accordion(text("shares_title", language), open=False) as part:
             gr.HTML(f'<p class="note">{escape(text("shares_text", language))}</p>')
             picture = plot("shares", language)
-        part.expand(lambda: figure(figures.label_shares(shares, language)), None, picture, **quiet)
+        part.expand(lambda: figure(figures.label_shares(shares, language)), None, picture, **QUIET)

@@ -24,6 +24,7 @@ from xformer.figures.translation import notice
 from xformer.results import Judged, UserError
 from xformer.sentiment import SentimentService
 from xformer.strings import speaker, text
+from xformer.ui.ask import QUIET
 from xformer.ui.canvas import canvas
 
 log = logging.getLogger(__name__)
@@ -52,15 +53,14 @@ def build(reader: SentimentService, language: str) -> None:
     result = gr.HTML(elem_classes="tables texts", min_height=60)
     download = canvas("download.js", "<span></span>", "download")
     sheet, found, halt = gr.State(), gr.State(), gr.State()
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     of_file = [sheet, chosen, named, column]
-    file.upload(partial(upload, language), file, [file, problem, *of_file], **quiet)
-    forget.click(_forget, None, of_file, **quiet)
+    file.upload(partial(upload, language), file, [file, problem, *of_file], **QUIET)
+    forget.click(_forget, None, of_file, **QUIET)
     run_button.click(partial(run, reader, language), [block, sheet, column],
                      [problem, result, found, stop, keep, halt], api_visibility="private", show_progress="minimal",
                      show_progress_on=result, concurrency_limit=AT_ONCE, concurrency_id="texts")
-    stop.click(_halt, halt, stop, **quiet)
-    keep.click(partial(save, reader, language), found, download, **quiet)
+    stop.click(_halt, halt, stop, **QUIET)
+    keep.click(partial(save, reader, language), found, download, **QUIET)
 
 
 def upload(language: str, path: str | None) -> tuple[Any, ...]:
