@@ -459,4 +459,10 @@ def test_the_best_device_is_used(monkeypatch, cuda, mps, device):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    assert str(loop.best_device()) == device
+    assert str(loop.own_device()) == device
+
+
+def test_a_device_that_is_not_there_is_refused_in_a_sentence():
+    assert str(loop.own_device("cpu")) == "cpu"
+    with pytest.raises(UserError, match="gpu of the neighbours"):
+        loop.own_device("gpu of the neighbours")

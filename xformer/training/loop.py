@@ -24,6 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from xformer.results import UserError
+from xformer.service import choose_device
 
 SCHEDULES = ("noam", "cosine")
 
@@ -107,12 +108,13 @@ class Average:
             parameter.data, mean.data = mean.data, parameter.data
 
 
-def best_device() -> torch.device:
-    if torch.cuda.is_available():
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
+def own_device(name: str | None = None) -> torch.device:
+    """The device asked for, or the best there is: of several GPUs the one that torchrun means for this process.
+
+    Raises UserError where it is not to be had.
+    """
+    device = choose_device(name)
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if device == torch.device("cuda") else device
 
 
 def keep_memory() -> None:

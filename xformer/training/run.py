@@ -190,7 +190,7 @@ def _run(args: Namespace, out: Path, prepare: Callable[[loop.Options], tuple[loo
     distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
     with starting():
         options = given(args, loop.Options, schedule=args.schedule or ("noam" if args.norm == "post" else "cosine"))
-        device = torch.device(args.device) if args.device else loop.best_device()
+        device = loop.own_device(args.device)
         if args.threads:
             torch.set_num_threads(args.threads)
         out.mkdir(parents=True, exist_ok=True)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-
 import gradio as gr
 
 from xformer.figures import comparison
 from xformer.figures.translation import notice
-from xformer.results import STACKS, Translation, UserError
+from xformer.results import STACKS, Translation
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET, Ask
-
-log = logging.getLogger(__name__)
+from xformer.ui.ask import QUIET, Ask, refusal
 
 
 def build(ask: Ask, translation: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> gr.Dropdown:
@@ -64,11 +60,8 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
         again = service.translate(found.source, Options(rivals=1), off=missing)
         after = service.trace(found.source, found.best.tokens, missing)
         before = service.trace(found.source, found.best.tokens)
-    except UserError as error:
-        return notice([error.say(language)], "error")
-    except Exception:
-        log.exception("a translation without some heads failed")
-        return notice([text("error_unexpected", language)], "error")
+    except Exception as error:
+        return refusal(error, language)
     return comparison.before_and_after(found.best.text, again.best.text, before.predicted, before.log_probs,
                                        after.log_probs, language)
 
@@ -81,6 +74,6 @@ def rank(service: Service, language: str, found: Translation | None, stack: str,
     try:
         ranked = service.head_effects(found.source, found.best.tokens, [stack],
                                       lambda done, of: progress((done, of)))
-    except UserError as error:
-        return notice([error.say(language)], "error")
+    except Exception as error:
+        return refusal(error, language)
     return comparison.effects(ranked, language)

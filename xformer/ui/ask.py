@@ -1,7 +1,8 @@
-"""What connects a control to a handler: the model of the page that asks."""
+"""What connects a control to a handler, the model of the page that asks, and what is said where it has no answer."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,13 +11,24 @@ from typing import Any, get_type_hints
 
 import gradio as gr
 
+from xformer.figures.translation import notice
 from xformer.models import Models
 from xformer.results import UserError
 from xformer.service import Service
+from xformer.strings import text
 
+log = logging.getLogger(__name__)
 # How most listeners are: no endpoint of the API, and no progress shown. Not even on none: whatever may show progress,
 # and all that is in it, gradio reads again at the beginning and the end of every call.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
+
+
+def refusal(error: Exception, language: str) -> str:
+    """What the page says where there is no answer, called in an `except`; what we did not foresee goes to the log."""
+    if isinstance(error, UserError):
+        return notice([error.say(language)], "error")
+    log.exception("a handler of the page failed")
+    return notice([text("error_unexpected", language)], "error")
 
 
 @dataclass(frozen=True)

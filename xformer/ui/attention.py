@@ -15,12 +15,12 @@ from xformer.figures.labels import percent
 from xformer.figures.palettes import PALETTES
 from xformer.figures.picture import SHOW, VIEWS, Choice, all_maps, picture, summary
 from xformer.figures.translation import notice
-from xformer.results import STACKS, Trace, Translation, UserError
+from xformer.results import STACKS, Trace, Translation
 from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui import ablation, beyond, export, rivals
 from xformer.ui.address import MOST_THRESHOLD, read_choice
-from xformer.ui.ask import QUIET, Ask
+from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.canvas import canvas
 
 AGAIN = """(picture, again, ...chosen) => {
@@ -179,8 +179,8 @@ def inspect(service: Service, language: str, found: Translation | None, spanish:
     try:
         target = next((c.tokens for c in found.n_best if c.text == spanish), spanish or "")
         return "", service.trace(found.source, target), "" if spanish == found.best.text else spanish
-    except UserError as error:
-        return notice([error.say(language)], "error"), gr.skip(), gr.skip()
+    except Exception as error:
+        return refusal(error, language), gr.skip(), gr.skip()
 
 
 def _chosen(event: gr.EventData, show: str, joined: list[str]) -> tuple[int, int, str, list[str]]:

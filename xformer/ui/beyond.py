@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from html import escape
 from typing import Any
 
@@ -13,13 +12,11 @@ from xformer.figures.labels import shown
 from xformer.figures.occlusion import compared, occlusion
 from xformer.figures.translation import notice
 from xformer.pieces import words
-from xformer.results import Occlusion, Trace, UserError
+from xformer.results import Occlusion, Trace
 from xformer.service import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET, Ask
+from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.canvas import figure, plot
-
-log = logging.getLogger(__name__)
 
 
 def build(ask: Ask, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> None:
@@ -66,11 +63,8 @@ def occlude(service: Service, language: str, trace: Trace | None) -> tuple[str, 
     try:
         found = service.occlude(trace.text, trace.tokens)
         return "", figure(occlusion(found, language)), found
-    except UserError as error:
-        return notice([error.say(language)], "error"), gr.skip(), gr.skip()
-    except Exception:
-        log.exception("leaving words out failed")
-        return notice([text("error_unexpected", language)], "error"), gr.skip(), gr.skip()
+    except Exception as error:
+        return refusal(error, language), gr.skip(), gr.skip()
 
 
 def compare(service: Service, language: str, trace: Trace | None, found: Occlusion | None, word: int | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -17,16 +16,15 @@ from xformer.figures import positions as figures
 from xformer.figures import view
 from xformer.figures.picture import Choice
 from xformer.figures.translation import notice
-from xformer.results import POSITION_KINDS, Moved, Positions, Translation, UserError
+from xformer.results import POSITION_KINDS, Moved, Positions, Translation
 from xformer.service import BASES as LIMITS
 from xformer.service import MOST_SHIFT, Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
-from xformer.ui.ask import QUIET, Ask
+from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.canvas import canvas, figure, plot
 
-log = logging.getLogger(__name__)
 TAB = "positions"
 BASES = (100.0, 1_000.0, 10_000.0)  # of the lecture notes that this project starts from, and of the paper
 LENGTHS = (8, 200, 64)  # of the table: least, most, and what the page begins with
@@ -228,11 +226,8 @@ def draw_sentence(service: Service, language: str, found: Translation | None, sh
         return notice([text("no_trace", language)], "error"), gr.skip()
     try:
         return "", figure(figures.sentence(service.embedded(found.source), language))
-    except UserError as error:
-        return notice([error.say(language)], "error"), gr.skip()
-    except Exception:
-        log.exception("the embeddings of a sentence failed")
-        return notice([text("error_unexpected", language)], "error"), gr.skip()
+    except Exception as error:
+        return refusal(error, language), gr.skip()
 
 
 def _experiment(ask: Ask, translation: gr.State, own: dict[str, Any]) -> list[Any]:
@@ -300,11 +295,8 @@ def _moved(service: Service, language: str, found: Translation | None, kind: str
     try:
         moved = service.with_positions(found.source, found.best.tokens, positions,
                                        int(seed or 0) if shuffled else None)
-    except UserError as error:
-        return notice([error.say(language)], "error"), None
-    except Exception:
-        log.exception("a translation with other positions failed")
-        return notice([text("error_unexpected", language)], "error"), None
+    except Exception as error:
+        return refusal(error, language), None
     return figures.moved(moved, found.best.text, language), (moved, positions)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -16,15 +15,14 @@ from xformer.explain import principles
 from xformer.explain import store as key_values
 from xformer.figures import principles as figures
 from xformer.figures.translation import notice
-from xformer.results import STACKS, Trace, UserError, Walk
+from xformer.results import STACKS, Trace, Walk
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
-from xformer.ui.ask import QUIET, Ask
+from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.attention import numbers
 from xformer.ui.canvas import figure, plot
 
-log = logging.getLogger(__name__)
 TAB = "principles"
 STEPS = ("vectors", "scores", "values", "output")
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
@@ -148,11 +146,8 @@ def draw(service: Service, language: str, drawn: Drawn, shown: str, trace: Trace
     if walk is None or asked != drawn.asked or trace is not drawn.trace:
         try:
             walk = service.walk(trace.text, trace.tokens, *asked)
-        except UserError as error:
-            return [skip, notice([error.say(language)], "error"), *[skip] * (6 + count)]
-        except Exception:
-            log.exception("a walk through a head failed")
-            return [skip, notice([text("error_unexpected", language)], "error"), *[skip] * (6 + count)]
+        except Exception as error:
+            return [skip, refusal(error, language), *[skip] * (6 + count)]
     new = walk is not drawn.walk
     asks = _asked(walk, query)
     switches = (float(power), rule, mask)
@@ -222,11 +217,8 @@ def look_up(service: Service, language: str, shown: str, lines: str, query: str)
         records = key_values.read(lines or "")
         vectors = service.embed([title for title, _ in records] + [query or ""])
         return "", (records, key_values.likeness(vectors[:-1], vectors[-1]))
-    except UserError as error:
-        return notice([error.say(language)], "error"), gr.skip()
-    except Exception:
-        log.exception("the key-value store failed")
-        return notice([text("error_unexpected", language)], "error"), gr.skip()
+    except Exception as error:
+        return refusal(error, language), gr.skip()
 
 
 def retrieve(language: str, found: tuple[key_values.Records, np.ndarray] | None, power: float) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from functools import partial
 from html import escape
@@ -14,14 +13,13 @@ from xformer.figures import rivals
 from xformer.figures.labels import percent, shown
 from xformer.figures.translation import notice
 from xformer.pieces import BOS, SPECIAL
-from xformer.results import Candidate, Translation, UserError
+from xformer.results import Candidate, Translation
 from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET, Ask
+from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.canvas import figure, plot
 
-log = logging.getLogger(__name__)
 OPTIONS = Options()  # how the rest of the translation is searched for
 
 
@@ -77,8 +75,5 @@ def run(service: Service, language: str, found: Translation | None, step: int | 
         warnings = [warning.say(language) for warning in again.warnings if warning not in found.warnings]
         return (notice(warnings, "warning") + rivals.comparison(found.best, again.best, old, new, step, language),
                 figure(rivals.difference(old, new, step, language)))
-    except UserError as error:
-        return notice([error.say(language)], "error"), None
-    except Exception:
-        log.exception("a translation from another word on failed")
-        return notice([text("error_unexpected", language)], "error"), None
+    except Exception as error:
+        return refusal(error, language), None

@@ -4,7 +4,6 @@ eyes."""
 from __future__ import annotations
 
 import json
-import logging
 import time
 from functools import partial
 from html import escape
@@ -19,10 +18,9 @@ from xformer.results import Attribution, UserError
 from xformer.sentiment import SentimentService
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui import texts
-from xformer.ui.ask import QUIET
+from xformer.ui.ask import QUIET, refusal
 from xformer.ui.canvas import figure, plot
 
-log = logging.getLogger(__name__)
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["reviews"]
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
 PATIENCE = 1.0  # seconds after which the progress is shown
@@ -99,11 +97,8 @@ def _judge(reader: SentimentService, language: str) -> Any:
                 progress((done, of))
         try:
             found = reader.attribute(review or "", tell)
-        except UserError as error:
-            return notice([error.say(language)], "error"), *[gr.skip()] * 4
-        except Exception:
-            log.exception("a review could not be judged")
-            return notice([text("error_unexpected", language)], "error"), *[gr.skip()] * 4
+        except Exception as error:
+            return refusal(error, language), *[gr.skip()] * 4
         return ("", found, figures.reading(found, language), figures.effects(found, language),
                 "" if review == EXAMPLES[0] else review)
     return judge
@@ -133,11 +128,8 @@ def compare(reader: SentimentService, language: str, found: Attribution | None, 
         return ""
     try:
         (now,) = reader.classify([review or ""])
-    except UserError as error:
-        return notice([error.say(language)], "error")
-    except Exception:
-        log.exception("an edited review could not be judged")
-        return notice([text("error_unexpected", language)], "error")
+    except Exception as error:
+        return refusal(error, language)
     return figures.before_and_after(found.sentiment, now, language)
 
 
@@ -170,11 +162,8 @@ def read_pair(reader: SentimentService, language: str, number: int | None) -> An
         examples = [Example(reader.attribute(one["text"]), one["label"]) for one in chosen["texts"]]
         every = [one for pair in PAIRS for one in pair["texts"]]
         judged = reader.classify([one["text"] for one in every])
-    except UserError as error:
-        return notice([error.say(language)], "error")
-    except Exception:
-        log.exception("a pair could not be judged")
-        return notice([text("error_unexpected", language)], "error")
+    except Exception as error:
+        return refusal(error, language)
     right = sum(found.label == one["label"] for found, one in zip(judged, every, strict=True))
     return figures.pair(examples, chosen["look"][language], right, len(every), language)
 

@@ -7,7 +7,6 @@ left on the server's disk.
 from __future__ import annotations
 
 import base64
-import logging
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -21,13 +20,12 @@ import gradio as gr
 from xformer import texts
 from xformer.figures import texts as figure
 from xformer.figures.translation import notice
-from xformer.results import Judged, UserError
+from xformer.results import Judged
 from xformer.sentiment import SentimentService
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET
+from xformer.ui.ask import QUIET, refusal
 from xformer.ui.canvas import canvas
 
-log = logging.getLogger(__name__)
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
 
 
@@ -69,11 +67,8 @@ def upload(language: str, path: str | None) -> tuple[Any, ...]:
         return (gr.skip(),) * 6
     try:
         found = texts.load(Path(path))
-    except UserError as error:
-        return (None, notice([error.say(language)], "error"), *(gr.skip(),) * 4)
-    except Exception:
-        log.exception("an uploaded file could not be read")
-        return (None, notice([text("error_unexpected", language)], "error"), *(gr.skip(),) * 4)
+    except Exception as error:
+        return (None, refusal(error, language), *(gr.skip(),) * 4)
     finally:
         Path(path).unlink(missing_ok=True)
     labels = (text("texts_no_labels", language) if found.label is None else
@@ -108,11 +103,8 @@ def run(reader: SentimentService, language: str, block: str, sheet: texts.Sheet 
             yield gr.skip(), figure.progress(done, len(rows), language), found, *[gr.skip()] * 3
         said = notice([text("texts_stopped", language)], "warning") if halt.is_set() else ""
         yield "", said + figure.results(found, language), found, _off(), gr.Button(interactive=True), None
-    except UserError as error:
-        yield notice([error.say(language)], "error"), gr.skip(), gr.skip(), _off(), gr.skip(), None
-    except Exception:
-        log.exception("many texts failed")
-        yield notice([text("error_unexpected", language)], "error"), "", None, _off(), _off(), None
+    except Exception as error:
+        yield refusal(error, language), gr.skip(), gr.skip(), _off(), gr.skip(), None
 
 
 def _off() -> gr.Button:

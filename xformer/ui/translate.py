@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import dataclass
 from functools import partial
@@ -12,13 +11,12 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import translation as figure
-from xformer.results import Translation, UserError
+from xformer.results import Translation
 from xformer.search import Options
 from xformer.service import Service, bleu
 from xformer.strings import speaker, text
-from xformer.ui.ask import Ask
+from xformer.ui.ask import Ask, refusal
 
-log = logging.getLogger(__name__)
 BEAM, N_BEST, LENGTH_PENALTY = 5, 3, 1.0  # what the page begins with
 MOST_BEAM = 16
 
@@ -60,11 +58,8 @@ def run(service: Service, language: str, sentence: str, beam: float, n_best: flo
         with service.guard.enter():
             found = service.translate(sentence or "", options, max_length=int(longest))
             trace = service.trace(found.source, found.best.tokens)
-    except UserError as error:
-        return figure.notice([error.say(language)], "error"), *[gr.skip()] * 4
-    except Exception:
-        log.exception("a translation failed")
-        return figure.notice([text("error_unexpected", language)], "error"), *[gr.skip()] * 4
+    except Exception as error:
+        return refusal(error, language), *[gr.skip()] * 4
     warnings = figure.notice([warning.say(language) for warning in found.warnings], "warning")
     return warnings, found, trace, _spanish(found, options, language), figure.n_best(found.n_best, language)
 
@@ -82,5 +77,5 @@ def run_bleu(language: str, found: Translation | None, reference: str) -> str:
         return figure.notice([text("error_reference_empty", language)], "error")
     try:
         return figure.bleu(bleu(found.best.text, reference), language)
-    except UserError as error:
-        return figure.notice([error.say(language)], "error")
+    except Exception as error:
+        return refusal(error, language)
