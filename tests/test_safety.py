@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -41,6 +42,19 @@ service.translating, sentiment.read = fail_later, fail
 for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
     setattr(running, name, fail)
 print("Running on local URL", launch(create(Models(running), reader), server_port=int(sys.argv[3])), flush=True)
+"""
+
+# The app, which looks for forgotten uploads every second.
+FORGETFUL = """
+import sys
+from xformer.models import Models
+from xformer.sentiment import SentimentService
+from xformer.service import Service
+from xformer.ui import create, launch, visitors
+
+visitors.UPLOADS = (1, 1)
+page = create(Models(Service.open(sys.argv[1], "cpu")), SentimentService.open(sys.argv[2], "cpu"))
+print("Running on local URL", launch(page, server_port=int(sys.argv[3])), flush=True)
 """
 
 
@@ -227,6 +241,18 @@ def test_an_uploads_name_is_no_path(app, name):
     assert {path for path in app.folder.rglob("*") if "temporary" not in path.parts} == before
     assert not Path("/etc/evil.csv").exists()
     path.unlink()
+
+
+def test_an_upload_that_nobody_reads_is_deleted(tmp_path, tiny_checkpoint, tiny_classifier):
+    app = App(tmp_path, "-c", FORGETFUL, tiny_checkpoint, tiny_classifier)
+    try:
+        path, deadline = Path(upload(app, "left.csv", b"text\nGood.\n")), time.monotonic() + 60
+        assert path.read_bytes() == b"text\nGood.\n"
+        while path.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not path.exists()
+    finally:
+        app.close()
 
 
 def test_an_uploaded_page_is_not_opened_as_one(app):
