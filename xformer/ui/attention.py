@@ -20,7 +20,7 @@ from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui import ablation, beyond, export, rivals
 from xformer.ui.address import MOST_THRESHOLD, read_choice
-from xformer.ui.ask import QUIET, Ask, refusal
+from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
 from xformer.ui.canvas import canvas
 
 AGAIN = """(picture, again, ...chosen) => {
@@ -94,7 +94,7 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
 
     inspected.input(**ask(inspect, [translation, inspected]), outputs=[problem, trace, typed],
                     api_visibility="private")
-    drawn: dict[str, Any] = {"outputs": [heads, picture_of_head, below, joined, threshold], **QUIET}
+    drawn: dict[str, Any] = {"outputs": [heads, picture_of_head, below, joined, threshold], **SWIFT}
     seen = {**ask(draw, [trace, *choice]), **drawn}
     # Another head changes only the frame in the grid: the maps in it need not travel again.
     another = {**ask(draw, [trace, *choice], maps_too=False), **drawn}
@@ -108,9 +108,9 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
     outputs: list[Any] = [layer, head, show, heads, picture_of_head, below, joined, threshold]
     # A picture that answers what was asked before something else was chosen is asked for again.
     heads.change(None, [heads, again, stack, layer, head], again, js=AGAIN, **QUIET)
-    stack.input(**ask(_other_stack, [trace, *choice]), outputs=outputs, trigger_mode="always_last", **QUIET).then(
+    stack.input(**ask(_other_stack, [trace, *choice]), outputs=outputs, trigger_mode="always_last", **SWIFT).then(
         **roles_of)
-    heads.choose(**ask(_choose, [trace, *choice]), outputs=outputs, trigger_mode="multiple", **QUIET)
+    heads.choose(**ask(_choose, [trace, *choice]), outputs=outputs, trigger_mode="multiple", **SWIFT)
     finder.click(_open, [finder, found], [layer, head, show], **QUIET).then(**another)
     return Built(inspected, problem, choice, off, [seen, roles_of])
 

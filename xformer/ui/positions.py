@@ -22,7 +22,7 @@ from xformer.service import MOST_SHIFT, Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
-from xformer.ui.ask import QUIET, Ask, refusal
+from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
 from xformer.ui.canvas import canvas, figure, plot
 
 TAB = "positions"
@@ -136,9 +136,10 @@ def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str,
     # for those beside the sliders, and when these are there, the second for the others.
     near, far, inputs = gr.State({}), gr.State({}), [shown, length, d_model, power, dimensions, pair, position, steps]
     gr.on([shown.change, *(control.change for control in (length, d_model, power)), dimensions.input],
-          partial(draw, language, True), [near, *inputs], [near, table, curves], queue=False, **latest)
+          partial(draw, language, True), [near, *inputs], [near, table, curves], trigger_mode="always_last", **SWIFT)
     gr.on([table.change, *(control.input for control in (pair, position, steps))], partial(draw, language, False),
-          [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], queue=False, **latest)
+          [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], trigger_mode="always_last",
+          **SWIFT)
     gr.on([shown.change, translation.change], **ask(draw_sentence, [translation, shown]),
           outputs=[problem, parts], **latest)
     controls = [length, d_model, power, dimensions, pair, position, steps, *experiment]

@@ -19,7 +19,7 @@ from xformer.results import STACKS, Trace, Walk
 from xformer.service import Service
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
-from xformer.ui.ask import QUIET, Ask, refusal
+from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
 from xformer.ui.attention import numbers
 from xformer.ui.canvas import figure, plot
 
@@ -109,7 +109,7 @@ def build(ask: Ask, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any],
     gr.on([shown.change, trace.change, opened.change,
            *(control.input for control in (stack, layer, head, query, padding, power, rule, mask))],
           **ask(draw, inputs), outputs=[inputs[0], problem, layer, query, mask, *plots, said, bars, everybody],
-          trigger_mode="always_last", queue=False, **QUIET)
+          trigger_mode="always_last", **SWIFT)
     varies.expand(**ask(_variance), outputs=plot_of_variance, **QUIET)
     cut.expand(**ask(_splits), outputs=[costs, plot_of_split], **QUIET)
     return dict(zip(own, [stack, layer, head, query, padding, power, rule, mask, *looked_up], strict=True)), store
