@@ -14,6 +14,7 @@ from tests.conftest import ROOT, free_port
 
 PAGE = """
 import sys
+import time
 import gradio as gr
 from xformer import texts
 from xformer.sentiment import SentimentService
@@ -30,6 +31,7 @@ answer = reader.classify
 
 def counted(some):
     print("read", len(some), flush=True)
+    time.sleep(0.03)  # so that there is time to stop it on any machine
     return answer(some)
 
 reader.classify = counted
