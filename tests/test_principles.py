@@ -225,7 +225,9 @@ def test_the_vectors_are_drawn_with_the_query_on_top():
     assert figure.layout.title.text == "q (1 × 2) and K (3 × 2)"
     assert figure.layout.yaxis.ticktext == ("q · a&lt;b&gt;", "k · x&amp;y", "k · &lt;/s&gt;", "k · &lt;pad&gt;")
     assert figure.layout.xaxis.title.text == "dimension" and figure.layout.yaxis.title.text == "vector"
-    assert figure.data[0].text[1][0] == "k · x&amp;y, dimension 1: +2.000"
+    assert figure.data[0].hovertemplate == "%{y}, dimension %{x}: %{z:+.4f}<extra></extra>"
+    assert tuple(figure.data[0].x) == (1, 2) == figure.layout.xaxis.tickvals
+    assert figure.layout.xaxis.ticktext == ("1", "2") and tuple(figure.layout.xaxis.range) == (0.5, 2.5)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-5, 5)
 
 

@@ -40,6 +40,19 @@ def test_the_equation_is_walked_and_changed(visit, learned_pairs):
     expect(title).to_contain_text("Gaussian kernel · β = 0")
 
 
+def test_a_number_is_said_where_the_pointer_rests(visit, learned_pairs):
+    page = visit()
+    open_principles(page, learned_pairs)
+    page.wait_for_function("document.querySelector('.first-output .plot').closest('[data-drawn]')")
+    drawn = page.locator(".first-output .nsewdrag").first
+    drawn.scroll_into_view_if_needed()
+    box = drawn.bounding_box()
+    said = page.locator(".first-output .hovertext")
+    for column, row, label in ((2, 1, "this head: a W_O"), (31, 2, "all heads + bias")):  # 31 has a label, 2 has none
+        page.mouse.move(box["x"] + box["width"] * (column - 0.5) / 32, box["y"] + box["height"] * (row - 0.5) / 2)
+        expect(said).to_have_text(re.compile(rf"^{re.escape(label)}, dimension {column}: [+-]\d\.\d{{4}}$"))
+
+
 def test_the_future_mask_is_lifted_and_another_query_asks(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)

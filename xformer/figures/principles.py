@@ -51,12 +51,9 @@ def heading(name: str, language: str = "en", **values: object) -> str:
 
 def vectors(walk: Walk, query: int, language: str = "en") -> go.Figure:
     """q of the query, and below it k of every key: a row a vector, a column a dimension of the head."""
-    def hover(row: str, column: str, value: float) -> str:
-        return text("first_hover_number", language, row=row, dimension=column, value=f"{value:+.3f}")
-
     values = np.vstack([walk.q[query], walk.k])
     rows = [f"q · {shown(walk.queries[query])}", *(f"k · {key}" for key in shown_all(walk.keys))]
-    return _strips(values, rows, text("first_vectors", language, **_shape(walk)), hover, language)
+    return _strips(values, rows, text("first_vectors", language, **_shape(walk)), language)
 
 
 def scores(walk: Walk, query: int, language: str = "en") -> go.Figure:
@@ -93,36 +90,31 @@ def scores(walk: Walk, query: int, language: str = "en") -> go.Figure:
 
 def values(walk: Walk, query: int, language: str = "en") -> go.Figure:
     """v of every key with its weight, and below them their weighted sum: a column a dimension of the head."""
-    def hover(row: str, column: str, value: float) -> str:
-        return text("first_hover_number", language, row=row, dimension=column, value=f"{value:+.3f}")
-
     rows = [f"{percent(float(p))} · {key}" for p, key in
             zip(walk.probabilities[query], shown_all(walk.keys), strict=True)]
     return _strips(np.vstack([walk.v, walk.answers[query]]), [*rows, text("first_sum", language)],
-                   text("first_values", language, **_shape(walk)), hover, language)
+                   text("first_values", language, **_shape(walk)), language)
 
 
 def output(walk: Walk, query: int, language: str = "en") -> go.Figure:
     """What the head adds to the output, and the output of all heads: a column a dimension of the model."""
-    def hover(row: str, column: str, value: float) -> str:
-        return text("first_hover_number", language, row=row, dimension=column, value=f"{value:+.4f}")
-
     rows = [text("first_this_head", language), text("first_all_heads", language)]
     return _strips(np.stack([walk.shares[query], walk.output[query]]), rows,
-                   text("first_output", language, **_shape(walk)), hover, language)
+                   text("first_output", language, **_shape(walk)), language)
 
 
 def _shape(walk: Walk) -> dict[str, int]:
     return {"keys": len(walk.keys), "d": walk.q.shape[1], "d_model": walk.output.shape[1]}
 
 
-def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, hover: heatmap.Hover, language: str) -> go.Figure:
+def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: str) -> go.Figure:
     count = numbers.shape[1]
+    hover = text("first_hover_number", language, row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
     reach = max(1e-6, float(np.abs(numbers).max()))
     return heatmap.matrix(numbers, rows, [str(i + 1) for i in range(count)], hover, title=title,
                           rows=text("first_axis_vector", language), columns=text("first_axis_dimension", language),
                           bar=text("first_bar_number", language), colours=heatmap.DIVERGING, span=(-reach, reach),
-                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16))
+                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16), first=1)
 
 
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
