@@ -17,18 +17,18 @@ from tests.browser.conftest import CHROMIUM, FLAGS
 
 SENTENCE = "I was talking to my friend about his old car to find out if it was still running reliably."
 WANTED = 150  # milliseconds
-# The control as the address calls it, the slider by its label, values to move it between, and the pictures that follow.
+# The slider by its label, values to move it between, and the pictures that follow.
 SLIDERS = {
     "positions": (
-        ("length", "Positions", (48, 64, 96), ("table", "curves", "waves", "distance", "rotation", "noise")),
-        ("d_model", "d_model", (256, 320, 300), ("table", "curves", "waves", "distance", "rotation", "noise")),
-        ("base_power", "Base as a power of 10", (3.5, 4, 2.5), ("table", "curves", "waves", "distance", "rotation")),
-        ("pair", "pair of dimensions", (4, 8, 12), ("rotation",)),
-        ("position", "From position p", (1, 2, 6), ("rotation",)),
-        ("steps", "Steps k", (2, 3, 7), ("rotation",))),
+        ("Positions", (48, 64, 96), ("table", "curves", "waves", "distance", "rotation", "noise")),
+        ("d_model", (256, 320, 300), ("table", "curves", "waves", "distance", "rotation", "noise")),
+        ("Base as a power of 10", (3.5, 4, 2.5), ("table", "curves", "waves", "distance", "rotation")),
+        ("pair of dimensions", (4, 8, 12), ("rotation",)),
+        ("From position p", (1, 2, 6), ("rotation",)),
+        ("Steps k", (2, 3, 7), ("rotation",))),
     "principles": (
-        ("padding", "Padding after the sentence", (0, 2, 3), ("vectors", "scores", "values", "bars")),
-        ("beta_power", "Inverse temperature β, in powers of two of its own value", (-1, 1, 3), ("bars",)))}
+        ("Padding after the sentence", (0, 2, 3), ("vectors", "scores", "values", "bars")),
+        ("Inverse temperature β, in powers of two of its own value", (-1, 1, 3), ("bars",)))}
 # (What padding leaves as it is, the output, is not drawn again.)
 # Moves a slider as a hand does, and waits for the pictures to be drawn anew.
 MEASURE = """([label, value, names]) => {
@@ -56,7 +56,7 @@ MEASURE = """([label, value, names]) => {
 def measure(page: Page, tab: str, rounds: int) -> list[list[str]]:
     """Rows of the table: a slider each. The first move warms up."""
     rows = []
-    for _, label, values, pictures in SLIDERS[tab]:
+    for label, values, pictures in SLIDERS[tab]:
         classes = [f"{'pos' if tab == 'positions' else 'first'}-{picture}" for picture in pictures]
         times = []
         for turn in range(rounds + 1):

@@ -18,8 +18,8 @@ from xformer.service import Service
 from xformer.strings import text
 
 log = logging.getLogger(__name__)
-# How most listeners are: no endpoint of the API, and no progress shown. Not even on none: whatever may show progress,
-# and all that is in it, gradio reads again at the beginning and the end of every call.
+# How most listeners are: no endpoint of the API, and no progress shown. It is hidden, and nothing may show it either:
+# whatever may, and all that is in it, gradio reads again at the beginning and the end of every call.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
 # How those are that only draw: they need no place in gradio's queue, whose ways take 60 ms. (Then gradio does not tell
 # that a gr.State has changed.)

@@ -6,7 +6,6 @@ The file travels in the answer and is made by the browser: nobody's sentence is 
 from __future__ import annotations
 
 import base64
-import logging
 import time
 from typing import Any
 
@@ -19,10 +18,9 @@ from xformer.results import Trace
 from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui.address import read_choice
-from xformer.ui.ask import Ask
+from xformer.ui.ask import Ask, refusal
 from xformer.ui.canvas import canvas
 
-log = logging.getLogger(__name__)
 KINDS = ("csv", "json", "npz", "html")
 
 
@@ -50,9 +48,8 @@ def save(service: Service, language: str, trace: Trace | None, *values: Any, kin
                                   f"{' · '.join((seen.title, *seen.rules))} · {info.name} {info.identity}").encode()
         else:
             content = encode(trace, info, f".{kind}")
-    except Exception:
-        log.exception("an export failed")
-        return notice([text("error_unexpected", language)], "error"), gr.skip()
+    except Exception as error:
+        return refusal(error, language), gr.skip()
     return "", {"name": f"{info.name.replace('/', '-')}-attention.{kind}",
                 "data": base64.b64encode(content).decode("ascii"),
                 "made": time.time()}  # the same file twice is a new value, so it is offered again

@@ -32,7 +32,7 @@ from xformer.ui import (
     visitors,
 )
 from xformer.ui.ablation import every_head
-from xformer.ui.ask import QUIET, Ask
+from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.headers import Gate, SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
@@ -228,7 +228,7 @@ def _choose(models: Models, language: str, chosen: str | None, name: str, senten
         with models.lease(wanted) as service:
             _, problems = _set(models, service, wanted, language, query)
     except UserError as error:
-        yield notice([error.say(language)], "error"), ""
+        yield refusal(error, language), ""
         return
     lacking = {dict(problem.values).get("key", "heads") for problem in problems}
     kept = {key: value for key, value in query.items() if value and key not in lacking}
