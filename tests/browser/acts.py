@@ -5,9 +5,15 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 
+def type_into(field, text):
+    """Fill a field as a person can: what is written in the instant in which a field appears, gradio forgets."""
+    field.click()  # this waits until it has stood still for two frames
+    field.fill(text)
+
+
 def translate(page, text, label="English sentence"):
     box = page.get_by_label(label)
-    box.fill(text)
+    type_into(box, text)
     box.press("Enter")
 
 

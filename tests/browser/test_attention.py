@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 import xformer
-from tests.browser.acts import expect_spanish, open_attention, saved, translate
+from tests.browser.acts import expect_spanish, open_attention, saved, translate, type_into
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
     open_attention(page, learned_pairs)
     field = page.get_by_label("Spanish that is looked into")
     expect(field).to_have_value(learned_pairs[0][1])
-    field.fill("El perro duerme.")
+    type_into(field, "El perro duerme.")
     field.press("Enter")
     page.get_by_label("Join pieces into words").check()
     expect(page.locator(".view svg.left text")).to_have_text(
@@ -175,7 +175,7 @@ def test_arcs_are_those_above_the_threshold_as_thick_as_probable(visit, learned_
     page.get_by_text("Arcs", exact=True).click()
     arcs = page.locator(".view svg.arcs path")
     expect(arcs).to_have_count(int((trace.cross[1, 0] >= 0.05).sum()))
-    page.get_by_label("number input for Least probability drawn").fill("30")
+    type_into(page.get_by_label("number input for Least probability drawn"), "30")
     page.get_by_label("number input for Least probability drawn").press("Enter")
     rows, columns = np.nonzero(trace.cross[1, 0] >= 0.30)
     expect(arcs).to_have_count(len(rows))

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import saved, translate
+from tests.browser.acts import saved, translate, type_into
 from xformer.ui import address, positions, principles
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
@@ -29,33 +29,33 @@ def test_in_every_field_of_every_tab(visit):
     translate(page, f"{IMG} {SCRIPT} cat")
     expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
     page.get_by_role("button", name="Compare with a reference translation").click()
-    page.get_by_label("Reference translation, in Spanish").fill(IMG + SVG)
+    type_into(page.get_by_label("Reference translation, in Spanish"), IMG + SVG)
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_text(re.compile("^BLEU 0")).first).to_be_visible()
     nothing_runs(page)
 
     page.get_by_role("tab", name="Attention").click()
     inspected = page.get_by_label("Spanish that is looked into")
-    inspected.fill(f"{SVG} gato")
+    type_into(inspected, f"{SVG} gato")
     inspected.press("Enter")
     expect(page.locator(".view .line.row .token").first).to_be_visible()
     expect(page.locator(".view .drawing")).to_contain_text("gato")
     nothing_runs(page)
 
     page.get_by_role("tab", name="Sentiment").click()
-    page.get_by_label("Review, in English").fill(f"{IMG} film")
+    type_into(page.get_by_label("Review, in English"), f"{IMG} film")
     page.get_by_role("button", name="Judge and explain").click()
     expect(page.locator(".judged").get_by_text("looks like HTML; it is read")).to_be_visible()
     page.get_by_role("button", name="Several texts at once").click()
-    page.get_by_label("Texts, one a line").fill(f"{IMG} film\n{LINK}\n{SVG}")
+    type_into(page.get_by_label("Texts, one a line"), f"{IMG} film\n{LINK}\n{SVG}")
     page.get_by_role("button", name="Classify the texts").click()
     expect(page.locator(".texts tbody tr")).to_have_count(3)
     nothing_runs(page)
 
     page.get_by_role("tab", name="First principles").click()
     page.get_by_role("button", name="A key–value store").click()
-    page.get_by_label("Records, one").fill(f"cat {IMG}: {SVG}\nA dog: {SCRIPT}")
-    page.get_by_label("Query, in English").fill(f"{IMG} cat")
+    type_into(page.get_by_label("Records, one"), f"cat {IMG}: {SVG}\nA dog: {SCRIPT}")
+    type_into(page.get_by_label("Query, in English"), f"{IMG} cat")
     page.get_by_role("button", name="Look up", exact=True).click()
     expect(page.locator(".store tbody tr")).to_have_count(2)
     expect(page.locator(".block.store")).to_contain_text(IMG)

@@ -4,7 +4,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, translate
+from tests.browser.acts import expect_spanish, translate, type_into
 
 
 def test_an_example_is_translated_before_the_first_click(visit):
@@ -78,7 +78,7 @@ def test_more_translations_when_asked_for(visit):
     page = visit()
     expect(page.locator(".tables tbody tr")).to_have_count(3)
     page.get_by_role("button", name="Search settings").click()
-    page.get_by_label("number input for Translations to show").fill("7")
+    type_into(page.get_by_label("number input for Translations to show"), "7")
     page.get_by_label("number input for Translations to show").press("Enter")
     page.get_by_role("button", name="Translate", exact=True).click()
     expect(page.locator(".tables tbody tr")).to_have_count(7)
@@ -89,7 +89,7 @@ def test_bleu_is_taken_apart(visit, learned_pairs):
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
     page.get_by_role("button", name="Compare with a reference translation").click()
-    page.get_by_label("Reference translation, in Spanish").fill(learned_pairs[1][1])
+    type_into(page.get_by_label("Reference translation, in Spanish"), learned_pairs[1][1])
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_text("BLEU 100.0")).to_be_visible()
     page.get_by_label("Reference translation, in Spanish").fill("")

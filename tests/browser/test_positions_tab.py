@@ -8,7 +8,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, saved, translate
+from tests.browser.acts import expect_spanish, saved, translate, type_into
 
 
 def open_positions(page, learned_pairs):
@@ -33,7 +33,7 @@ def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit
     expect(page.locator(".pos-table .cbfill")).to_have_attribute("style", re.compile(r'url\("#'))
     page.get_by_role("radio", name="100", exact=True).press("Space")
     expect_table(page, 32, "100")
-    page.get_by_label("number input for d_model").fill("8")
+    type_into(page.get_by_label("number input for d_model"), "8")
     page.get_by_label("number input for d_model").press("Enter")
     expect_table(page, 8, "100")
     expect(page.get_by_label("number input for pair of dimensions")).to_have_value("3")  # the last that there is now
@@ -81,7 +81,7 @@ def test_a_copied_link_opens_the_same_pictures(visit, learned_pairs):
     assert "length=" not in page.url, "defaults stay out of the address"
     page.get_by_role("radio", name="100", exact=True).press("Space")
     for name, value in (("d_model", "16"), ("Steps k", "5"), ("pair of dimensions", "2")):
-        page.get_by_label(f"number input for {name}").fill(value)
+        type_into(page.get_by_label(f"number input for {name}"), value)
         page.get_by_label(f"number input for {name}").press("Enter")
     page.wait_for_url(re.compile(r"d_model=16&base_power=2&.*pair=2&steps=5"))
     again = visit("/" + page.url.split("/", 3)[3] + "&length=9000")

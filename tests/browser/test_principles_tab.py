@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, saved, translate
+from tests.browser.acts import expect_spanish, saved, translate, type_into
 
 
 def open_principles(page, learned_pairs):
@@ -80,9 +80,9 @@ def test_the_store_retrieves_and_blends_and_says_what_it_cannot_read(visit, lear
     open_principles(page, learned_pairs)
     page.get_by_role("button", name="A key–value store").click()
     records, table = page.get_by_label("Records, one “title: text” a line"), page.locator(".block.store")
-    records.fill("The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands")
+    type_into(records, "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands")
     query = page.get_by_label("Query, in English")
-    query.fill("The cat")
+    type_into(query, "The cat")
     query.press("Enter")
     expect(table).to_contain_text("The softmax blends; the largest share")
     expect(table.locator("tbody tr")).to_have_count(3)
@@ -129,7 +129,7 @@ def test_a_copied_link_opens_the_same_walk_and_the_same_store(visit, learned_pai
     title = page.locator(".first-bars .caption")
     expect(title).to_contain_text("Gaussian kernel · β → ∞")
     page.get_by_role("button", name="A key–value store").click()
-    page.get_by_label("Query, in English").fill("The cat")
+    type_into(page.get_by_label("Query, in English"), "The cat")
     page.wait_for_url("**first_stack=decoder_self&beta_power=6&scoring=gaussian&mask=future&store_query=The+cat")
     again = visit("/" + page.url.split("/", 3)[3] + "&query=1&padding=99")
     expect(again.locator(".first-bars .caption")).to_contain_text("Gaussian kernel · β → ∞ · after <s>")

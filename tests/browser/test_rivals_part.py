@@ -4,20 +4,18 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.browser.acts import expect_spanish, translate
+
 PART = "Choose another word and translate on from there"
 
 
-def translate(page, text, spanish):
-    """Translate a sentence, and wait until its pieces spell the Spanish."""
-    page.get_by_label("English sentence").fill(text)
-    page.get_by_label("English sentence").press("Enter")
-    page.wait_for_function(
-        """wanted => [...document.querySelectorAll('.translation .piece:not(.end)')]
-           .map(piece => piece.firstChild.textContent.trim()).join('') === wanted""", arg=spanish.replace(" ", ""))
+def translate_to(page, text, spanish):
+    translate(page, text)
+    expect_spanish(page, spanish)
 
 
 def open_part(page, learned_pairs):
-    translate(page, *learned_pairs[0])
+    translate_to(page, *learned_pairs[0])
     page.get_by_role("tab", name="Attention").click()
     page.get_by_role("button", name=PART).click()
     step = page.get_by_role("combobox", name="Step")
@@ -56,6 +54,6 @@ def test_steps_and_results_follow_the_translation(visit, learned_pairs):
     choose_step(page, step, "→ </s>")
     page.get_by_role("button", name="Translate on from there", exact=True).click()
     expect(page.locator(".block.another-word")).to_contain_text("One of the two translations ends with this choice")
-    translate(page, *learned_pairs[1])
+    translate_to(page, *learned_pairs[1])
     expect(page.locator(".block.another-word")).not_to_contain_text("With")
     expect(step).to_have_value(re.compile(r"^\d+ · after "))

@@ -7,6 +7,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.acts import type_into
 from xformer.sentiment import SentimentService
 
 GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
@@ -43,7 +44,7 @@ def open_tab(page, name="Sentiment"):
 
 
 def judge(page, text):
-    page.get_by_label("Review, in English").fill(text)
+    type_into(page.get_by_label("Review, in English"), text)
     page.get_by_role("button", name="Judge and explain").click()
 
 
@@ -130,7 +131,7 @@ def test_markup_is_shown_as_text_and_runs_nothing(visit):
     judge(page, text)
     judged = page.locator(".block.sentiment:not(.moves) .notice")  # until it is, the text as it is now says so too
     expect(judged.filter(has_text="The text looks like HTML")).to_be_visible()
-    page.get_by_label("Review, in English").fill(text + " <script>alert(2)</script>")
+    type_into(page.get_by_label("Review, in English"), text + " <script>alert(2)</script>")
     expect(page.locator(".block.moves ins")).to_have_text("<script>alert(2)</script>")
     assert page.locator(".sentiment img, .sentiment .review b, .sentiment script").count() == 0
 
@@ -182,7 +183,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page.get_by_role("tab", name="Translate").wait_for()
     page.goto(page.url.split("?")[0] + "?tab=sentiment")
     page.locator(".strongest tbody tr").first.wait_for()
-    page.get_by_label("Review, in English").fill(GOOD)
+    type_into(page.get_by_label("Review, in English"), GOOD)
     page.locator(".block.moves .moved").wait_for()
     page.get_by_text("Negation", exact=True).click()
     page.locator(".block.pair section").first.wait_for()

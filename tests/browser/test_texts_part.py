@@ -9,6 +9,7 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.acts import type_into
 from tests.browser.conftest import PATIENCE
 from tests.conftest import ROOT, free_port
 
@@ -85,7 +86,7 @@ def rows(page):
 
 def test_pasted_lines_become_a_table_and_a_file(page, reviews):
     label, review = reviews[0]
-    page.get_by_label("Texts, one a line").fill(f"{review}\n\n{reviews[1][1]}\n{HTML}\n=1+1\n你好")
+    type_into(page.get_by_label("Texts, one a line"), f"{review}\n\n{reviews[1][1]}\n{HTML}\n=1+1\n你好")
     expect(page.get_by_role("button", name="Save the table as CSV")).to_be_disabled()
     classify(page)
     expect(rows(page)).to_have_count(5)
@@ -162,7 +163,7 @@ def test_leaving_the_page_ends_the_reading(page, server, chromium, reviews):
     classify(page)
     page.wait_for_function("document.querySelector('.texts progress')?.value > 100")
     page.goto(f"{address}/es")
-    page.get_by_label("Textos, uno por línea").fill("Good.")
+    type_into(page.get_by_label("Textos, uno por línea"), "Good.")
     page.get_by_role("button", name="Clasificar los textos").click()
     expect(page.get_by_text(re.compile(r"(positiva|negativa): 1 de 1"))).to_be_visible()
     page.get_by_role("button", name="Clasificar los textos").click()
