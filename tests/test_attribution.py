@@ -50,6 +50,7 @@ def test_words_are_all_pieces_but_the_marks():
 @pytest.mark.parametrize("budget", [1, 40, 10_000])
 def test_the_fast_way_reads_what_the_readable_way_reads(review_tokenizer, reviews, monkeypatch, norm, pooling, budget):
     monkeypatch.setattr(attribution, "BATCH_PIECES", budget)
+    monkeypatch.setattr(attribution, "halves", lambda: False)
     model = classifier(review_tokenizer, norm=norm, pooling=pooling, causal=True)
     row, _ = encode(review_tokenizer, " ".join(text for _, text in reviews[:3]), 64)
     groups = attribution.word_groups(row, review_tokenizer.pieces(row))
@@ -60,6 +61,24 @@ def test_the_fast_way_reads_what_the_readable_way_reads(review_tokenizer, review
     torch.testing.assert_close(fast, slow, atol=1e-5, rtol=0)
     assert (fast[1:] - fast[0]).abs().max() > 0.01, "leaving words out changes nothing: the test would not notice"
     assert sum(told) == len(groups) and (len(told) > 1) == (budget < 10_000)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_in_bfloat16_the_fast_way_differs_by_rounding_only(review_tokenizer, reviews, monkeypatch, norm):
+    monkeypatch.setattr(attribution, "halves", lambda: True)  # slower where the CPU cannot, but right
+    model = classifier(review_tokenizer, norm=norm, causal=True)
+    model.pack()
+    row, _ = encode(review_tokenizer, " ".join(text for _, text in reviews[:3]), 64)
+    groups = attribution.word_groups(row, review_tokenizer.pieces(row))
+    exact, _ = read(model, [row, *(attribution.without(row, group) for group in groups)])
+    rounded = attribution.read_without(model, row, groups)
+    assert rounded.dtype == torch.float32
+    assert 0 < (rounded - exact).abs().max() < 0.02 < (exact[1:] - exact[0]).abs().max()
+
+
+def test_a_pytorch_that_does_not_know_the_cpu_multiplies_in_float32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert attribution.halves() is False
 
 
 def test_where_pieces_see_those_after_them_the_fast_way_is_refused(review_tokenizer):
@@ -83,7 +102,9 @@ def odds_of(model, row):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_effects_are_those_of_one_word_after_another(review_tokenizer, reviews, learn_reviews, tmp_path, causal):
+def test_effects_are_those_of_one_word_after_another(review_tokenizer, reviews, learn_reviews, tmp_path, monkeypatch,
+                                                     causal):
+    monkeypatch.setattr(attribution, "halves", lambda: False)
     model = classifier(review_tokenizer, causal=causal, temperature=1.5)
     learn_reviews(model, review_tokenizer, reviews, 30)
     checkpoint.save(tmp_path / "one", model, review_tokenizer, {})

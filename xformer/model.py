@@ -179,9 +179,9 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None, packed: Tensor | Non
     """x W^T + b: x [..., in], W [out, in] -> [..., out]. `packed` is W as oneDNN likes it, where it was packed.
 
     PyTorch hands float32 products on a CPU to MKL, which on other makers' processors reaches less than half of what
-    oneDNN does.
+    oneDNN does. (Those that autocast makes of bfloat16 it hands to oneDNN itself.)
     """
-    if packed is None or torch.is_grad_enabled():
+    if packed is None or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return F.linear(x, weight, bias)
     return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
