@@ -8,6 +8,8 @@ import torch
 
 from xformer.model import Heads
 from xformer.results import UserError
+from xformer.search import Options
+from xformer.ui import ablation, positions, rivals
 
 EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in range(1, 5)]
 
@@ -72,6 +74,24 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
     for one in people:
         one.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("change", [
+    lambda service, found: ablation.run(service, "en", found, ["cross 1 2"]),
+    lambda service, found: positions.run(service, "en", found, "none", 0, 0, False, 0, "cross 1 1"),
+    lambda service, found: rivals.run(service, "en", found, 0, found.best.alternatives[0][1][0])])
+def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned_pairs, monkeypatch, change):
+    found = running.translate(learned_pairs[1][0], Options(beam=3, n_best=2, length_penalty=0.5), max_length=4)
+    translate, asked = running.translate, []
+
+    def watched(source, options=None, *more, max_length=None, **further):
+        again = translate(source, options, *more, max_length=max_length, **further)
+        asked.append((again.options.beam, again.options.length_penalty, again.max_length))
+        return again
+
+    monkeypatch.setattr(running, "translate", watched)
+    change(running, found)
+    assert asked == [(3, 0.5, 4)]
 
 
 def test_effects_of_heads_are_differences_of_log_probability_largest_first(running, learned_pairs):

@@ -8,7 +8,8 @@ import pytest
 from xformer.figures.picture import Choice
 from xformer.results import ModelInfo
 from xformer.service import Service
-from xformer.ui import address, positions, principles
+from xformer.ui import address, positions, principles, translate
+from xformer.ui.ablation import heads_off
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
 
@@ -71,15 +72,38 @@ def test_the_tabs_begin_with_the_defaults_that_an_address_leaves_out(service):
     said = []
     take = address.reader({}, said)
     *of_principles, _ = principles.arrive(service, take)
-    for tab, arrived in ((positions, positions.arrive(service, "en", take)), (principles, of_principles)):
+    for tab, arrived in ((translate, translate.arrive(service, take)),
+                         (positions, positions.arrive(service, "en", take)), (principles, of_principles)):
         wanted = [kind.default for kind in tab.kinds(service).values()]
         assert [tuple(value) if isinstance(value, list) else value for value in values(arrived)] == wanted
     assert not said
 
 
 def test_the_keys_of_the_page_are_all_different(service):
-    keys = [*address.KEYS, *positions.kinds(service), *principles.kinds(service)]
+    keys = [*address.KEYS, *translate.kinds(service), "off", *positions.kinds(service), *principles.kinds(service)]
     assert len(set(keys)) == len(keys)
+
+
+def test_an_address_sets_how_to_search(service):
+    query, said = dict(beam="1", n_best="2", length_penalty="0.5", longest="20"), []
+    assert list(query) == list(translate.kinds(service))
+    assert values(translate.arrive(service, address.reader(query, said))) == [1, 2, 0.5, 20] and not said
+    for key, value, wanted in (("beam", "17", "from 1 to 16"), ("longest", "999", f"from 1 to {service.max_pieces}")):
+        problems = []
+        translate.arrive(service, address.reader({key: value}, problems))
+        assert wanted in problems[0].say()
+
+
+@pytest.mark.parametrize(("value", "wanted"), [
+    ("cross 1 2", ["cross 1 2"]), ("encoder_self 2 4,cross 1 2,encoder_self 2 4", ["encoder_self 2 4", "cross 1 2"]),
+    ("cross 9 9", None), ("", None), ("cross 1 2,<b>", None)])
+def test_an_address_switches_heads_off(service, value, wanted):
+    problems = []
+    found = address.reader({"off": value}, problems)("off", heads_off(service))
+    assert found == (wanted or ())
+    assert [problem.say() for problem in problems] == ([] if wanted else [
+        f"In the address, off is “{value}”; it must name what this model has, such as “cross 2 4”, several with "
+        f"commas, so it was passed over."])
 
 
 def test_an_address_sets_every_control_of_the_positions(service):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xformer import strings
+
+if TYPE_CHECKING:
+    from xformer.search import Options
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,17 @@ class Translation:
     n_best: tuple[Candidate, ...]  # best first
     warnings: tuple[Message, ...]
     seconds: float
+    options: Options  # how it was searched for
+    max_length: int | None  # the most target pieces that were asked for, </s> included; None: what the model takes
 
     @property
     def best(self) -> Candidate:
         return self.n_best[0]
+
+    @property
+    def alone(self) -> Options:
+        """How to search for another translation in the same way, of which only the best is looked at."""
+        return replace(self.options, n_best=1, rivals=1)
 
     def to_json(self) -> dict[str, Any]:
         best = self.best

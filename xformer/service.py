@@ -298,15 +298,15 @@ class Service(Pretrained):
             for request in requests:  # of an answer that failed, or is no longer waited for, the others are dropped
                 request.answer.cancel()
         seconds = time.perf_counter() - began
-        return [self._translation(source, hypotheses, warnings, seconds)
+        return [self._translation(source, hypotheses, warnings, seconds, options, max_length)
                 for (source, _, warnings), hypotheses in zip(prepared, found, strict=True)]
 
-    def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None
-               ) -> Translation:
+    def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None,
+               max_length: int | None = None) -> Translation:
         """The translation that is `found` before a step (the first is 0), has `piece` there, and is searched for after.
 
-        piece: as in `Candidate.alternatives`; </s> ends the translation. Raises UserError where there is no such step
-        or where the model cannot write the piece.
+        piece: as in `Candidate.alternatives`; </s> ends the translation. options and max_length: as for `translate`.
+        Raises UserError where there is no such step or where the model cannot write the piece.
         """
         if not 0 <= step < len(found.tokens):
             raise UserError(Message.of("error_step", step=step + 1, steps=len(found.tokens)))
@@ -314,7 +314,7 @@ class Service(Pretrained):
         if token is None or token in (PAD, BOS):
             raise UserError(Message.of("error_piece", piece=one_line(piece)[0][:40]))
         prefix = [*found.tokens[:step], token]
-        return self.translate(source, options, prefix, max_length=len(prefix) if token == EOS else None)
+        return self.translate(source, options, prefix, len(prefix) if token == EOS else max_length)
 
     def _prepare(self, text: str) -> tuple[str, list[int], list[Message]]:
         source, warnings = clean(text)
@@ -325,13 +325,14 @@ class Service(Pretrained):
         return source, tokens, [*warnings, *unknown_characters(self.tokenizer, source)]
 
     def _translation(self, source: str, hypotheses: Sequence[Hypothesis], warnings: Sequence[Message],
-                     seconds: float) -> Translation:
+                     seconds: float, options: Options, max_length: int | None) -> Translation:
         more = []
         if not hypotheses[0].finished:
             more.append(Message.of("warning_cut", pieces=len(hypotheses[0].tokens)))
         if repeats(hypotheses[0].tokens):
             more.append(Message.of("warning_repetition"))
-        return Translation(source, tuple(map(self._candidate, hypotheses)), (*warnings, *more), seconds)
+        return Translation(source, tuple(map(self._candidate, hypotheses)), (*warnings, *more), seconds,
+                           options, max_length)
 
     def _candidate(self, found: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
@@ -499,17 +500,17 @@ class Service(Pretrained):
         found = self.translate(source, options)
         return self.trace(found.source, found.best.tokens)
 
-    def with_positions(self, source: str, target: str | Sequence[int], positions: Positions, seed: int | None = None
-                       ) -> results.Moved:
+    def with_positions(self, source: str, target: str | Sequence[int], positions: Positions, seed: int | None = None,
+                       options: Options | None = None, max_length: int | None = None) -> results.Moved:
         """Translate with other positions, and see what they do to a translation that was made with the model's own.
 
-        seed: of the order in which the words of the source are read; None for the order they stand in. Raises
-        UserError.
+        seed: of the order in which the words of the source are read; None for the order they stand in. options and
+        max_length: as for `translate`. Raises UserError.
         """
         text = clean(source)[0]
         changed = text if seed is None else shuffle(text, seed)
         after = self.trace(changed, target, positions=positions)
-        found = self.translate(changed, Options(rivals=1), positions=positions)
+        found = self.translate(changed, options, max_length=max_length, positions=positions)
         return results.Moved(changed, found, self.trace(text, target), after)
 
     @torch.inference_mode()

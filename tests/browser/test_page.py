@@ -84,6 +84,21 @@ def test_more_translations_when_asked_for(visit):
     expect(page.locator(".tables tbody tr")).to_have_count(7)
 
 
+def test_a_link_searches_as_it_says_and_a_change_of_the_search_is_in_the_address(visit):
+    page = visit("/?beam=2&n_best=2&off=cross+1+2")
+    expect(page.locator(".tables tbody tr")).to_have_count(2)
+    expect(page.locator(".meta")).to_contain_text("beam 2")
+    page.get_by_role("button", name="Search settings").click()
+    expect(page.get_by_label("number input for Beam")).to_have_value("2")
+    type_into(page.get_by_label("number input for Length penalty"), "0.5")
+    page.get_by_label("number input for Length penalty").press("Enter")
+    page.wait_for_url("**length_penalty=0.5**")
+    assert all(part in page.url for part in ("beam=2", "n_best=2", "off=cross+1+2"))
+    page.get_by_role("tab", name="Attention").click()
+    page.get_by_role("button", name="Switch heads off and translate again").click()
+    expect(page.get_by_text("Cross · layer 1, head 2", exact=True)).to_be_visible()
+
+
 def test_bleu_is_taken_apart(visit, learned_pairs):
     page = visit()
     translate(page, learned_pairs[1][0])

@@ -7,9 +7,9 @@ import gradio as gr
 from xformer.figures import comparison
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Translation
-from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
+from xformer.ui.address import SomeOf
 from xformer.ui.ask import QUIET, Ask, refusal
 
 
@@ -40,6 +40,11 @@ def every_head(service: Service, language: str) -> list[tuple[str, str]]:
             for stack in STACKS for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1)]
 
 
+def heads_off(service: Service) -> SomeOf:
+    """What the address says of the heads that are switched off."""
+    return SomeOf(tuple(name for _, name in every_head(service, "en")))
+
+
 def _add(off: list[str], stack: str, layer: int, head: int) -> list[str]:
     name = f"{stack} {layer} {head}"
     return off if name in off else [*off, name]
@@ -57,7 +62,7 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
         return notice([text("ablation_none", language)], "error")
     missing = [(stack, int(layer), int(head)) for stack, layer, head in (name.split() for name in off)]
     try:
-        again = service.translate(found.source, Options(rivals=1), off=missing)
+        again = service.translate(found.source, found.alone, max_length=found.max_length, off=missing)
         after = service.trace(found.source, found.best.tokens, missing)
         before = service.trace(found.source, found.best.tokens)
     except Exception as error:

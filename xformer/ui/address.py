@@ -111,6 +111,20 @@ class Several:
 
 
 @dataclass(frozen=True)
+class SomeOf:
+    """Some of some names, with commas; none where it says nothing."""
+
+    options: tuple[str, ...]
+    default: tuple[str, ...] = ()
+
+    def read(self, key: str, value: str) -> list[str]:
+        names = list(dict.fromkeys(value.split(",")))
+        if not {*names} <= {*self.options}:
+            raise UserError(Message.of("address_some", key=key, value=value[:40], example=self.options[-1]))
+        return names
+
+
+@dataclass(frozen=True)
 class Words:
     """A text, not too long."""
 

@@ -31,7 +31,7 @@ from xformer.ui import (
     translate,
     visitors,
 )
-from xformer.ui.ablation import every_head
+from xformer.ui.ablation import every_head, heads_off
 from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.headers import Gate, SecurityHeaders
 
@@ -123,20 +123,19 @@ def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError 
         with gr.Tab(say("tab_model"), id="model") as model_tab:
             architectures = architecture.build(ask, trace, tabs, tab, seen)
 
-    handler = ask(translate.run, [sentence, *outputs.settings])
+    handler = ask(translate.run, [sentence, *outputs.settings.values()])
     results = [status, translation, trace, *outputs.shown]
-    more = [*of_positions.values(), *of_principles.values()]
+    further = {**outputs.settings, "off": seen.off, **of_positions, **of_principles}
+    more = list(further.values())
     place = [sentence, tab, typed, *seen.choice, reviewed, *more, name]
     defaults = gr.Textbox(_defaults(models.default), visible=False)
-    write = {"fn": None, "inputs": [defaults, *place], "js": address.write([*of_positions, *of_principles, "model"]),
-             **QUIET}
+    write = {"fn": None, "inputs": [defaults, *place], "js": address.write([*further, "model"]), **QUIET}
     again: dict[str, Any] = {"outputs": results, "show_progress_on": [outputs.shown[0]], "api_visibility": "private"}
     offered = {"outputs": [seen.inspected, seen.problem, trace, typed], **QUIET}
     fresh = {**ask(attention.offer, [translation], typed=""), **offered}  # a new sentence, its own translation
     gr.on([button.click, sentence.submit], **handler, trigger_mode="always_last", **again).then(**fresh).then(**write)
     examples.click(_first, examples, sentence, **QUIET).then(**handler, **again).then(**fresh).then(**write)
-    arrived = [problems, tabs, *place, store, header, menu, defaults, outputs.settings[-1], seen.off, *lengths,
-               *architectures]
+    arrived = [problems, tabs, *place, store, header, menu, defaults, *lengths, *architectures]
 
     def arrive(request: gr.Request) -> Iterator[list[Any]]:  # gradio finds the request by its annotation
         query = dict(request.query_params)
@@ -181,15 +180,16 @@ def _set(models: Models, service: Service, name: str, language: str, query: dict
     place = address.read(query, service.info, EXAMPLES[0], layer, head)
     problems = [*place.problems]
     take = address.reader(query, problems)
-    of_positions, (*of_principles, store) = positions.arrive(service, language, take), principles.arrive(service, take)
+    off = gr.update(choices=every_head(service, language), value=take("off", heads_off(service)))
+    further = [*translate.arrive(service, take), off, *positions.arrive(service, language, take)]
+    *of_principles, store = principles.arrive(service, take)
     sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
-    most, measured = service.max_pieces, bool(service.length_scores)
+    measured = bool(service.length_scores)
     shown = name or models.names[0]
     return [gr.Tabs(selected=place.tab), sentence, place.tab, place.spanish,
-            *attention.arrive(service, language, place.choice), place.review, *of_positions, *of_principles, name,
+            *attention.arrive(service, language, place.choice), place.review, *further, *of_principles, name,
             store, _header(service, language),
             gr.update(choices=[*models.names, *({shown} - {*models.names})], value=shown), _defaults(service),
-            gr.update(maximum=most, value=most), gr.update(choices=every_head(service, language), value=[]),
             gr.update(visible=measured), gr.update(visible=not measured),
             *architecture.arrive(service, language)], problems
 
@@ -205,7 +205,8 @@ def _in_steps(answer: list[Any]) -> Iterator[list[Any]]:
 def _defaults(service: Service) -> str:
     """What an address leaves out because it is what the page begins with."""
     layer, head = service.best_head
-    kinds = {**positions.kinds(service), **principles.kinds(service)}
+    kinds = {**translate.kinds(service), "off": heads_off(service), **positions.kinds(service),
+             **principles.kinds(service)}
     return address.defaults({"layer": layer, "head": head, **{name: kind.default for name, kind in kinds.items()}})
 
 

@@ -295,7 +295,7 @@ def _moved(service: Service, language: str, found: Translation | None, kind: str
     positions = Positions(kind, float(value))
     try:
         moved = service.with_positions(found.source, found.best.tokens, positions,
-                                       int(seed or 0) if shuffled else None)
+                                       int(seed or 0) if shuffled else None, found.alone, found.max_length)
     except Exception as error:
         return refusal(error, language), None
     return figures.moved(moved, found.best.text, language), (moved, positions)

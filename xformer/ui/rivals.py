@@ -14,20 +14,17 @@ from xformer.figures.labels import percent, shown
 from xformer.figures.translation import notice
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
-from xformer.search import Options
 from xformer.service import Service
 from xformer.strings import speaker, text
 from xformer.ui.ask import QUIET, Ask, refusal
 from xformer.ui.canvas import figure, plot
-
-OPTIONS = Options()  # how the rest of the translation is searched for
 
 
 def build(ask: Ask, translation: gr.State) -> None:
     """Lay the part out; called inside the tab."""
     say = speaker(ask.language)
     with gr.Accordion(say("rivals_part"), open=False):
-        gr.HTML(f'<p class="note">{escape(say("rivals_text", beam=OPTIONS.beam))}</p>')
+        gr.HTML(f'<p class="note">{escape(say("rivals_text"))}</p>')
         with gr.Row(elem_classes="controls"):
             step = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
             piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
@@ -70,7 +67,7 @@ def run(service: Service, language: str, found: Translation | None, step: int | 
     if found is None or step is None or piece is None:
         return notice([text("no_trace", language)], "error"), None
     try:
-        again = service.choose(found.source, found.best, step, piece, OPTIONS)
+        again = service.choose(found.source, found.best, step, piece, found.alone, found.max_length)
         old, new = (service.trace(found.source, one.tokens) for one in (found.best, again.best))
         warnings = [warning.say(language) for warning in again.warnings if warning not in found.warnings]
         return (notice(warnings, "warning") + rivals.comparison(found.best, again.best, old, new, step, language),

@@ -15,6 +15,7 @@ from xformer.results import Translation
 from xformer.search import Options
 from xformer.service import Service, bleu
 from xformer.strings import speaker, text
+from xformer.ui.address import Kind, Real, Take, Whole
 from xformer.ui.ask import Ask, refusal
 
 BEAM, N_BEST, LENGTH_PENALTY = 5, 3, 1.0  # what the page begins with
@@ -25,7 +26,7 @@ MOST_BEAM = 16
 class Built:
     """What the frame of the page connects: settings that go into a translation, components that show it."""
 
-    settings: list[gr.components.Component]
+    settings: dict[str, gr.components.Component]  # by their keys in the address
     shown: list[gr.components.Component]
 
 
@@ -47,7 +48,22 @@ def build(ask: Ask, translation: gr.State) -> Built:
         scores = gr.HTML(elem_classes="tables")
         gr.on([compare.click, reference.submit], partial(run_bleu, ask.language), [translation, reference], scores,
               api_visibility="private")
-    return Built([beam, n_best, alpha, longest], [spanish, n_best_table])
+    settings: dict[str, gr.components.Component] = {
+        "beam": beam, "n_best": n_best, "length_penalty": alpha, "longest": longest}
+    return Built(settings, [spanish, n_best_table])
+
+
+def kinds(service: Service) -> dict[str, Kind]:
+    """What the address says of this tab, in the order of its controls."""
+    most = service.max_pieces
+    return {"beam": Whole(BEAM, 1, MOST_BEAM), "n_best": Whole(N_BEST, 1, MOST_BEAM),
+            "length_penalty": Real(LENGTH_PENALTY, 0, 2), "longest": Whole(most, 1, most)}
+
+
+def arrive(service: Service, take: Take) -> list[Any]:
+    """The values of the tab's controls for an address, in the order of `kinds`."""
+    *found, longest = (take(name, kind) for name, kind in kinds(service).items())
+    return [*found, gr.update(maximum=service.max_pieces, value=longest)]
 
 
 def run(service: Service, language: str, sentence: str, beam: float, n_best: float, alpha: float, longest: float
