@@ -76,6 +76,15 @@ def test_in_bfloat16_the_fast_way_differs_by_rounding_only(review_tokenizer, rev
     assert 0 < (rounded - exact).abs().max() < 0.02 < (exact[1:] - exact[0]).abs().max()
 
 
+def test_a_model_in_half_precision_as_on_a_gpu_reads_so_too(review_tokenizer, reviews, monkeypatch):
+    monkeypatch.setattr(attribution, "halves", lambda: False)
+    model = classifier(review_tokenizer, causal=True).to(torch.float16)
+    row, _ = encode(review_tokenizer, reviews[0][1], 64)
+    groups = attribution.word_groups(row, review_tokenizer.pieces(row))
+    slow, _ = read(model, [row, *(attribution.without(row, group) for group in groups)])
+    torch.testing.assert_close(attribution.read_without(model, row, groups), slow, atol=0.01, rtol=0)
+
+
 def test_a_pytorch_that_does_not_know_the_cpu_multiplies_in_float32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
     assert attribution.halves() is False

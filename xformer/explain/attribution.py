@@ -51,7 +51,8 @@ def read_without(model: TransformerClassifier, row: Sequence[int], groups: Seque
 
     def encode(x: Tensor, first: int, pasts: list[PastKeyValues]) -> Tensor:
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
-            return model.encoder(x, mask[first:], pasts=pasts).float()
+            states: Tensor = model.encoder(x, mask[first:], pasts=pasts)
+            return states.to(x.dtype)
 
     whole = [PastKeyValues() for _ in model.encoder.layers]
     states = encode(model.embedding(tokens), 0, whole)  # [1, S, D]
