@@ -219,7 +219,7 @@ def test_a_run_from_a_checkpoint_has_its_own_dropout(whole, data, tmp_path, drop
 
 
 def test_post_norm_is_trained_by_the_schedule_of_its_paper(data, tmp_path):
-    assert main(command(data, tmp_path, "--steps", 1, "--norm", "post", "--warmup", 4000, "--peak", 1)) == 0
+    assert main(command(data, tmp_path, "--steps", 1, "--norm", "post")) == 0
     loaded = checkpoint.load(tmp_path)
     assert loaded.model.config.norm == "post" and loaded.metrics["options"]["schedule"] == "noam"
     assert lines(tmp_path)[0]["learning_rate"] == pytest.approx(16 ** -0.5 * 4000 ** -1.5)

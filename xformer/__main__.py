@@ -282,8 +282,8 @@ def _training(p: argparse.ArgumentParser, start: str, n_layers: int, dropout: fl
     length.add_argument("--steps", type=int, default=0, help="0: no limit")
     pace = p.add_argument_group("optimisation")
     pace.add_argument("--schedule", choices=("noam", "cosine"), help="noam for post-norm, else cosine, if not given")
-    pace.add_argument("--peak", type=float, help="highest learning rate (cosine), or factor on the formula (noam)")
-    pace.add_argument("--warmup", type=int, help="steps")
+    pace.add_argument("--peak", type=float, help="highest learning rate (cosine), or factor on the formula (noam: 1)")
+    pace.add_argument("--warmup", type=int, help="steps (noam: 4000)")
     pace.add_argument("--weight-decay", type=float)
     pace.add_argument("--average", type=float, help="decay of the moving average of the weights")
     pace.add_argument("--seed", type=int, default=0)
@@ -687,6 +687,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        print(f"{error.filename or 'A file'} cannot be read or written ({error.strerror or error}); name another, "
+              f"or see to it.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     return 0

@@ -27,6 +27,7 @@ from xformer.results import UserError
 from xformer.service import choose_device
 
 SCHEDULES = ("noam", "cosine")
+NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # what section 5.3 of Vaswani et al. trains with
 
 
 class Task(Protocol):

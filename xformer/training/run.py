@@ -124,7 +124,6 @@ def train_sentiment(args: Namespace) -> dict[str, float]:
             rows[name] = reviews.share(rows[name], args.label_share, args.seed)
     shape = {"labels": LABELS, "pooling": args.pooling, "dropout": args.dropout,
              "causal": args.mask == "causal" if args.mask else bool(args.start), "max_length": args.max_length}
-    args.peak = args.peak if args.peak is not None else 4e-4 if args.start else 1e-3
 
     def begin() -> tuple[TransformerClassifier, Tokenizer]:
         if args.start:
@@ -148,7 +147,7 @@ def train_sentiment(args: Namespace) -> dict[str, float]:
                         "labels": sum(len(examples[name]) for name in names[:2])}
         return (SentimentTask(model, tokenizer, batches, validation, args.auxiliary, args.blank, learned_from),
                 f"{len(examples['imdb-train']):,} reviews and {len(examples['sst2-train-phrases']):,} phrases")
-    return _run(args, out, prepare)
+    return _run(args, out, prepare, peak=4e-4 if args.start else 1e-3)
 
 
 def _needed(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
@@ -185,11 +184,16 @@ def _beginning(out: Path, model_type: type[Model], begin: Callable[[], tuple[Mod
     return model, tokenizer
 
 
-def _run(args: Namespace, out: Path, prepare: Callable[[loop.Options], tuple[loop.Task, str]]) -> dict[str, float]:
-    """Train the task that `prepare` makes, and says what of, on as many processes as torchrun has started."""
+def _run(args: Namespace, out: Path, prepare: Callable[[loop.Options], tuple[loop.Task, str]],
+         peak: float | None = None) -> dict[str, float]:
+    """Train the task that `prepare` makes, and says what of, on as many processes as torchrun has started. peak: of the
+    cosine schedule, where none is asked for."""
     distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
     with starting():
-        options = given(args, loop.Options, schedule=args.schedule or ("noam" if args.norm == "post" else "cosine"))
+        schedule = args.schedule or ("noam" if args.norm == "post" else "cosine")
+        pace = {"peak": loop.NOAM_PEAK, "warmup": loop.NOAM_WARMUP} if schedule == "noam" else {"peak": peak}
+        options = given(args, loop.Options, schedule=schedule, **{
+            name: value for name, value in pace.items() if value is not None and getattr(args, name) is None})
         device = loop.own_device(args.device)
         if args.threads:
             torch.set_num_threads(args.threads)
