@@ -67,7 +67,7 @@ def main() -> int:
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
-    p.add_argument("--server-port", type=int)
+    p.add_argument("--server-port", type=_port)
     p.add_argument("--share", action="store_true", default=None,
                    help="a public link through gradio.live, for up to a week; goes on without where there is none")
     p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for these")
@@ -97,6 +97,12 @@ def main() -> int:
         print(f"The page cannot be served: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 65_536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 0 to 65535")
 
 
 def _set(variable: str) -> bool:

@@ -122,6 +122,23 @@ def test_a_bad_file_of_pairs_gets_one_sentence(capsys, tiny_checkpoint, tmp_path
     assert (status, out) == (2, "") and said in err and err.count("\n") == 1
 
 
+@pytest.mark.parametrize("argv", [
+    ("evaluate", "translation", "--pairs", "."), ("evaluate", "sentiment", "--rows", "."),
+    ("evaluate", "alignment", "--gold", "."), ("translate", "A cat.", "--checkpoint", "x" * 300)])
+def test_what_is_no_file_gets_one_sentence(capsys, tiny_checkpoint, tiny_classifier, argv):
+    kind = tiny_classifier if "sentiment" in argv else tiny_checkpoint
+    status, out, err = run(capsys, *argv, *([] if "--checkpoint" in argv else ["--checkpoint", kind]))
+    assert (status, out) == (2, "") and "cannot be read or written (" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("scores", [3, [{}], ["x"]])
+def test_scores_that_are_none_get_one_sentence(capsys, tiny_checkpoint, tmp_path, scores):
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    (folder / "metrics.json").write_text(json.dumps({"scores": scores}))
+    status, out, err = run(capsys, "checkpoint", "info", folder)
+    assert (status, out) == (2, "") and err.startswith("The scores in metrics.json are not as") and err.count("\n") == 1
+
+
 @pytest.mark.parametrize(("spoil", "said"), [
     (lambda d: (d / "model.safetensors").write_bytes((d / "model.safetensors").read_bytes()[:1000]), "truncated"),
     (lambda d: (d / "config.json").write_text("{"), "not readable as JSON"),

@@ -132,6 +132,13 @@ def test_a_user_and_a_password_are_needed(start, given):
     assert start("--auth", given) == (2, f"--auth is {given!r}; write USER:PASSWORD.\n")
 
 
+@pytest.mark.parametrize("port", ["99999", "-1", "x", "٣"])
+def test_a_port_is_a_number_that_there_is(start, port, capsys):
+    with pytest.raises(SystemExit) as refused:
+        start(f"--server-port={port}")
+    assert refused.value.code == 2 and f"{port!r} is no port; write a number from 0 to 65535" in capsys.readouterr().err
+
+
 # MCP
 
 

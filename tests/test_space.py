@@ -16,6 +16,7 @@ from tests import endpoints
 from tests.conftest import ROOT
 from tests.hub_client import Client
 from xformer import card, checkpoint, service, space
+from xformer.guard import Guard
 from xformer.results import Positions, UserError
 from xformer.search import Options
 from xformer.sentiment import SentimentService
@@ -67,7 +68,8 @@ def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, 
     assert (ran.returncode, ran.stdout) == (0, "Buenas noches.\n"), ran.stderr
 
 
-def test_a_checkpoint_of_the_hub_is_fetched_when_the_space_is_built(server, client, tiny_checkpoint, tmp_path):
+def test_a_checkpoint_of_the_hub_is_fetched_when_the_space_is_built(server, client, tiny_checkpoint, tiny_classifier,
+                                                                      tmp_path):
     folder = shutil.copytree(tiny_checkpoint, tmp_path / "tiny")
     card.draft(folder, checkpoint.examine(folder), "cc-by-4.0", None)
     commit = server.add("me/en-es", {path.name: path.read_bytes() for path in folder.iterdir()})
@@ -87,6 +89,11 @@ def test_a_checkpoint_of_the_hub_is_fetched_when_the_space_is_built(server, clie
     files = latest(server)
     assert found.variables == {} and "preload_from_hub" not in ModelCard(files["README.md"].decode()).data
     assert "checkpoints/en-es/model.safetensors" in files and "mine.txt" in files and "assets/old.js" not in files
+
+    # Both from the Hub: none of the repository's stays.
+    server.add("me/reviews", {path.name: path.read_bytes() for path in tiny_classifier.iterdir()})
+    assert client("space", "push", NAME, "--checkpoint", "me/en-es", "--sentiment", "me/reviews").status == 0
+    assert not any(path.startswith("checkpoints/") for path in latest(server)) and "mine.txt" in latest(server)
 
 
 @pytest.mark.parametrize(("argv", "said"), [
@@ -258,6 +265,25 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
     assert lender[-1] == "attribute"
     for one in (plain, lent):
         one.close()
+
+
+def test_what_is_computed_here_instead_has_the_same_limits(monkeypatch, tiny_classifier, reviews):
+    def gpu(duration):
+        def none_free(*args):
+            raise RuntimeError("no GPU is free")
+        return lambda task: none_free
+
+    monkeypatch.setitem(sys.modules, "spaces", types.SimpleNamespace(GPU=gpu))
+    space._decorated.cache_clear()
+    reader = space.open_service(SentimentService, tiny_classifier, None)
+    assert reader.attribute(reviews[0][1]).words
+    reader.guard = Guard(seconds=0)
+    with pytest.raises(UserError, match="took longer"):
+        reader.attribute(reviews[0][1])
+    reader.guard = Guard(people=0)
+    with pytest.raises(UserError, match="0 people are being served"):
+        reader.attribute(reviews[0][1])
+    space._decorated.cache_clear()
 
 
 def test_nothing_is_lent_where_nothing_is_changed(monkeypatch, tiny_classifier):

@@ -11,6 +11,7 @@ from xformer import texts
 from xformer.figures import texts as figure
 from xformer.results import Judged, Message, UserError
 from xformer.sentiment import SentimentService
+from xformer.ui import texts as part
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +170,22 @@ def test_nothing_is_computed_for_whoever_stops(reader, monkeypatch):
     assert (done, read) == (1, ["Good."])
     assert [row.label is None for row in found] == [False, True, True]
     assert found[2].notes[0].say() == "not read"
+
+
+def test_what_was_read_before_a_refusal_is_shown_and_can_be_saved(reader, monkeypatch):
+    monkeypatch.setattr(texts, "CHUNK", 1)
+    answer, asked = reader.classify, []
+
+    def busy(some):
+        asked.append(some)
+        if len(asked) > 1:
+            raise UserError(Message.of("error_busy", people=128))
+        return answer(some)
+
+    monkeypatch.setattr(reader, "classify", busy)
+    *_, (problem, result, found, _, keep, _) = part.run(reader, "en", "Good.\nVery good.", None, None)
+    assert "128 people are being served" in problem and "Good." in result and keep.interactive
+    assert [row.label is None for row in found] == [False, True]
 
 
 FOUND = [Judged("=HYPERLINK(1)", "positive", "positive", 0.9, ()),

@@ -21,10 +21,19 @@ METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
 WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")
 
 
+def kept_scores(metrics: dict[str, Any]) -> list[dict[str, Any]]:
+    """The scores in metrics.json; raises UserError where they are none."""
+    found = metrics.get("scores", [])
+    if not (isinstance(found, list) and all(isinstance(one, dict) and "set" in one for one in found)):
+        raise UserError("The scores in metrics.json are not as “python -m xformer evaluate … --save” writes them: a "
+                        "list of records, each with the set it was measured on; take them out, and measure again.")
+    return found
+
+
 def results(kind: Kind, metrics: dict[str, Any]) -> list[EvalResult]:
     """The kept scores of a checkpoint as the Hub wants them."""
     found = []
-    for score in sorted(metrics.get("scores", []), key=lambda score: str(score["set"])):
+    for score in sorted(kept_scores(metrics), key=lambda score: str(score["set"])):
         ways = [f"beam {score['beam']}"] if "beam" in score else []
         ways += [way for key, way in (("plain", "rough English"), ("lowercase", "in lower case")) if score.get(key)]
         for key, name in METRICS.items():
@@ -42,7 +51,7 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
     there is one. Raises UserError, OSError."""
     summary = checkpoint.examine(folder)
     same = ("set", "beam", "plain", "lowercase")
-    kept = [old for old in summary.metrics.get("scores", []) if any(old.get(key) != score.get(key) for key in same)]
+    kept = [old for old in kept_scores(summary.metrics) if any(old.get(key) != score.get(key) for key in same)]
     metrics = {**summary.metrics, "scores": [*kept, score]}
     checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
     path = folder / "README.md"
@@ -78,7 +87,7 @@ def check(folder: Path) -> ModelCard:
     if summary.identity not in card.text:
         raise UserError(f"{path} does not name these weights, {summary.identity}; it was written for others: bring it "
                         f"up to date.")
-    stale = [score["set"] for score in summary.metrics.get("scores", []) if score.get("identity") != summary.identity]
+    stale = [score["set"] for score in kept_scores(summary.metrics) if score.get("identity") != summary.identity]
     if stale or (card.data.get("eval_results") or []) != results(summary.kind, summary.metrics):
         raise UserError(f"The scores in {path} or metrics.json are not those of these weights, {summary.identity}; "
                         f"make them anew with “python -m xformer evaluate … --save”.")

@@ -178,16 +178,17 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
                                      allow_patterns=list(checkpoint.ALL_FILES)))
 
 
-def push_space(repository: str, files: Mapping[str, Path | bytes], variables: Mapping[str, str | None], *,
+def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iterable[str],
+               variables: Mapping[str, str | None], *,
                private: bool | None = None, commit_message: str = "Upload the page") -> str:
     """Upload files, by their paths there, as one commit to a Space, made if it is not there; the address of its page.
 
-    Files of an earlier upload go that are in a folder of these and not among them. variables: of the environment the
+    Files of an earlier upload go that are in one of `folders` and not among these. variables: of the environment the
     Space runs in; None for those it is not to have. private: of a Space that is made now. Raises UserError.
     """
     name = _target(repository)
     _may_write(name)
-    kind, folders = constants.REPO_TYPE_SPACE, {path.split("/")[0] + "/" for path in files if "/" in path}
+    kind = constants.REPO_TYPE_SPACE
     with _plainly(name):
         get_session().timeout = PATIENCE
         api = HfApi()
@@ -199,7 +200,7 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], variables: Ma
             elif value is None and key in there:
                 api.delete_space_variable(name.repository, key)
         stale = [path for path in api.list_repo_files(name.repository, repo_type=kind)
-                 if path not in files and path.startswith(tuple(folders))]
+                 if path not in files and path.split("/")[0] in {*folders}]
         api.create_commit(name.repository, repo_type=kind, commit_message=commit_message, operations=[
             *(CommitOperationAdd(path, content) for path, content in files.items()),
             *(CommitOperationDelete(path) for path in stale)])

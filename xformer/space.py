@@ -62,7 +62,8 @@ def push(root: Path, repository: str, *, translation: str | None = None, sentime
             variables[VARIABLES[kind]] = str(commit)
             fetched[commit.repository] = f"{','.join(checkpoint.sizes(found))} {commit.revision}"
     files["README.md"] = _front_matter(root / "README.md", fetched)
-    return hub.push_space(repository, files, variables, private=private, commit_message=message)
+    return hub.push_space(repository, files, (*FOLDERS, "checkpoints"), variables, private=private,
+                          commit_message=message)
 
 
 def _examine(folder: Path, kind: str) -> None:
@@ -97,7 +98,7 @@ def open_service(kind: type[S], folder: str | Path, device: str | None) -> S:
     service.info = replace(here.info, device="ZeroGPU")
     for name in CALLS:
         if hasattr(here, name):
-            setattr(service, name, partial(_borrow, kind, Path(folder), name, getattr(here, name)))
+            setattr(service, name, partial(_borrow, service, kind, Path(folder), name, getattr(here, name)))
     return service
 
 
@@ -113,15 +114,17 @@ def _decorated() -> Callable[..., Any]:
     return _compute if spaces is None else spaces.GPU(duration=SECONDS)(_compute)
 
 
-def _borrow(kind: type, folder: Path, name: str, here: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Have a call computed on a lent GPU, or else here. Arguments and results travel between processes; what shows
-    how far it is cannot, and is left out."""
-    try:
-        found = _decorated()(kind, folder, name, [None if callable(value) else value for value in args],
-                             {key: value for key, value in kwargs.items() if not callable(value)})
-    except Exception as error:  # none is free, the visitor's time is used up, the process was ended …
-        log.warning("no lent GPU (%s); computing on the CPU", error)
-        return here(*args, **kwargs)
+def _borrow(service: S, kind: type, folder: Path, name: str, here: Any, *args: Any, **kwargs: Any) -> Any:
+    """Have a call computed on a lent GPU, or else here, under the guard of the service that was asked. Arguments and
+    results travel between processes; what shows how far it is cannot, and is left out."""
+    here.__self__.guard = service.guard
+    with service.guard.enter():
+        try:
+            found = _decorated()(kind, folder, name, [None if callable(value) else value for value in args],
+                                 {key: value for key, value in kwargs.items() if not callable(value)})
+        except Exception as error:  # none is free, the visitor's time is used up, the process was ended …
+            log.warning("no lent GPU (%s); computing on the CPU", error)
+            return here(*args, **kwargs)
     if isinstance(found, UserError):
         raise found
     return found

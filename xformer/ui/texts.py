@@ -93,9 +93,9 @@ def run(reader: SentimentService, language: str, block: str, sheet: texts.Sheet 
     """Read the file or, where there is none, the pasted lines: a problem, what is seen, the answers, whether one can
     stop or save, and what to stop it by. Told after each chunk; who leaves the page or stops is not read on for."""
     halt = Event()
+    found: list[Judged] = []
     try:
         rows = (sheet or texts.paste(block)).texts(column if sheet else None)
-        found: list[Judged] = []
         yield "", figure.progress(0, len(rows), language), None, gr.Button(interactive=True), _off(), halt
         for done, found in texts.judge(reader, rows):
             if halt.is_set():
@@ -104,7 +104,9 @@ def run(reader: SentimentService, language: str, block: str, sheet: texts.Sheet 
         said = notice([text("texts_stopped", language)], "warning") if halt.is_set() else ""
         yield "", said + figure.results(found, language), found, _off(), gr.Button(interactive=True), None
     except Exception as error:
-        yield refusal(error, language), gr.skip(), gr.skip(), _off(), gr.skip(), None
+        read = (figure.results(found, language), found, _off(), gr.Button(interactive=True)) if found else (
+            gr.skip(), gr.skip(), _off(), gr.skip())  # what was read until then is not lost
+        yield refusal(error, language), *read, None
 
 
 def _off() -> gr.Button:

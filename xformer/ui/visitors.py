@@ -8,9 +8,11 @@ import datetime
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from gradio.context import LocalContext
 
 from xformer.guard import MOST_SECONDS, Guard, most_people
@@ -19,6 +21,7 @@ ROOM = 64  # for requests besides those that are served, so that whoever is not 
 BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
 SESSIONS = 512  # open pages whose sentences and maps are kept; then those that were not used for longest are forgotten
 KEPT = 600  # seconds that they are kept when their page is closed: a phone may have been asleep
+MOST_KEPT = 1_000_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
 
 # Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
@@ -61,17 +64,40 @@ async def sessions(app: Any) -> AsyncIterator[None]:
 
 async def _sweep(app: Any) -> None:
     while True:
-        await asyncio.sleep(KEPT / 10)
+        await asyncio.sleep(KEPT / 60)
         sweep(app)
 
 
 def sweep(app: Any) -> None:
-    """Forget the pages that were closed, and not used since for as long as they are kept."""
-    holder = app.state_holder
+    """Forget the pages that were closed, and the calls of the API whose answer nobody came for, when they were not used
+    for as long as they are kept; then, of what is more than may be kept, what was not used for longest."""
+    holder, queue = app.state_holder, app.get_blocks()._queue
     ended = datetime.datetime.now() - datetime.timedelta(seconds=KEPT)
     for session, state in list(holder.session_data.items()):
-        if state.is_closed and holder.time_last_used.get(session, ended) <= ended:
+        called = session in queue.pending_event_ids_session.get(session, ())  # Gradio names such a session by its call
+        if ((state.is_closed or (called and session not in queue.event_ids_to_events))
+                and holder.time_last_used.get(session, ended) <= ended):
             forget(app, session)
+    sizes = {session: weight(state.state_data) for session, state in list(holder.session_data.items())}
+    surplus = sum(sizes.values()) - MOST_KEPT
+    for session, size in sizes.items():  # in the order of their last use
+        if surplus <= 0:
+            break
+        forget(app, session)
+        surplus -= size
+
+
+def weight(value: Any) -> int:
+    """The bytes of the arrays in a value, however deep in records, lists, and dictionaries; of texts, their length."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(weight, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(weight, value))
+    return sum(weight(getattr(value, field.name)) for field in fields(value)) if is_dataclass(value) else 0
 
 
 def forget(app: Any, session: str) -> None:
