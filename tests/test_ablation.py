@@ -84,8 +84,8 @@ def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned
     found = running.translate(learned_pairs[1][0], Options(beam=3, n_best=2, length_penalty=0.5), max_length=4)
     translate, asked = running.translate, []
 
-    def watched(source, options=None, *more, max_length=None, **further):
-        again = translate(source, options, *more, max_length=max_length, **further)
+    def watched(source, options=None, prefix=(), max_length=None, **more):
+        again = translate(source, options, prefix, max_length, **more)
         asked.append((again.options.beam, again.options.length_penalty, again.max_length))
         return again
 

@@ -437,6 +437,9 @@ def test_only_what_changed_is_drawn_again():
         drawn, *pictures = tab.draw("en", near, {}, tab.TAB, *start)
         assert len(pictures) == count and gr.skip() not in pictures
         assert tab.draw("en", near, drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * count]
+    *_, confusion = tab.draw("en", False, drawn, tab.TAB, 16, 8, 2.5, *start[3:])
+    assert [line["name"] for line in json.loads(confusion["figure"])["data"]] == [
+        "base 100", "base 316.2", "base 1\u202f000", "base 10\u202f000"]
     _, waves, distances, compared, circle, proof, confusion = tab.draw(
         "en", False, drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
     assert [waves, distances, compared, confusion] == [gr.skip()] * 4

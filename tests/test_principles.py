@@ -279,9 +279,16 @@ def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
     assert "Without" not in figures.summary(walk, 0, "scaled", 0, "future")
 
 
+@pytest.mark.parametrize("mask", ["future", "none"])
+def test_the_most_bits_are_those_of_the_mask_that_is_chosen(running, learned_pairs, mask):
+    walk = running.walk(*learned_pairs[0], "decoder_self", 1, 1)
+    most = np.log2(1 if mask == "future" else len(walk.keys))
+    assert f"of {most:.2f} possible" in figures.summary(walk, 0, "scaled", -6, mask)
+
+
 def test_the_summary_says_where_the_look_goes_and_what_becomes_of_the_answer():
     said = figures.summary(hand_walk(), 0, "scaled", 6, "padding")
-    assert "goes to x&amp;y (100 %); it is spread over 0.00 bits" in said and "of 1.00 possible" in said
+    assert "goes to x&amp;y (100 %); it is spread over 0.00 bits of 1.00 possible" in said
     assert "is 1.00" in figures.summary(hand_walk(), 0, "scaled", 0, "padding")
     assert "Without the mask, " in figures.summary(hand_walk(), 0, "scaled", 0, "none")
 

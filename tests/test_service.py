@@ -14,6 +14,7 @@ from xformer.pieces import EOS
 from xformer.results import UserError
 from xformer.search import Options
 from xformer.service import MAX_CHARACTERS, Service, bleu, clean, repeats
+from xformer.ui import attention
 
 
 def test_translates_what_it_knows_by_heart(running, learned_pairs):
@@ -172,6 +173,21 @@ def test_more_pieces_than_the_model_has_positions_are_refused(running):
 def test_a_text_of_unknown_characters_only_is_refused_by_naming_them(running, text):
     with pytest.raises(UserError, match=f"never seen these characters: {text}"):
         running.translate(text)
+
+
+@pytest.mark.parametrize(("typed", "said"), [
+    (" ", "nothing to look into: type a Spanish translation"),
+    ("漢字", "seen these characters: 漢字. It writes Spanish")])
+def test_spanish_that_cannot_be_read_is_refused_as_spanish(running, typed, said):
+    with pytest.raises(UserError, match=said):
+        running.trace("The cat sleeps.", typed)
+
+
+def test_unknown_characters_in_typed_spanish_are_warned_of(running):
+    found = running.translate("The cat sleeps.")
+    problem, trace, typed = attention.inspect(running, "en", found, "El 漢 gato.")
+    assert "has never seen 漢" in problem and "<unk>" in trace.predicted and typed == "El 漢 gato."
+    assert attention.inspect(running, "en", found, found.best.text)[0] == ""
 
 
 def test_unknown_characters_among_known_ones_are_warned_of(running):

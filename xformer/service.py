@@ -145,15 +145,16 @@ def prepare(loaded: checkpoint.Checkpoint[Any], device: str | None) -> tuple[tor
         config.position_base)
 
 
-def unknown_characters(tokenizer: Tokenizer, text: str) -> list[Message]:
-    """A warning of the characters that a vocabulary lacks, if any; raises UserError where nothing else is left."""
+def unknown_characters(tokenizer: Tokenizer, text: str, refused: str = "error_unknown") -> list[Message]:
+    """A warning of the characters that a vocabulary lacks, if any; raises UserError, the message `refused`, where
+    nothing else is left."""
     unknown = tokenizer.unknown(text)
     if not unknown:
         return []
     shown = " ".join(unknown)[:40]
     known = [piece for piece in tokenizer.encode(text) if piece > EOS]
     if not any(c.isalnum() for c in tokenizer.decode(known)):
-        raise UserError(Message.of("error_unknown", characters=shown))
+        raise UserError(Message.of(refused, characters=shown))
     return [Message.of("warning_unknown", characters=shown)]
 
 
@@ -165,14 +166,15 @@ def one_line(text: str) -> tuple[str, int]:
     return " ".join(kept.split()), dropped
 
 
-def clean(text: str) -> tuple[str, list[Message]]:
-    """A text on one line without control characters, and what to say about it; raises UserError where none is left."""
+def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
+    """A text on one line without control characters, and what to say about it; raises UserError, the message `empty`,
+    where none is left."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
     line, dropped = one_line(text)
     if not line:
-        raise UserError(Message.of("error_empty"))
+        raise UserError(Message.of(empty))
     warnings = []
     if dropped:
         warnings.append(Message.of("warning_control", count=dropped))
@@ -323,6 +325,12 @@ class Service(Pretrained):
             raise UserError(Message.of("error_pieces", words=len(source.split()), pieces=len(tokens) + 1,
                                        limit=self.max_pieces))
         return source, tokens, [*warnings, *unknown_characters(self.tokenizer, source)]
+
+    def typed(self, target: str) -> tuple[list[int], list[Message]]:
+        """The pieces of a translation that somebody wrote, without EOS, and what to say about it. Raises UserError."""
+        text, warnings = clean(target, "error_target_empty")
+        return self.tokenizer.encode(text), [
+            *warnings, *unknown_characters(self.tokenizer, text, "error_target_unknown")]
 
     def _translation(self, source: str, hypotheses: Sequence[Hypothesis], warnings: Sequence[Message],
                      seconds: float, options: Options, max_length: int | None) -> Translation:
@@ -525,7 +533,7 @@ class Service(Pretrained):
     def _pair(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """Source pieces without EOS, what the decoder is given, and what it is asked to predict. Raises UserError."""
         source_tokens = self._prepare(source)[1]
-        tokens = self._prepare(target)[1] if isinstance(target, str) else [t for t in target if t != EOS]
+        tokens = self.typed(target)[0] if isinstance(target, str) else [t for t in target if t != EOS]
         if len(tokens) + 1 > self.model.config.max_length:
             raise UserError(Message.of("error_pieces", words=len(tokens), pieces=len(tokens) + 1,
                                        limit=self.model.config.max_length))

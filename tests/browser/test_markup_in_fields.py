@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import saved, translate, type_into
 from xformer.ui import address, positions, principles
+from xformer.ui import translate as translate_tab
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
@@ -27,7 +28,7 @@ def nothing_runs(page):
 def test_in_every_field_of_every_tab(visit):
     page = visit()
     translate(page, f"{IMG} {SCRIPT} cat")
-    expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
+    expect(page.get_by_text("it is taken as the plain text it is")).to_be_visible()
     page.get_by_role("button", name="Compare with a reference translation").click()
     type_into(page.get_by_label("Reference translation, in Spanish"), IMG + SVG)
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -64,7 +65,7 @@ def test_in_every_field_of_every_tab(visit):
 
 @pytest.mark.parametrize(("path", "tab"), [("/", "principles"), ("/es", "attention"), ("/", "sentiment"), ("/", IMG)])
 def test_in_every_key_of_the_address(visit, running, path, tab):
-    more = [*positions.kinds(running), *principles.kinds(running)]
+    more = [*translate_tab.kinds(running), "off", *positions.kinds(running), *principles.kinds(running)]
     keys = [*address.KEYS, *more]
     page = visit(f"{path}?{urlencode({key: IMG for key in keys if key != 'tab'})}&tab={tab}")
     nothing_runs(page)
@@ -85,7 +86,7 @@ def test_in_a_file_and_its_name(visit):
 def test_in_a_page_that_was_saved(visit, chromium, tmp_path):
     page = visit()
     translate(page, f"{SCRIPT} The cat {IMG}")
-    expect(page.get_by_text("it is translated as the plain text it is")).to_be_visible()
+    expect(page.get_by_text("it is taken as the plain text it is")).to_be_visible()
     page.get_by_role("tab", name="Attention").click()
     expect(page.locator(".view .title")).to_be_visible()
     page.get_by_role("button", name="Save the numbers").click()

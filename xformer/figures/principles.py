@@ -176,13 +176,14 @@ def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language
         return text(name, language, **values)
 
     weights, _ = changed(walk, rule, power, mask)
+    allowed = principles.mask(mask, len(walk.queries), walk.keys)
     row, model = weights[query], walk.probabilities[query]
     answer, own = row @ walk.v, walk.answers[query]
     cosine = float(answer @ own / max(1e-12, float(np.linalg.norm(answer) * np.linalg.norm(own))))
     best = int(row.argmax())
     said = [say("first_summary", key=shown(walk.keys[best]), percent=percent(float(row[best])),
                 bits=f"{principles.entropy(row[None])[0]:.2f}", own=f"{principles.entropy(model[None])[0]:.2f}",
-                most=f"{math.log2(max(1, int(walk.mask[query].sum()))):.2f}", cosine=f"{cosine:.2f}")]
+                most=f"{math.log2(max(1, int(allowed[query].sum()))):.2f}", cosine=f"{cosine:.2f}")]
     leaked = float(row[~walk.mask[query]].sum())
     if mask != "future" and walk.stack == "decoder_self":
         said.append(say("first_summary_future", percent=percent(leaked)))

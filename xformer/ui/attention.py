@@ -177,8 +177,10 @@ def inspect(service: Service, language: str, found: Translation | None, spanish:
     if found is None:
         return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
     try:
-        target = next((c.tokens for c in found.n_best if c.text == spanish), spanish or "")
-        return "", service.trace(found.source, target), "" if spanish == found.best.text else spanish
+        known = [candidate.tokens for candidate in found.n_best if candidate.text == spanish]
+        target, warnings = (known[0], []) if known else service.typed(spanish or "")
+        said = notice([warning.say(language) for warning in warnings], "warning")
+        return said, service.trace(found.source, target), "" if spanish == found.best.text else spanish
     except Exception as error:
         return refusal(error, language), gr.skip(), gr.skip()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from typing import Any
 
@@ -169,7 +169,7 @@ def draw(language: str, near: bool, drawn: dict[str, Any], shown: str, length: i
     pictures: list[tuple[Any, tuple[Any, ...], int]] = [  # what draws it, for what, and how many components it fills
         (draw_table, size, 1), (draw_curves, (*size, tuple(dimensions)), 1), (draw_waves, size, 1),
         (draw_distances, size, 2), (draw_rotation, (*size, pair, position, steps), 2),
-        (draw_confusion, (length, d_model), 1)]
+        (draw_confusion, size, 1)]
     now, answer = dict(drawn), []
     for function, values, count in pictures[:2] if near else pictures[2:]:
         if shown != TAB or drawn.get(function.__name__) == values:
@@ -209,8 +209,13 @@ def draw_rotation(language: str, length: int, d_model: int, power: float, pair: 
             figures.checked(rows, pair, steps, _base(power), language))
 
 
-def draw_confusion(language: str, length: int, d_model: int) -> Any:
-    shares = {base: explain.confusion(explain.table(length, d_model, base), NOISE) for base in BASES}
+@lru_cache(16)
+def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
+    return explain.confusion(explain.table(length, d_model, base), NOISE)
+
+
+def draw_confusion(language: str, length: int, d_model: int, power: float) -> Any:
+    shares = {base: _confusion(length, d_model, base) for base in _bases(power)}
     return figure(figures.confusion(shares, NOISE, length, d_model, language))
 
 
