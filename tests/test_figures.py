@@ -238,4 +238,29 @@ def test_three_answers_stand_side_by_side_for_one_target_word(trace):
     assert found.effect[:3].tolist() == [0.75, 3.0, -1.0] and math.isnan(found.effect[3])
     html = compared(found, "el gato", "layer 2, head 1")
     assert f"{found.raw[1]:.3f}" in html and "+3.00" in html and "-1.00" in html and "–" in html
-    assert "the model needs cat most" in html
+    assert "the model needs cat most" in html and "Attention is read where “el gato” is predicted." in html
+
+
+def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
+    """The row that predicts "el" was given <s>; the one that was given "el" predicts "gato"; none was given </s>."""
+    found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.arange(9.0).reshape(3, 3))
+    for target, row in (([0], 1), ([1], 2), ([2], 2)):
+        late = answers(trace, found, 1, 2, target, given=True)
+        predicts = answers(trace, found, 1, 2, [row])
+        np.testing.assert_array_equal(late.raw, predicts.raw)
+        np.testing.assert_array_equal(late.weighed, predicts.weighed)
+        assert late.effect[:3].tolist() == found.effect[target[0]].tolist(), "what is left out belongs to the word"
+        assert late.given == (target != [2])
+    two = answers(trace, found, 1, 2, [0, 1], given=True)
+    assert two.raw[0] == pytest.approx(trace.cross[0, 1, 1:, 0].mean())
+
+
+@pytest.mark.parametrize(("given", "errors", "said"), [
+    (True, (0.79, 0.05), "where “el” was given (“after el”), not where it is predicted: so this head aligns better "
+                         "(alignment error rate 0.05 against 0.79)"),
+    (False, (0.39, 0.76), "where “el” is predicted: so this head aligns better than where it was given "
+                          "(alignment error rate 0.39 against 0.76)"),
+    (False, (0.79, 0.05), "where “el” is predicted, because the decoder is never given it")])
+def test_the_rows_that_were_read_are_named_with_the_reason(trace, given, errors, said):
+    found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.zeros((3, 3)))
+    assert said in compared(answers(trace, found, 1, 2, [0], given), "el", "layer 1, head 2", errors=errors)
