@@ -2,6 +2,7 @@
 
 import base64
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -202,11 +203,25 @@ def test_changed_words_are_marked_and_escaped():
     assert html == "El <del>gato</del> <ins>perro</ins> &lt;b&gt; negro <ins>hoy</ins>"
 
 
-def test_before_and_after_shows_every_piece_of_the_old_translation():
-    html = comparison.before_and_after("El gato", "El gato", ("▁El", "▁gato", "</s>"), (-0.1, -0.2, -0.3),
-                                       (-0.1, -1.2, -0.3))
-    assert "81.9 %" in html and "30.1 %" in html and "-1.00" in html
-    assert "stays the same" in html and "-0.60; without them: -1.60 (-1.00)" in html
+def cells(html):
+    return [[re.sub("<[^>]*>", "", cell) for cell in re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row)]
+            for row in re.findall("<tr>(.*?)</tr>", html)]
+
+
+def test_before_and_after_shows_every_word_of_the_old_translation():
+    html = comparison.before_and_after("El gatito", "El gatito", ("▁El", "▁gat", "ito", "</s>"),
+                                       (-0.1, -0.2, -0.2, -0.1), (-0.1, -1.2, -9.3, -0.1))
+    assert cells(html) == [["Word", "with all heads", "without them", "change (nats)"],
+                           ["El", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
+                           ["gatito", "-0.40 (67.0 %)", "-10.50 (&lt; 0.1 %)", "-10.10"],
+                           ["&lt;/s&gt;", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"]]
+    assert "stays the same" in html and "-0.60; without them: -10.70 (-10.10)" in html
+
+
+def test_small_probabilities_of_pieces_are_told_apart():
+    html = comparison.piece_table(["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32])
+    assert [row[1:] for row in cells(html)[1:]] == [["-8.00 (&lt; 0.1 %)", "-16.00 (&lt; 0.1 %)", "-8.00"],
+                                                    ["-9.00 (&lt; 0.1 %)", "-32.00 (&lt; 0.1 %)", "-23.00"]]
 
 
 def test_effects_are_listed_in_the_order_given_with_signs():
