@@ -1,15 +1,18 @@
 """Heads switched off and words left out: against passes done by hand, and without a trace on anybody else's."""
 
+import re
 import threading
 
 import numpy as np
 import pytest
 import torch
 
+from xformer.explain import maps
 from xformer.model import Heads
+from xformer.pieces import words
 from xformer.results import UserError
 from xformer.search import Options
-from xformer.ui import ablation, positions, rivals
+from xformer.ui import ablation, beyond, positions, rivals
 
 EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in range(1, 5)]
 
@@ -113,3 +116,16 @@ def test_occlusion_is_the_source_without_each_word(running, learned_pairs):
     assert found.effect.shape == (len(found.predicted), 4)
     whole, without = running.trace(english, spanish).log_probs, running.trace("The sleeps.", spanish).log_probs
     np.testing.assert_allclose(found.effect[:, 1], np.subtract(whole, without), atol=1e-4)
+
+
+@pytest.mark.parametrize(("rates", "row"), [
+    (None, 1), ({"predicted": [[0.8] * 4], "given": [[0.1] * 4]}, 2),
+    ({"predicted": [[0.1] * 4], "given": [[0.8] * 4]}, 1)])
+def test_the_row_of_a_word_is_the_one_by_which_the_head_aligns(running, learned_pairs, monkeypatch, rates, row):
+    english, spanish = learned_pairs[0]
+    monkeypatch.setattr(running, "metrics", {"alignment": {"alignment_error_rate": rates}})
+    trace = running.trace(english, spanish)
+    assert words(trace.predicted)[1] == [1], "the second word is one piece"
+    html = beyond.compare(running, "en", trace, running.occlude(english, spanish), 1, "cross 1 3")
+    wanted = maps.by_words(trace.cross[0, 2], [[row]], words(trace.source))[0]
+    assert re.findall(r"<td lang=\"en\">.*?>(\d\.\d{3})<", html) == [f"{value:.3f}" for value in wanted]

@@ -2,6 +2,7 @@
 
 import base64
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -202,11 +203,25 @@ def test_changed_words_are_marked_and_escaped():
     assert html == "El <del>gato</del> <ins>perro</ins> &lt;b&gt; negro <ins>hoy</ins>"
 
 
-def test_before_and_after_shows_every_piece_of_the_old_translation():
-    html = comparison.before_and_after("El gato", "El gato", ("▁El", "▁gato", "</s>"), (-0.1, -0.2, -0.3),
-                                       (-0.1, -1.2, -0.3))
-    assert "81.9 %" in html and "30.1 %" in html and "-1.00" in html
-    assert "stays the same" in html and "-0.60; without them: -1.60 (-1.00)" in html
+def cells(html):
+    return [[re.sub("<[^>]*>", "", cell) for cell in re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row)]
+            for row in re.findall("<tr>(.*?)</tr>", html)]
+
+
+def test_before_and_after_shows_every_word_of_the_old_translation():
+    html = comparison.before_and_after("El gatito", "El gatito", ("▁El", "▁gat", "ito", "</s>"),
+                                       (-0.1, -0.2, -0.2, -0.1), (-0.1, -1.2, -9.3, -0.1))
+    assert cells(html) == [["Word", "with all heads", "without them", "change (nats)"],
+                           ["El", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
+                           ["gatito", "-0.40 (67.0 %)", "-10.50 (&lt; 0.1 %)", "-10.10"],
+                           ["&lt;/s&gt;", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"]]
+    assert "stays the same" in html and "-0.60; without them: -10.70 (-10.10)" in html
+
+
+def test_small_probabilities_of_pieces_are_told_apart():
+    html = comparison.piece_table(["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32])
+    assert [row[1:] for row in cells(html)[1:]] == [["-8.00 (&lt; 0.1 %)", "-16.00 (&lt; 0.1 %)", "-8.00"],
+                                                    ["-9.00 (&lt; 0.1 %)", "-32.00 (&lt; 0.1 %)", "-23.00"]]
 
 
 def test_effects_are_listed_in_the_order_given_with_signs():
@@ -238,4 +253,29 @@ def test_three_answers_stand_side_by_side_for_one_target_word(trace):
     assert found.effect[:3].tolist() == [0.75, 3.0, -1.0] and math.isnan(found.effect[3])
     html = compared(found, "el gato", "layer 2, head 1")
     assert f"{found.raw[1]:.3f}" in html and "+3.00" in html and "-1.00" in html and "–" in html
-    assert "the model needs cat most" in html
+    assert "the model needs cat most" in html and "Attention is read where “el gato” is predicted." in html
+
+
+def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
+    """The row that predicts "el" was given <s>; the one that was given "el" predicts "gato"; none was given </s>."""
+    found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.arange(9.0).reshape(3, 3))
+    for target, row in (([0], 1), ([1], 2), ([2], 2)):
+        late = answers(trace, found, 1, 2, target, given=True)
+        predicts = answers(trace, found, 1, 2, [row])
+        np.testing.assert_array_equal(late.raw, predicts.raw)
+        np.testing.assert_array_equal(late.weighed, predicts.weighed)
+        assert late.effect[:3].tolist() == found.effect[target[0]].tolist(), "what is left out belongs to the word"
+        assert late.given == (target != [2])
+    two = answers(trace, found, 1, 2, [0, 1], given=True)
+    assert two.raw[0] == pytest.approx(trace.cross[0, 1, 1:, 0].mean())
+
+
+@pytest.mark.parametrize(("given", "errors", "said"), [
+    (True, (0.79, 0.05), "where “el” was given (“after el”), not where it is predicted: so this head aligns better "
+                         "(alignment error rate 0.05 against 0.79)"),
+    (False, (0.39, 0.76), "where “el” is predicted: so this head aligns better than where it was given "
+                          "(alignment error rate 0.39 against 0.76)"),
+    (False, (0.79, 0.05), "where “el” is predicted, because the decoder is never given it")])
+def test_the_rows_that_were_read_are_named_with_the_reason(trace, given, errors, said):
+    found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.zeros((3, 3)))
+    assert said in compared(answers(trace, found, 1, 2, [0], given), "el", "layer 1, head 2", errors=errors)

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from xformer.explain import roles
+from xformer.figures.picture import Choice
+from xformer.results import Trace
+from xformer.ui import attention
 
 PIECES = ["▁the", "▁cat", "▁the", "▁dog", ".", "</s>"]
 SIZE = len(PIECES)
@@ -34,7 +37,7 @@ def test_rows_of_which_a_role_says_nothing_are_not_counted():
     attention = sends([2, 1, 0, 3, 4, 5])
     attention[1] = 0.5  # no other "cat": whatever this row does cannot matter
     assert roles.score(attention, "same_word", PIECES, PIECES) == 1
-    assert roles.score(attention, "same_word", PIECES[1:2], PIECES[1:2]) == 0
+    assert roles.score(attention, "same_word", PIECES[1:2], PIECES[1:2]) is None
 
 
 def test_the_decoder_is_not_blamed_for_what_it_cannot_see():
@@ -42,7 +45,7 @@ def test_the_decoder_is_not_blamed_for_what_it_cannot_see():
     attention = np.tril(np.ones((3, 3)))
     attention /= attention.sum(axis=1, keepdims=True)
     assert roles.score(attention, "itself", PIECES[:3], PIECES[:3], causal=True) == pytest.approx((1 / 2 + 1 / 3) / 2)
-    assert roles.score(attention, "next", PIECES[:3], PIECES[:3], causal=True) == 0
+    assert roles.score(attention, "next", PIECES[:3], PIECES[:3], causal=True) is None
 
 
 def test_the_finder_puts_the_right_head_first():
@@ -53,13 +56,36 @@ def test_the_finder_puts_the_right_head_first():
     assert len(found) == 4 * len(roles.SELF_ROLES)
 
 
+@pytest.mark.parametrize(("pieces", "left_out"), [(["<s>", "▁the", "▁cat", "▁the"], set()),
+                                                  (["<s>", "▁the", "▁cat", "▁sat"], {"same_word"})])
+def test_in_the_decoder_a_role_that_no_row_can_play_is_left_out(pieces, left_out):
+    """The last row can look at the last key, itself, the one before at the next: neither is a way of looking."""
+    even = np.tril(np.ones((4, 4)))
+    even /= even.sum(axis=1, keepdims=True)
+    found = roles.rank("decoder_self", np.stack([np.stack([np.eye(4), even])]), pieces, pieces)
+    assert {r.role for r in found} == {"previous", "itself", "first", "separator", "same_word"} - left_out
+    assert [(r.role, r.head, r.score) for r in found[:1]] == [("itself", 1, 1)]
+    assert len(found) == 2 * len({r.role for r in found})
+
+
+def test_nothing_is_ranked_where_there_is_nothing_to_choose():
+    """Nothing was translated yet: the decoder's one row looks at <s>, which is all there is; no word to align with."""
+    assert roles.rank("decoder_self", np.ones((1, 2, 1, 1)), ["<s>"], ["<s>"]) == []
+    found = roles.rank("cross", np.full((1, 1, 1, 2), 0.5), ["<s>"], [".", "</s>"])
+    assert {r.role for r in found} == {"first", "last"}
+    ones = (np.ones((1, 1, *shape)) for shape in ((2, 2), (1, 1), (1, 2), (2,), (1,), (2,)))
+    trace = Trace(("▁the", "</s>"), ("<s>",), ("</s>",), (-0.1,), *ones, "the", ())
+    assert attention.find("en", trace, "decoder_self")[1] == []
+    assert attention._roles(trace, Choice("decoder_self"), "en") == "", "no sentence that ends in nothing"
+
+
 def test_alignedness_wants_sharp_rows_that_go_to_different_words():
     own = [True, True, True, False]
     diagonal = np.eye(3, 4)
     assert roles.alignedness(diagonal, own) == 1
     assert roles.alignedness(np.repeat(diagonal[:1], 3, axis=0), own) == pytest.approx(1 / 3)
     assert roles.alignedness(np.eye(4)[[3, 3, 3]], own) == 0, "everything on </s> is no alignment"
-    assert roles.alignedness(np.ones((2, 1)), [False]) == 0
+    assert roles.alignedness(np.ones((2, 1)), [False]) is None
 
 
 def test_an_unknown_role_is_named():

@@ -1,13 +1,16 @@
 """The models that ship: they fit their limits, their cards are true to their files, and they do what people ask."""
 
 import json
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 
 from xformer.__main__ import main
+from xformer.figures.picture import Choice
 from xformer.sentiment import SentimentService
 from xformer.service import Service
+from xformer.ui import attention, beyond
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "checkpoints" / "en-es"
@@ -56,6 +59,16 @@ def test_a_long_sentence_is_translated_to_its_end(shipped):
     found = shipped.translate(json.loads((ROOT / "assets" / "examples.json").read_text("utf-8"))["translation"][0])
     words = set(found.best.text.lower().replace(".", "").split())
     assert "amigo" in words and words & {"coche", "auto", "carro"} and len(words) >= 12, found.best.text
+
+
+def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped):
+    trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
+    layer, head = shipped.best_head
+    html = beyond.compare(shipped, "en", trace, shipped.occlude(trace.text, trace.tokens), 1, f"cross {layer} {head}")
+    assert "For “amigo” the head looks most at friend, takes most along from friend" in html
+    assert "Attention is read where “amigo” was given" in html
+    _, _, below, *_ = attention.draw(shipped, "en", trace, *astuple(Choice("cross", layer, head)))
+    assert "a Spanish piece above the map lights the row that predicts it" in below
 
 
 @pytest.fixture(scope="module")

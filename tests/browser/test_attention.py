@@ -116,6 +116,22 @@ def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pair
     expect(page.locator(".ablation tbody tr")).to_have_count(8)
 
 
+def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(visit, learned_pairs):
+    page = visit(width=375)
+    open_attention(page, learned_pairs)
+    page.get_by_role("button", name="Switch heads off and translate again").click()
+    page.get_by_role("button", name="Add its whole layer").click()
+    page.get_by_role("button", name="Translate without them").click()
+    table = page.locator(".ablation table.changes")
+    expect(table.locator("th")).to_have_text(["Word", "with all heads", "without them", "change (nats)"])
+    expect(table.locator("tbody td:first-child")).to_have_text(["El", "gato", "duerme", ".", "</s>"])
+    expect(table.locator("tbody tr").first).to_contain_text(re.compile(r"-\d+\.\d\d \(.*%\)"))
+    assert table.evaluate("""table => {
+        const right = element => element.getBoundingClientRect().right;
+        return right(table) - right(table.closest('.tables'));
+    }""") <= 0
+
+
 def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
     page = visit()
     open_attention(page, learned_pairs)

@@ -1,7 +1,8 @@
 """What a head does on one sentence: a score from 0 to 1 for each role, defined on its map alone. Numpy only.
 
 Every score is the share of attention that goes where the role says, averaged over the rows for which it says anything;
-1 means that the head does nothing else. Roles after Voita et al. (2019) and Clark et al. (2019).
+1 means that the head does nothing else. A role that says nothing of any row has no score: the same word, for example,
+where none stands twice. Roles after Voita et al. (2019) and Clark et al. (2019).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import numpy as np
 from xformer.pieces import SPECIAL, WORD_START
 
 SELF_ROLES = ("previous", "next", "itself", "first", "last", "separator", "same_word")
+CAUSAL_ROLES = ("previous", "itself", "first", "separator", "same_word")  # the next and the last key come too late
 CROSS_ROLES = ("aligned", "first", "last", "separator")
+ROLES = {"encoder_self": SELF_ROLES, "decoder_self": CAUSAL_ROLES, "cross": CROSS_ROLES}
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,12 @@ def _is_separator(piece: str) -> bool:
     return piece in SPECIAL.values() or not any(c.isalnum() for c in piece)
 
 
-def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequence[str], causal: bool = False) -> float:
+def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequence[str], causal: bool = False
+          ) -> float | None:
     """Mean, over the rows of attention (queries, keys) of which the role says anything, of the share that follows it.
 
-    0 where it says nothing of any row. causal: keys after the query cannot be looked at, so they are not asked for, and
-    a row that can look at nothing but what the role names (the first one) is not counted.
+    None where it says nothing of any row. causal: keys after the query cannot be looked at, so they are not asked for,
+    and a row that can look at nothing but what the role names (the first one) is not counted.
     """
     shares = []
     for q, wanted in enumerate(targets(role, queries, keys)):
@@ -66,33 +70,39 @@ def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequen
         wanted = wanted & reachable
         if wanted and wanted != reachable:
             shares.append(float(attention[q, sorted(wanted)].sum()))
-    return float(np.mean(shares)) if shares else 0.0
+    return float(np.mean(shares)) if shares else None
 
 
-def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float:
+def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
     """How far a cross-attention map (T, S) looks like an alignment without knowing one.
 
     The mean over rows of the largest share on a piece that is no separator (`own` True), times the share of those
-    pieces that are some row's favourite, as against all rows that could have one of their own.
+    pieces that are some row's favourite, as against all rows that could have one of their own. None where every piece
+    is a separator.
     """
     columns = [k for k, is_own in enumerate(own) if is_own]
     if not columns:
-        return 0.0
+        return None
     inside = attention[:, columns]
     favourites = {int(row.argmax()) for row in inside if row.max() > 0}
     return float(inside.max(axis=1).mean() * len(favourites) / min(len(columns), len(attention)))
 
 
 def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
-    """Every head of maps (layers, heads, queries, keys) with every role of its stack, best score first."""
-    cross = stack == "cross"
+    """Every head of maps (layers, heads, queries, keys) with every role of its stack, best score first; without the
+    roles that say nothing of this sentence.
+
+    In the decoder's self-attention no row can look at the next key, and only the last row at the last one, which is
+    itself: these two are no roles there.
+    """
     found = []
     for layer, heads in enumerate(maps, 1):
         for head, attention in enumerate(heads, 1):
-            for role in CROSS_ROLES if cross else SELF_ROLES:
+            for role in ROLES[stack]:
                 if role == "aligned":
                     value = alignedness(attention, [not _is_separator(piece) for piece in keys])
                 else:
                     value = score(attention, role, queries, keys, causal=stack == "decoder_self")
-                found.append(Role(stack, layer, head, role, value))
+                if value is not None:
+                    found.append(Role(stack, layer, head, role, value))
     return sorted(found, key=lambda r: -r.score)

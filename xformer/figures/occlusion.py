@@ -31,8 +31,13 @@ def occlusion(found: Occlusion, language: str = "en") -> go.Figure:
                   bar=say("occlusion_bar"), colours=DIVERGING, span=(-reach, reach))
 
 
-def compared(found: Answers, word: str, where: str, language: str = "en") -> str:
-    """The three answers for one target word as an HTML table with bars, and who comes first in each, in a sentence."""
+def compared(found: Answers, word: str, where: str, language: str = "en",
+             errors: tuple[float, float] | None = None) -> str:
+    """The three answers for one target word as an HTML table with bars, which rows were read and why, and who comes
+    first in each, in a sentence.
+
+    errors: alignment error rates of the head for the piece it predicts and the piece it was given, where measured.
+    """
     def say(key: str, **values: object) -> str:
         return escape(text(key, language, **values))
 
@@ -42,12 +47,18 @@ def compared(found: Answers, word: str, where: str, language: str = "en") -> str
         f'{_bar(weighed, 1, f"{weighed:.3f}")}'
         f'{_bar(0 if np.isnan(effect) else effect, reach, "–" if np.isnan(effect) else f"{effect:+.2f}")}</tr>'
         for source, raw, weighed, effect in zip(found.words, found.raw, found.weighed, found.effect, strict=True))
+    if errors is None:
+        read = say("compared_rows", word=word)
+    else:  # only </s> is read where it is predicted in spite of what was measured
+        kind = "given" if found.given else "end" if errors[1] < errors[0] else "predicted"
+        read = say(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
     first = [shown(found.words[int(np.nanargmax(values))]) if np.isfinite(values).any() else "–"
              for values in (found.raw, found.weighed, found.effect)]
     return (f'<table class="plain bars"><caption>{say("compared_title", word=word, where=where)}</caption><thead><tr>'
             f'<th>{say("compared_word")}</th><th>{say("compared_raw")}</th><th>{say("compared_weighed")}</th>'
             f'<th>{say("compared_effect")}</th></tr></thead><tbody>{rows}</tbody></table>'
-            f'<p>{say("compared_first", word=word, raw=first[0], weighed=first[1], effect=first[2])}</p>')
+            f'<p>{say("compared_first", word=word, raw=first[0], weighed=first[1], effect=first[2])}</p>'
+            f'<p class="note">{read}</p>')
 
 
 def _bar(value: float, most: float, label: str) -> str:

@@ -57,7 +57,7 @@ def _add_layer(service: Service, language: str, off: list[str], stack: str, laye
 
 
 def run(service: Service, language: str, found: Translation | None, off: list[str]) -> str:
-    """Translate again without these heads, and say what became of every piece of the old translation."""
+    """Translate again without these heads, and say what became of every word of the old translation."""
     if found is None or not off:
         return notice([text("ablation_none", language)], "error")
     missing = [(stack, int(layer), int(head)) for stack, layer, head in (name.split() for name in off)]

@@ -260,7 +260,7 @@ def _alignment(service: Service, choice: Choice, language: str) -> str:
 
 
 def _roles(trace: Trace, choice: Choice, language: str) -> str:
-    """What a head does most on this sentence."""
+    """What a head does most on this sentence, if any role says something of it."""
     own = _ranked(trace, choice.stack, slice(choice.layer - 1, choice.layer), slice(choice.head - 1, choice.head))
-    return text("head_roles", language, roles=", ".join(
-        f"{text(f'role_{role.role}', language)} ({percent(role.score)})" for role in own[:3]))
+    named = ", ".join(f"{text(f'role_{role.role}', language)} ({percent(role.score)})" for role in own[:3])
+    return text("head_roles", language, roles=named) if named else ""

@@ -75,5 +75,7 @@ def compare(service: Service, language: str, trace: Trace | None, found: Occlusi
     stack, *place = where.split()
     layer, head = map(int, place) if stack == "cross" else service.best_head
     group = words(trace.predicted)[int(word)]
+    errors = service.alignment_errors(layer, head)
+    given = errors is not None and errors[1] < errors[0]
     named = f"{text('cross', language)} · {text('finder_where', language, layer=layer, head=head)}"
-    return compared(answers(trace, found, layer, head, group), _names(trace)[int(word)], named, language)
+    return compared(answers(trace, found, layer, head, group, given), _names(trace)[int(word)], named, language, errors)
