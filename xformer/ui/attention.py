@@ -249,12 +249,12 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
 
 
 def _alignment(service: Service, choice: Choice, language: str) -> str:
-    """How well a head of the cross-attention aligns words, where that is known."""
+    """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
     errors = service.alignment_errors(choice.layer, choice.head) if choice.stack == "cross" else None
-    if errors is None:
+    if errors is None or "sentences" not in service.metrics["alignment"]:
         return ""
     return text("aligns_given" if errors[1] < errors[0] else "aligns_predicted", language,
-                predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
+                predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}", count=service.metrics["alignment"]["sentences"])
 
 
 def _roles(trace: Trace, choice: Choice, language: str) -> str:
