@@ -393,7 +393,7 @@ def explain(args: argparse.Namespace) -> None:
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
     try:
-        checkpoint.write(out, export.encode(trace, service.info, out.suffix))
+        checkpoint.write(out, export.encode(trace, service.info, out.suffix, ("cross", *service.best_head)))
     except OSError as error:
         raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error
 

@@ -230,6 +230,24 @@ def test_what_is_shown_is_saved_with_its_numbers_labels_and_checkpoint(visit, le
     assert content.startswith(b"<!doctype html>")
 
 
+def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_pairs):
+    page = visit(f"/es?tab=attention&stack=encoder_self&layer=1&head=3&text={quote(learned_pairs[0][0])}")
+    seen = "Autoatención del codificador · capa 1 de 2 · cabeza 3 de 4"
+    expect(page.locator(".view .title")).to_have_text(seen)
+    page.get_by_role("button", name="Guardar los números").click()
+    content, _ = saved(page, page.get_by_role("button", name="HTML de todas las cabezas").click)
+    offline = page.context.new_page()
+    offline.set_content(content.decode())
+    expect(offline.locator("html")).to_have_attribute("lang", "es")
+    expect(offline.locator("#title")).to_have_text(seen)
+    expect(offline.locator("#source")).to_have_text(f"Inglés: {learned_pairs[0][0]}")
+    expect(offline.get_by_label("capa 1, cabeza 3")).to_have_attribute("aria-pressed", "true")
+    offline.locator("#map td").first.hover()
+    expect(offline.locator("#value")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
+    offline.get_by_label("Pila").select_option("Atención cruzada (el español mira al inglés)")
+    expect(offline.locator("#map tbody th").first).to_contain_text("tras <s> → predice")
+
+
 def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, trace):
     page = visit()
     open_attention(page, learned_pairs)

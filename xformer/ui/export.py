@@ -42,12 +42,13 @@ def save(service: Service, language: str, trace: Trace | None, *values: Any, kin
         return notice([text("no_trace", language)], "error"), gr.skip()
     info = service.info
     try:
+        choice = read_choice(*values)
         if kind == "csv":
-            seen = picture(trace, read_choice(*values), language)
+            seen = picture(trace, choice, language)
             content = picture_csv(seen.queries, seen.keys, seen.values,
                                   f"{' · '.join((seen.title, *seen.rules))} · {info.name} {info.identity}").encode()
         else:
-            content = encode(trace, info, f".{kind}")
+            content = encode(trace, info, f".{kind}", (choice.stack, choice.layer, choice.head), language)
     except Exception as error:
         return refusal(error, language), gr.skip()
     return "", {"name": f"{info.name.replace('/', '-')}-attention.{kind}",
