@@ -38,7 +38,8 @@ def plot(name: str, language: str) -> gr.HTML:
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """
-    return canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}", save=language)
+    return canvas("plot.js", '<p class="caption"></p><div class="plot" role="img"></div>', f"picture {name}",
+                  save=language)
 
 
 def script(request: Request) -> FileResponse:
