@@ -1,7 +1,5 @@
 """What is written to a file is what the model computed, and it is whole or not there."""
 
-import csv
-import io
 import json
 import re
 import shutil
@@ -100,11 +98,6 @@ def test_a_path_that_will_not_do_is_refused_first(tiny_checkpoint, tmp_path, cap
 def test_bad_text_writes_nothing(tiny_checkpoint, tmp_path, capsys):
     assert explain(tiny_checkpoint, "", "--out", tmp_path / "maps.json") == 2
     assert "nothing to translate" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-def test_csv_has_labels_and_numbers_and_no_formula():
-    table = list(csv.reader(io.StringIO(export.picture_csv(("=a", "b"), ("x", "+y"), np.eye(2, dtype=np.float32)))))
-    assert table == [["", "x", "'+y"], ["'=a", "1.000000", "0.000000"], ["b", "0.000000", "1.000000"]]
 
 
 def test_an_unknown_kind_is_named(trace, running):

@@ -1,8 +1,7 @@
-"""A trace as a file: JSON, NPZ, or one HTML page that opens offline; a picture as CSV."""
+"""A trace as a file: JSON, NPZ, or one HTML page that opens offline."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from pathlib import Path
@@ -72,19 +71,6 @@ def _page(trace: Trace, info: ModelInfo, start: tuple[str, int, int], language: 
 def safe(cell: str) -> str:
     """A cell for a spreadsheet: behind an apostrophe where it would be taken for a formula, which could do harm."""
     return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
-
-
-def picture_csv(queries: tuple[str, ...], keys: tuple[str, ...], values: np.ndarray, corner: str = "") -> str:
-    """A map (queries, keys) as a table with its labels, as a spreadsheet reads it; `corner` says what it is.
-
-    A cell that a spreadsheet would take for a formula is put behind an apostrophe.
-    """
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow([safe(corner), *map(safe, keys)])
-    for query, row in zip(queries, values.tolist(), strict=True):
-        table.writerow([safe(query), *(f"{p:.6f}" for p in row)])
-    return out.getvalue()
 
 
 def check(path: Path) -> None:
