@@ -29,12 +29,7 @@ async function picture(kind) {
   aside.remove();
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">` +
     `${new XMLSerializer().serializeToString(copy)}</foreignObject></svg>`;
-  if (kind === 'svg') return URL.createObjectURL(new Blob([svg], {type: 'image/svg+xml'}));
-  const image = new Image(), canvas = Object.assign(document.createElement('canvas'), {width: 2 * width, height: 2 * height});
-  image.src = 'data:image/svg+xml,' + encodeURIComponent(svg);
-  await image.decode();
-  canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-  return canvas.toDataURL();
+  return rendered(kind, svg, width, height);
 }
 
-saves(() => document.querySelector('header .model').textContent, table, picture);
+saves(() => element.querySelector('.towers').dataset.title ?? model().textContent, table, picture);

@@ -35,7 +35,34 @@ function layout(v) {
 
 function draw() {
   if (current()) paint();
+  element.dataset.empty = !shown;
 }
+
+// Every map, a pixel a cell, on one small canvas after the other; with its place, and whether it is chosen.
+function* maps(v, size) {
+  const data = bytes(v.data), colours = table(v.palette), cells = v.rows * v.columns;
+  const tile = Object.assign(document.createElement('canvas'), {width: v.columns, height: v.rows});
+  const t = tile.getContext('2d'), image = t.createImageData(v.columns, v.rows);
+  for (let layer = 0; layer < v.layers; layer++) {
+    for (let head = 0; head < v.heads; head++) {
+      const from = (layer * v.heads + head) * cells, joined = v.joined.includes(`${layer + 1}.${head + 1}`);
+      for (let i = 0; i < cells; i++) image.data.set(colours.subarray(4 * data[from + i], 4 * data[from + i] + 4), 4 * i);
+      t.putImageData(image, 0, 0);
+      yield {tile, x: LABEL + head * (size + GAP), y: TOP + layer * (size + GAP),
+        chosen: v.joined.length ? joined : v.layer === layer + 1 && v.head === head + 1};
+    }
+  }
+}
+
+// The names of layers and heads, with their places.
+function names(v, size) {
+  const place = i => i * (size + GAP) + size / 2;
+  return [...Array.from({length: v.layers}, (_, i) => ({text: v.layer_label + (i + 1), x: 2, y: TOP + place(i) + 4, align: 'start'})),
+          ...Array.from({length: v.heads}, (_, i) => ({text: v.head_label + (i + 1), x: LABEL + place(i), y: TOP - 6, align: 'center'}))];
+}
+
+const smooth = (v, size) => v.columns > size || v.rows > size;
+const frame = chosen => ({colour: getComputedStyle(element).getPropertyValue(chosen ? '--color-accent' : '--border-color-primary'), width: chosen ? 3 : 1});
 
 function paint() {
   const v = shown, canvas = element.querySelector('canvas');
@@ -45,40 +72,42 @@ function paint() {
   canvas.height = height * scale;
   canvas.style.width = width + 'px';
   canvas.style.height = height + 'px';
-  const g = canvas.getContext('2d'), style = getComputedStyle(element);
+  const g = canvas.getContext('2d');
   g.scale(scale, scale);
   g.font = '12px system-ui, sans-serif';
-  const data = bytes(v.data), colours = table(v.palette), cells = v.rows * v.columns;
-  const tile = document.createElement('canvas');
-  tile.width = v.columns;
-  tile.height = v.rows;
-  const t = tile.getContext('2d'), image = t.createImageData(v.columns, v.rows);
-  for (let layer = 0; layer < v.layers; layer++) {
-    for (let head = 0; head < v.heads; head++) {
-      const from = (layer * v.heads + head) * cells, x = LABEL + head * (size + GAP), y = TOP + layer * (size + GAP);
-      for (let i = 0; i < cells; i++) image.data.set(colours.subarray(4 * data[from + i], 4 * data[from + i] + 4), 4 * i);
-      t.putImageData(image, 0, 0);
-      g.fillStyle = 'rgba(128, 128, 128, 0.12)';
-      g.fillRect(x, y, size, size);
-      g.imageSmoothingEnabled = v.columns > size || v.rows > size;
-      g.drawImage(tile, x, y, size, size);
-      const joined = v.joined.includes(`${layer + 1}.${head + 1}`);
-      const chosen = v.joined.length ? joined : v.layer === layer + 1 && v.head === head + 1;
-      g.strokeStyle = chosen ? style.getPropertyValue('--color-accent') : style.getPropertyValue('--border-color-primary');
-      g.lineWidth = chosen ? 3 : 1;
-      g.strokeRect(x, y, size, size);
-    }
+  for (const {tile, x, y, chosen} of maps(v, size)) {
+    g.fillStyle = 'rgba(128, 128, 128, 0.12)';
+    g.fillRect(x, y, size, size);
+    g.imageSmoothingEnabled = smooth(v, size);
+    g.drawImage(tile, x, y, size, size);
+    ({colour: g.strokeStyle, width: g.lineWidth} = frame(chosen));
+    g.strokeRect(x, y, size, size);
   }
-  g.fillStyle = style.getPropertyValue('--body-text-color') || '#444';
-  g.textBaseline = 'middle';
-  for (let layer = 0; layer < v.layers; layer++) g.fillText(v.layer_label + (layer + 1), 2, TOP + layer * (size + GAP) + size / 2);
-  g.textBaseline = 'alphabetic';
-  g.textAlign = 'center';
-  for (let head = 0; head < v.heads; head++) g.fillText(v.head_label + (head + 1), LABEL + head * (size + GAP) + size / 2, TOP - 6);
+  g.fillStyle = getComputedStyle(element).getPropertyValue('--body-text-color') || '#444';
+  for (const {text, x, y, align} of names(v, size)) {
+    g.textAlign = align;
+    g.fillText(text, x, y);
+  }
   canvas.setAttribute('aria-label', v.description);
   canvas.dataset.layer = v.layer;
   canvas.dataset.head = v.head;
   canvas.dataset.drawn = v.key;
+}
+
+// What is painted as an SVG, its title above, its rules and checkpoint below.
+function picture(kind) {
+  const v = shown, {size, width, height} = layout(v), {name, identity} = checkpoint(), notes = [...v.rules, `${name} ${identity}`];
+  const W = Math.ceil(Math.max(width, 10 * v.title.length, ...notes.map(note => 6.6 * note.length))) + 24, H = height + 44 + 18 * notes.length;
+  const box = (x, y, more) => `<rect x="${x}" y="${y}" width="${size}" height="${size}" ${more}/>`, body = [];
+  for (const {tile, x, y, chosen} of maps(v, size)) {
+    const {colour, width} = frame(chosen);
+    body.push(box(x, y, 'fill="rgba(128,128,128,0.12)"'), `<image x="${x}" y="${y}" width="${size}" height="${size}" preserveAspectRatio="none" ` +
+      `style="image-rendering: ${smooth(v, size) ? 'auto' : 'pixelated'}" href="${tile.toDataURL()}"/>`, box(x, y, `fill="none" stroke="${colour}" stroke-width="${width}"`));
+  }
+  for (const {text, x, y, align} of names(v, size)) body.push(`<text x="${x}" y="${y}" text-anchor="${align === 'center' ? 'middle' : align}">${escape(text)}</text>`);
+  const under = notes.map((note, i) => `<text x="12" y="${H - 8 - 18 * (notes.length - 1 - i)}" fill-opacity=".75">${escape(note)}</text>`);
+  return rendered(kind, `<svg xmlns="http://www.w3.org/2000/svg" width="${W}" height="${H}" fill="${getComputedStyle(element).color}" font-family="system-ui, sans-serif" font-size="12">` +
+    `<rect width="${W}" height="${H}" fill="${background()}"/><text x="12" y="24" font-size="16" font-weight="600">${escape(v.title)}</text><g transform="translate(6,36)">${body.join('')}</g>${under.join('')}</svg>`, W, H);
 }
 
 function at(event) {
@@ -105,13 +134,14 @@ element.addEventListener('mousemove', event => {
   event.target.title = where ? `${shown.layer_word} ${where.layer} · ${shown.head_word} ${where.head}` : '';
 });
 element.addEventListener('keydown', event => {
-  const v = shown;
+  const v = event.target.tagName === 'CANVAS' ? shown : null;
   if (v && event.shiftKey && event.key === 'Enter') return choose({layer: v.layer, head: v.head}, true);
   const move = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
   if (!move || !v) return;
   event.preventDefault();
   choose({layer: Math.max(1, Math.min(v.layers, v.layer + move[0])), head: Math.max(1, Math.min(v.heads, v.head + move[1]))}, false);
 });
+saves(() => shown.title, null, picture);
 new ResizeObserver(paint).observe(element);
 watch('value', draw);
 draw();

@@ -4,7 +4,6 @@ const NS = 'http://www.w3.org/2000/svg', SIZES = [12, 16, 20, 26, 34, 44];
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif', ACCENT = '#d97706';
 let value = null, data = null, cell = 26, zoomed = false, locked = {}, now = {};
 
-const escape = text => String(text).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const at = (row, column) => data[row * value.keys.length + column];
 const font = () => Math.min(13, Math.max(10, cell - 4));
@@ -85,6 +84,7 @@ function line(labels, kind, title) {  // a sentence whose tokens can be hovered,
 
 function draw() {
   value = props.value;
+  element.dataset.empty = !value?.data;
   if (!value || !value.data) return;
   const t = value.texts, scroll = find('.scroll'), place = scroll ? [scroll.scrollLeft, scroll.scrollTop] : null;
   if (data && (locked.row >= value.queries.length || locked.column >= value.keys.length || locked.sentence !== value.line.join(' ') + value.keys.join(' '))) locked = {};
@@ -104,8 +104,7 @@ function draw() {
   const focused = element.contains(document.activeElement) && document.activeElement.classList.contains('scroll');
   const root = find('.drawing') || element.appendChild(Object.assign(document.createElement('div'), {className: 'drawing'}));
   root.innerHTML = `<div class="head"><h4 class="title">${escape(value.title)}</h4><span class="tools">` +
-    `<button type="button" data-zoom="-1" title="${escape(t.smaller)}" aria-label="${escape(t.smaller)}">−</button><button type="button" data-zoom="1" title="${escape(t.larger)}" aria-label="${escape(t.larger)}">+</button>` +
-    `<button type="button" data-save="png">PNG</button><button type="button" data-save="svg">SVG</button></span></div>` +
+    `<button type="button" data-zoom="-1" title="${escape(t.smaller)}" aria-label="${escape(t.smaller)}">−</button><button type="button" data-zoom="1" title="${escape(t.larger)}" aria-label="${escape(t.larger)}">+</button></span></div>` +
     line(value.line, 'row', t.line_asks) + line(value.keys, 'column', t.line_seen) +
     `<p class="said" aria-live="polite"></p>${picture}<p class="sub">${escape(hint)}</p>`;
   if (focused) find('.scroll').focus();
@@ -193,32 +192,23 @@ function whole() {  // everything that is seen as one picture
   const inner = p ? {width: p.width, height: p.height + 24} : {width: m.left.width + m.cells.width + 24 + b.width, height: m.top.height + Math.max(m.cells.height, b.height) + 24};
   const notes = [...value.rules, value.checkpoint], W = Math.max(inner.width + 24, 12 + Math.max(...[value.title, ...notes].map(n => n.length)) * 6.6);
   const H = inner.height + 52 + 18 * notes.length, put = (part, x, y) => `<svg x="${x}" y="${y}" width="${part.width}" height="${part.height}">${part.body}</svg>`;
-  const style = getComputedStyle(element), ink = style.color, paper = style.getPropertyValue('--body-background-fill').trim() || '#fff';
+  const ink = getComputedStyle(element).color;
   const body = p ? `<text x="12" y="50">${escape(value.asks)}</text><text x="${12 + p.left + p.middle}" y="50">${escape(value.seen)}</text>${put(p, 12, 58)}` :
     `<text x="${12 + m.left.width}" y="50">${escape(value.seen)} →</text><text x="12" y="${58 + m.top.height - 6}">${escape(value.asks)} ↓</text>` +
     put(m.top, 12 + m.left.width, 58) + put(m.left, 12, 58 + m.top.height) + put(m.cells, 12 + m.left.width, 58 + m.top.height) + put(b, 12 + m.left.width + m.cells.width + 24, 52 + m.top.height);
   const under = notes.map((note, i) => `<text x="12" y="${H - 8 - 18 * (notes.length - 1 - i)}" font-size="12" fill-opacity=".75">${escape(note)}</text>`).join('');
-  return {W, H, text: `<svg xmlns="${NS}" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}" color="${ink}" fill="${ink}" font-family='${FONT}' font-size="${font()}"><rect width="${W}" height="${H}" fill="${paper}"/><text x="12" y="26" font-size="16" font-weight="600">${escape(value.title)}</text>${body}${under}</svg>`};
+  return {W, H, text: `<svg xmlns="${NS}" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}" color="${ink}" fill="${ink}" font-family='${FONT}' font-size="${font()}"><rect width="${W}" height="${H}" fill="${background()}"/><text x="12" y="26" font-size="16" font-weight="600">${escape(value.title)}</text>${body}${under}</svg>`};
 }
 
-function save(kind) {
-  const {W, H, text} = whole(), name = value.title.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') + '.' + kind;
-  const offer = blob => {
-    const link = Object.assign(document.createElement('a'), {href: URL.createObjectURL(blob), download: name});
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  };
-  const blob = new Blob([text], {type: 'image/svg+xml'});
-  if (kind === 'svg') return offer(blob);
-  const image = new Image(), url = URL.createObjectURL(blob);
-  image.onload = () => {
-    const canvas = Object.assign(document.createElement('canvas'), {width: 2 * W, height: 2 * H});
-    canvas.getContext('2d').drawImage(image, 0, 0, 2 * W, 2 * H);
-    URL.revokeObjectURL(url);
-    canvas.toBlob(offer, 'image/png');
-  };
-  image.src = url;
+function table() {  // a row for who asks, a column for what is looked at
+  const rows = value.queries.map((query, q) => [query, ...value.keys.map((_, k) => at(q, k))]);
+  return {columns: [value.rules.join(' · '), ...value.keys], rows};
 }
+
+saves(() => value.title, table, kind => {
+  const {W, H, text} = whole();
+  return rendered(kind, text, W, H);
+});
 
 // What scrolls or grows moves the page under a pointer that rests: that points at nothing new. Where the pointer is, is
 // watched on the whole page, for it may have been moved elsewhere before the picture came to lie under it.
@@ -239,7 +229,6 @@ element.addEventListener('click', event => {
     cell = SIZES[Math.max(0, Math.min(SIZES.length - 1, SIZES.indexOf(cell) + Number(button.dataset.zoom)))];
     return draw();
   }
-  if (button && button.dataset.save) return save(button.dataset.save);
   const place = where(event);
   if (!place) return;
   lock(place);

@@ -27,6 +27,7 @@ async function draw() {
   figure = wanted;
   if (!wanted) return;
   find('.caption').textContent = title();
+  find('.plot').setAttribute('aria-label', title());
   const Plotly = await plotly();
   if (!seen()) await new Promise(later => (window.requestIdleCallback ?? setTimeout)(later));
   if (turn !== drawn) return;  // a newer one came meanwhile

@@ -14,6 +14,7 @@ from xformer.explain import alignment
 from xformer.explain.alignment import Gold, alignment_error_rate, head_scores, read_gold
 from xformer.pieces import WORD_START
 from xformer.results import Trace
+from xformer.ui import attention
 
 SOURCE = ("▁the", "▁c", "ats", ".", "</s>")
 PREDICTED = ("▁los", "▁g", "at", "os", ".", "</s>")
@@ -226,13 +227,25 @@ def test_save_keeps_the_other_keys(capsys, tiny_checkpoint, gold_file, tmp_path)
     before = json.loads((folder / "metrics.json").read_text())
     status, out, _ = run(capsys, "--checkpoint", folder, "--gold", gold_file, "--device", "cpu", "--json", "--save")
     found = json.loads(out)
-    wanted = {"alignment_error_rate": found["alignment_error_rate"], "best": found["best"]}
+    wanted = {"alignment_error_rate": found["alignment_error_rate"], "best": found["best"], "sentences": 3}
     assert status == 0 and checkpoint.load(folder).metrics == {**before, "alignment": wanted}
     assert not (folder / "metrics.json.new").exists()
-
     (folder / "metrics.json.new").mkdir()  # stands in the way of writing
     status, _, err = run(capsys, "--checkpoint", folder, "--gold", gold_file, "--device", "cpu", "--save")
     assert status == 2 and f"The file {folder / 'metrics.json'} cannot be written (Is a directory)" in err
+
+
+def test_the_page_says_on_how_many_sentences_a_head_was_measured(running, monkeypatch):
+    measured = {"alignment_error_rate": {reading: [[0.25] * 4] * 2 for reading in alignment.READINGS}}
+    found = running.explain("The cat sleeps.")
+
+    def said(language):
+        return attention.draw(running, language, found, "cross", 1, 2, "head", [])[2]
+
+    monkeypatch.setitem(running.metrics, "alignment", {**measured, "sentences": 3})
+    assert "on 3 hand-aligned sentences" in said("en") and "en 3 oraciones alineadas a mano" in said("es")
+    monkeypatch.setitem(running.metrics, "alignment", measured)
+    assert "hand-aligned" not in said("en"), "saved by an older version, which did not say on how many"
 
 
 @pytest.mark.parametrize(("content", "said"), [

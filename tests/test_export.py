@@ -1,9 +1,8 @@
 """What is written to a file is what the model computed, and it is whole or not there."""
 
-import csv
-import io
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -20,6 +19,10 @@ def trace(running, learned_pairs):
 
 def explain(tiny_checkpoint, *argv):
     return main(["explain", "--checkpoint", str(tiny_checkpoint), *map(str, argv)])
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
 def test_three_lines_of_python_give_every_map(trace, learned_pairs):
@@ -54,8 +57,33 @@ def test_html_asks_for_nothing_and_holds_markup_as_text(running):
     page = page.decode()
     assert not re.findall(r"""(?:src|href)\s*=|https?:|@import|url\(""", page)
     assert page.count("<script") == 2, "the data and the page's own script"
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    data = data_of(page)
     assert np.array(data["cross"]).shape[:2] == (2, 4)
+    assert not [name for name in data if name.endswith("_norms")], "which the page does not draw"
+    assert max(len(str(p)) for p in np.array(data["cross"]).flat) <= len("0.123")
+
+
+def test_a_page_speaks_its_language_and_opens_on_what_was_seen(trace, running):
+    for language, said, model in (("en", "Attention maps of one translation", "2 + 2 layers × 4 heads"),
+                                  ("es", "Mapas de atención de una traducción", "2 + 2 capas × 4 cabezas")):
+        page = export.encode(trace, running.info, ".html", ("decoder_self", 2, 3), language).decode()
+        data = data_of(page)
+        assert f'<html lang="{language}">' in page and data["texts"]["html_title"] == said
+        assert running.info.identity in data["model"] and model in data["model"]
+        assert data["start"] == {"stack": "decoder_self", "layer": 1, "head": 2}
+        used = set(re.findall(r"""(?:data-text="|say\(')(\w+)""", page))
+        assert used | set(STACKS) == set(export.TEXTS)
+    beyond = export.encode(trace, running.info, ".html", ("cross", 6, 8)).decode()
+    assert data_of(beyond)["start"] == {"stack": "cross", "layer": 1, "head": 3}, "the last that this model has"
+
+
+def test_the_command_opens_its_page_on_the_best_aligned_head(tiny_checkpoint, learned_pairs, tmp_path):
+    folder = tmp_path / "measured"
+    shutil.copytree(tiny_checkpoint, folder)
+    (folder / "metrics.json").write_text(json.dumps({"alignment": {"best": {"layer": 1, "head": 2}}}))
+    assert explain(folder, learned_pairs[0][0], "--out", tmp_path / "maps.html") == 0
+    data = data_of((tmp_path / "maps.html").read_text(encoding="utf-8"))
+    assert data["start"] == {"stack": "cross", "layer": 0, "head": 1}
 
 
 @pytest.mark.parametrize(("name", "said"), [("maps.txt", "of a kind that is not known; end its name with one of .json"),
@@ -70,11 +98,6 @@ def test_a_path_that_will_not_do_is_refused_first(tiny_checkpoint, tmp_path, cap
 def test_bad_text_writes_nothing(tiny_checkpoint, tmp_path, capsys):
     assert explain(tiny_checkpoint, "", "--out", tmp_path / "maps.json") == 2
     assert "nothing to translate" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-def test_csv_has_labels_and_numbers_and_no_formula():
-    table = list(csv.reader(io.StringIO(export.picture_csv(("=a", "b"), ("x", "+y"), np.eye(2, dtype=np.float32)))))
-    assert table == [["", "x", "'+y"], ["'=a", "1.000000", "0.000000"], ["b", "0.000000", "1.000000"]]
 
 
 def test_an_unknown_kind_is_named(trace, running):

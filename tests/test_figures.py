@@ -15,6 +15,7 @@ from xformer.figures.occlusion import compared, occlusion
 from xformer.figures.palettes import PALETTES
 from xformer.figures.picture import Choice, picture, summary
 from xformer.results import Bleu, Candidate, HeadEffect, Occlusion, Trace
+from xformer.strings import text
 
 
 @pytest.fixture
@@ -151,6 +152,9 @@ def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
     np.testing.assert_array_equal(cells, np.round(trace.cross * 255))
     assert (sent["layers"], sent["heads"], sent["rows"], sent["columns"]) == (2, 2, 3, 5)
     assert "Chosen: layer 2, head 1" in sent["description"] and sent["joined"] == []
+    assert (sent["layer_label"], sent["head_label"]) == ("L", "H")
+    spanish = grid.payload(trace.cross, Choice("cross", 2, 1), "es")
+    assert f"{spanish['layer_label']}: capa, {spanish['head_label']}: cabeza" in text("grid_hint", "es")
     joined = grid.payload(trace.cross, Choice("cross", 2, 1, "max", ((1, 2),)))
     assert joined["joined"] == ["1.2"]
 

@@ -357,6 +357,7 @@ def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
     assert figure.layout.yaxis2.ticktext == ("0 · &lt;b&gt;", "1 · the", "2 · the", "3 · &lt;/s&gt;")
     assert [note.text for note in figure.layout.annotations] == [
         "embeddings<br>(root mean square 2.00)", "+ positions (0.71)", figure.layout.annotations[2].text]
+    assert [trace.name for trace in figure.data] == ["embeddings", "positions", "sum"], "what saved numbers are called"
 
 
 def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(running, learned_pairs):

@@ -27,6 +27,10 @@ def test_every_text_is_used_somewhere():
     assert not [key for key in strings.table("en") if key not in whole and not key.startswith(stems)]
 
 
+def test_a_key_of_the_keyboard_has_one_name():
+    assert not [key for key, said in strings.table("es").items() if re.search(r"\b(Entrar|Enter)\b", said)]
+
+
 @pytest.mark.parametrize(("language", "shown"), [("en", "12,345"), ("es", "12\u202f345")])
 def test_numbers_are_grouped_as_the_language_does(language, shown):
     assert shown in strings.text("warning_control", language, count=12345)

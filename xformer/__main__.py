@@ -393,7 +393,7 @@ def explain(args: argparse.Namespace) -> None:
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
     try:
-        checkpoint.write(out, export.encode(trace, service.info, out.suffix))
+        checkpoint.write(out, export.encode(trace, service.info, out.suffix, ("cross", *service.best_head)))
     except OSError as error:
         raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error
 
@@ -566,10 +566,10 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
         raise UserError(f"{error}.") from error
     of, layer, head = (int(i) for i in np.unravel_index(scores.argmin(), scores.shape))
     found = {"alignment_error_rate": dict(zip(alignment.READINGS, scores.round(4).tolist(), strict=True)),
-             "best": {"layer": layer + 1, "head": head + 1, "of": alignment.READINGS[of]}}
+             "best": {"layer": layer + 1, "head": head + 1, "of": alignment.READINGS[of]}, "sentences": len(gold)}
     if args.json:
-        print(json.dumps({**found, "sentences": len(gold), "checkpoint": service.info.name,
-                          "identity": service.info.identity, "device": service.info.device}))
+        print(json.dumps({**found, "checkpoint": service.info.name, "identity": service.info.identity,
+                          "device": service.info.device}))
     else:
         for reading, rates in zip(alignment.READINGS, scores, strict=True):
             print(f"Alignment error rate, each row counted for the piece {reading}")

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 import xformer
 from tests.browser.acts import expect_spanish, open_attention, saved, translate, type_into
+from xformer.checkpoint import examine
 
 
 @pytest.fixture(scope="module")
@@ -219,31 +220,69 @@ def test_heads_clicked_with_shift_are_joined(visit, learned_pairs):
         "Cross-attention (Spanish looks at English) · mean of 2 chosen heads")
 
 
-def test_what_is_shown_is_saved_with_its_numbers_labels_and_checkpoint(visit, learned_pairs, trace):
+def test_what_is_shown_is_saved_with_its_numbers_labels_and_checkpoint(visit, learned_pairs, trace, tiny_checkpoint):
     page = visit()
     open_attention(page, learned_pairs)
     page.get_by_label("Weigh by what is taken along").check()
     expect(page.locator(".rules")).to_contain_text("Kobayashi")
-    drawing, name = saved(page, page.get_by_role("button", name="SVG").click)
+    view = page.locator(".block.view")
+    drawing, name = saved(page, view.get_by_role("button", name="Save as SVG").click)
     text = drawing.decode()
     assert name.endswith("head-1-of-4.svg") and "after &#60;s&#62; → predicts" in text and "tiny-en-es" in text
     assert "Kobayashi" in text and page.evaluate("""text => new DOMParser().parseFromString(text, 'image/svg+xml')
         .querySelector('parsererror')""", text) is None
-    picture, _ = saved(page, page.get_by_role("button", name="PNG").click)
+    picture, _ = saved(page, view.get_by_role("button", name="Save as PNG").click)
     assert picture[:8] == b"\x89PNG\r\n\x1a\n" and len(picture) > 5_000
-    page.get_by_role("button", name="Save the numbers").click()
-    content, name = saved(page, page.get_by_role("button", name="CSV of this picture").click)
+    content, name = saved(page, view.get_by_role("button", name="Save as CSV").click)
     table = list(csv.reader(io.StringIO(content.decode())))
     weighed = trace.cross[1, 0] * trace.cross_norms[1, 0]
     weighed /= weighed.sum(axis=1, keepdims=True)
-    assert name == "tiny-en-es-attention.csv" and "tiny-en-es" in table[0][0]
+    assert name.endswith("head-1-of-4.csv") and "Kobayashi" in table[0][0]
+    assert table[0][0].endswith(f"tiny-en-es {examine(tiny_checkpoint).identity}")
     np.testing.assert_allclose([[float(p) for p in row[1:]] for row in table[1:]], weighed, atol=2e-6)
+    found = json.loads(saved(page, view.get_by_role("button", name="Save as JSON").click)[0])
+    assert [row[1:] for row in found["rows"]] == [list(map(float, row[1:])) for row in table[1:]]
+    assert [row[0] for row in found["rows"]] == [row[0] for row in table[1:]] and found["columns"][1:] == table[0][1:]
+    page.get_by_role("button", name="Save the numbers").click()
     content, _ = saved(page, page.get_by_role("button", name="JSON of all heads").click)
     np.testing.assert_allclose(json.loads(content)["cross"], trace.cross, atol=1e-6)
     content, _ = saved(page, page.get_by_role("button", name="NPZ of all heads").click)
     np.testing.assert_allclose(np.load(io.BytesIO(content))["encoder_self"], trace.encoder_self, atol=1e-6)
     content, _ = saved(page, page.get_by_role("button", name="HTML of all heads").click)
     assert content.startswith(b"<!doctype html>")
+
+
+def test_all_heads_are_saved_as_a_picture(visit, learned_pairs, tiny_checkpoint):
+    page = visit()
+    open_attention(page, learned_pairs)
+    heads = page.locator(".block.heads")
+    expect(heads.locator("[data-save]")).to_have_count(2)
+    content, name = saved(page, heads.get_by_role("button", name="Save as SVG").click)
+    drawing = content.decode()
+    assert name == "All-heads-Cross-attention-Spanish-looks-at-English.svg" and drawing.count("<image") == 2 * 4
+    assert f"tiny-en-es {examine(tiny_checkpoint).identity}" in drawing and ">H4<" in drawing and ">L2<" in drawing
+    assert page.evaluate("""text => new DOMParser().parseFromString(text, 'image/svg+xml')
+        .querySelector('parsererror')""", drawing) is None
+    content, name = saved(page, heads.get_by_role("button", name="Save as PNG").click)
+    assert name.endswith(".png") and content.startswith(b"\x89PNG") and len(content) > 5_000
+
+
+def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_pairs):
+    page = visit(f"/es?tab=attention&stack=encoder_self&layer=1&head=3&text={quote(learned_pairs[0][0])}")
+    seen = "Autoatención del codificador · capa 1 de 2 · cabeza 3 de 4"
+    expect(page.locator(".view .title")).to_have_text(seen)
+    page.get_by_role("button", name="Guardar los números").click()
+    content, _ = saved(page, page.get_by_role("button", name="HTML de todas las cabezas").click)
+    offline = page.context.new_page()
+    offline.set_content(content.decode())
+    expect(offline.locator("html")).to_have_attribute("lang", "es")
+    expect(offline.locator("#title")).to_have_text(seen)
+    expect(offline.locator("#source")).to_have_text(f"Inglés: {learned_pairs[0][0]}")
+    expect(offline.get_by_label("capa 1, cabeza 3")).to_have_attribute("aria-pressed", "true")
+    offline.locator("#map td").first.hover()
+    expect(offline.locator("#value")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
+    offline.get_by_label("Pila").select_option("Atención cruzada (el español mira al inglés)")
+    expect(offline.locator("#map tbody th").first).to_contain_text("tras <s> → predice")
 
 
 def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, trace):

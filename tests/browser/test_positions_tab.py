@@ -9,6 +9,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, saved, translate, type_into
+from xformer.checkpoint import examine
 
 
 def open_positions(page, learned_pairs):
@@ -44,7 +45,7 @@ def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit
     expect(page.get_by_text(checked)).to_be_visible()
 
 
-def test_positions_are_taken_away_and_both_maps_are_shown(visit, learned_pairs):
+def test_positions_are_taken_away_and_both_maps_are_shown_and_saved(visit, learned_pairs, tiny_checkpoint):
     page = visit()
     open_positions(page, learned_pairs)
     page.get_by_label("Shuffle the words").check()
@@ -56,6 +57,17 @@ def test_positions_are_taken_away_and_both_maps_are_shown(visit, learned_pairs):
     expect(page.locator(".pos-after .title")).to_contain_text("none, words shuffled")
     expect(page.locator(".pos-before svg.top text")).not_to_have_text(
         page.locator(".pos-after svg.top text").all_text_contents())
+    for name, kind in (("before", "as learned"), ("after", "none, words shuffled")):
+        view = page.locator(f".pos-{name}.view")
+        content, _ = saved(page, view.get_by_role("button", name="Save as CSV").click)
+        (corner, *keys), *rows = csv.reader(io.StringIO(content.decode()))
+        assert f"head 1 of 4 · {kind} · tiny-en-es {examine(tiny_checkpoint).identity}" in corner
+        assert keys == view.locator("svg.top text").all_text_contents()
+        assert [row[0] for row in rows] == view.locator("svg.left text").all_text_contents()
+        numbers = [list(map(float, row[1:])) for row in rows]
+        assert all(abs(sum(row) - 1) < 1e-5 for row in numbers)
+        found = json.loads(saved(page, view.get_by_role("button", name="Save as JSON").click)[0])
+        assert [row[1:] for row in found["rows"]] == numbers and found["title"].endswith(kind)
     translate(page, learned_pairs[1][0])
     expect(page.locator(".pos-before .title")).to_have_count(0)
     expect(page.locator(".pos-sentence g.ytick text").first).to_be_attached()
@@ -72,6 +84,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
 def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
     page = visit("/es?tab=positions")
     expect(page.locator(".pos-table .caption")).to_contain_text("Posiciones de 0 a 63")
+    expect(page.get_by_role("img", name="Tu oración: embeddings, posiciones y su suma")).to_be_visible()
     expect(page.get_by_text("Nadie ha medido todavía este modelo por longitudes")).to_be_visible()
 
 
@@ -106,21 +119,32 @@ def test_a_link_makes_the_change_again_that_it_shows(visit, learned_pairs):
     again.wait_for_url(lambda url: "moved" not in url)
 
 
-def test_a_figure_is_saved_as_a_picture_and_as_its_numbers(visit):
+def test_a_figure_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoint):
     page = visit("/?tab=positions")
     expect_table(page, 32, "10\u202f000")
     figure = page.locator(".picture.pos-table[data-drawn]")
     content, name = saved(page, figure.get_by_role("button", name="Save as CSV").click)
     assert name == "Positions-0-to-63-in-32-dimensions-base-10-000.csv"
     first, *rows = csv.reader(io.StringIO(content.decode()))
-    assert first == ["", "dimension", "position", "value"] and len(rows) == 64 * 32
+    identity = examine(tiny_checkpoint).identity
+    assert first == [f"Positions 0 to 63 in 32 dimensions, base 10\u202f000 · tiny-en-es {identity}", "dimension",
+                     "position", "value"] and len(rows) == 64 * 32
     numbers = {(int(row[2]), int(row[1])): float(row[3]) for row in rows}
     assert abs(numbers[5, 2] - math.sin(5 / 10_000 ** (2 / 32))) < 1e-6
     assert abs(numbers[63, 31] - math.cos(63 / 10_000 ** (30 / 32))) < 1e-6
     found = json.loads(saved(page, figure.get_by_role("button", name="Save as JSON").click)[0])
     assert found["title"].startswith("Positions 0 to 63") and "tab=positions" in found["address"]
     assert [list(map(str, row)) for row in found["rows"]] == rows and found["model"].startswith("tiny")
+    assert found["checkpoint"] == {"name": "tiny-en-es", "identity": identity}
     content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
     assert content.startswith(b"<svg") and b"Positions 0 to 63" in content and name.endswith(".svg")
     content, name = saved(page, figure.get_by_role("button", name="Save as PNG").click)
     assert content.startswith(b"\x89PNG") and len(content) > 10_000
+    parts = page.locator(".picture.pos-sentence[data-drawn]")
+    found = json.loads(saved(page, parts.get_by_role("button", name="Save as JSON").click)[0])
+    value = {(part, piece, dimension): number for part, dimension, piece, number in found["rows"]}
+    assert {part for part, *_ in value} == {"embeddings", "positions", "sum"}
+    for (part, piece, dimension), number in value.items():
+        if part == "sum":
+            parts_of_it = value["embeddings", piece, dimension] + value["positions", piece, dimension]
+            assert abs(parts_of_it - number) < 1e-5

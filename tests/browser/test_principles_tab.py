@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, saved, translate, type_into
+from xformer.checkpoint import examine
 
 
 def open_principles(page, learned_pairs):
@@ -149,12 +150,13 @@ def test_the_numbers_of_a_step_are_saved(visit, learned_pairs):
         "q·k", "q·k / √dₖ", "after the mask", "softmax"}
 
 
-def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit):
+def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoint):
     page = visit("/?tab=model")
     figure = page.locator(".block.architecture").first
     content, _ = saved(page, figure.get_by_role("button", name="Save as CSV").click)
-    columns, *rows = csv.reader(io.StringIO(content.decode()))
-    assert columns == ["tower", "layer", "block", "output", "parameters", "weights"]
+    (corner, *columns), *rows = csv.reader(io.StringIO(content.decode()))
+    assert corner.endswith(f" · tower · tiny-en-es {examine(tiny_checkpoint).identity}")
+    assert columns == ["layer", "block", "output", "parameters", "weights"]
     assert len(rows) == figure.locator(".box").count() and ["Encoder", "Layer 1"] in [row[:2] for row in rows]
     content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
     assert name.startswith("tiny") and b"<foreignObject" in content and b".architecture .box" in content
@@ -162,3 +164,12 @@ def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit):
     width, height = struct.unpack(">II", content[16:24])
     box = figure.locator(".towers").bounding_box()
     assert width == 2 * round(box["width"]) and abs(height / 2 - box["height"]) < 0.1 * box["height"]
+
+
+def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
+    page = visit("/?tab=model")
+    figure = page.locator(".block.architecture").last
+    content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
+    assert name == "Post-norm-and-pre-norm.svg" and "LayerNorm" in content.decode()
+    content, name = saved(page, figure.get_by_role("button", name="Save as PNG").click)
+    assert name == "Post-norm-and-pre-norm.png" and content.startswith(b"\x89PNG") and len(content) > 10_000

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import type_into
+from tests.browser.acts import saved, type_into
 from xformer.sentiment import SentimentService
 
 GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
@@ -161,7 +161,7 @@ def test_a_pair_is_read_side_by_side(visit, reader):
     expect(pair).to_contain_text(re.compile(r"Of the 16 texts of all pairs, the model gets \d+ right\."))
 
 
-def test_what_was_measured_is_drawn(visit):
+def test_what_was_measured_is_drawn_and_saved_with_the_name_of_the_classifier(visit, reader):
     page = visit()
     open_tab(page)
     page.get_by_role("button", name="Can the probability be trusted?").click()
@@ -169,6 +169,10 @@ def test_what_was_measured_is_drawn(visit):
     expect(page.locator(".block.calibration .js-plotly-plot .xtitle")).to_have_text("confidence (%)")
     page.get_by_role("button", name="What pre-training is worth").click()
     expect(page.locator(".block.shares .js-plotly-plot .ytitle")).to_have_text("accuracy (%)")
+    figure = page.locator(".picture.calibration[data-drawn]")
+    found = json.loads(saved(page, figure.get_by_role("button", name="Save as JSON").click)[0])
+    assert found["checkpoint"] == {"name": reader.info.name, "identity": reader.info.identity}, "not the page's model"
+    assert found["model"].startswith("measured · pre-norm · 2 layers × 4 heads")
 
 
 def test_a_link_opens_the_review(visit):

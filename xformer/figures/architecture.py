@@ -73,7 +73,7 @@ def orders(own: str, language: str = "en") -> str:
         drawn.append(f'<section class="tower order"><h4>{say(f"arch_{order}")}{mark}</h4>'
                      f'<div class="boxes">{parts}</div><p class="formula">{FORMULAS[order]}</p>'
                      f'<p class="note">{say(f"arch_text_{order}")}</p></section>')
-    return f'<div class="towers">{"".join(drawn)}</div>'
+    return f'<div class="towers" data-title="{say("arch_orders")}">{"".join(drawn)}</div>'
 
 
 def _sublayer(info: ModelInfo, blocks: dict[str, Block], side: str, number: int, names: tuple[str, str], shape: str,

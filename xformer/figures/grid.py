@@ -22,6 +22,8 @@ def payload(maps: np.ndarray, choice: Choice, language: str = "en") -> dict[str,
     return {"data": base64.b64encode(levels.tobytes()).decode("ascii"), "layers": layers, "heads": heads, "rows": rows,
             "columns": columns, "palette": PALETTES[choice.palette],
             "layer_label": text("layer_short", language), "head_label": text("head_short", language),
+            "title": f"{text('grid_title', language)} · {text(choice.stack, language)}",
+            "rules": [text("rule_weigh", language)] if choice.weigh else [],
             "layer_word": text("layer", language).lower(), "head_word": text("head", language).lower(),
             **chosen(maps, choice, language)}
 

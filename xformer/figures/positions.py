@@ -59,7 +59,7 @@ def table(rows: np.ndarray, base: float, language: str = "en") -> go.Figure:
     length, d_model = rows.shape
     even = np.arange(d_model) % 2 == 0
     maps = [go.Heatmap(
-        z=np.where(chosen, rows, np.float32(np.nan)), coloraxis="coloraxis", hoverongaps=False,
+        name=name, z=np.where(chosen, rows, np.float32(np.nan)), coloraxis="coloraxis", hoverongaps=False,
         hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}<extra></extra>")
         for name, exponent, chosen in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))]  # gaps where the other is
     return go.Figure(maps, layout(
@@ -185,10 +185,11 @@ def sentence(found: Embedded, language: str = "en") -> go.Figure:
     names = [text(f"pos_part_{name}", language, size=f"{math.sqrt(float((part ** 2).mean())):.2f}")
              for name, part in parts.items()]
     figure = make_subplots(3, 1, shared_xaxes=True, subplot_titles=names, vertical_spacing=0.08)
-    for row, part in enumerate(parts.values(), 1):
-        figure.add_trace(go.Heatmap(z=part.astype(np.float32), coloraxis="coloraxis", hovertemplate=text(
-            "pos_hover_part", language, piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + "<extra></extra>"),
-            row=row, col=1)
+    for row, (name, part) in enumerate(parts.items(), 1):
+        figure.add_trace(go.Heatmap(
+            name=text(f"pos_name_{name}", language), z=part.astype(np.float32), coloraxis="coloraxis",
+            hovertemplate=text("pos_hover_part", language, piece="%{y}", dimension="%{x}", value="%{z:+.3f}")
+            + "<extra></extra>"), row=row, col=1)
     height = 150 + 3 * (30 + max(60, 18 * len(pieces)))
     labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, **DOWN}
     figure.update_layout(layout(text("pos_plot_sentence", language), height, x=axis(""), y=axis("", **labels),

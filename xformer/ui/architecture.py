@@ -13,7 +13,7 @@ from xformer.service import Service
 from xformer.strings import speaker
 from xformer.ui import attention
 from xformer.ui.ask import QUIET, Ask
-from xformer.ui.canvas import canvas
+from xformer.ui.canvas import PICTURES, canvas
 
 
 def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: attention.Built) -> list[gr.HTML]:
@@ -25,7 +25,7 @@ def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: att
     gr.HTML(f'<p class="note">{escape(say("arch_text"))}</p>')
     towers = canvas("blocks.js", "${value}", "architecture", figure_of_model, save=ask.language)
     gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>')
-    orders = gr.HTML(figure_of_orders, elem_classes="architecture")
+    orders = canvas("blocks.js", "${value}", "architecture", figure_of_orders, save=ask.language, files=PICTURES)
     trace.change(**ask(draw, [trace]), outputs=towers, **QUIET)
     opened = towers.choose(**ask(_choose), outputs=[tabs, shown, *seen.choice[:5]], **QUIET)
     for event in seen.redraw:

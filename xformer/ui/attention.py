@@ -21,7 +21,7 @@ from xformer.strings import speaker, text
 from xformer.ui import ablation, beyond, export, rivals
 from xformer.ui.address import MOST_THRESHOLD, read_choice
 from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
-from xformer.ui.canvas import canvas
+from xformer.ui.canvas import PICTURES, canvas
 
 AGAIN = """(picture, again, ...chosen) => {
   if (!picture?.about) return again;
@@ -60,7 +60,8 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=4, min_width=300):
             gr.HTML(f'<h3>{escape(say("grid_title"))} <span class="sub">{escape(say("grid_hint"))}</span></h3>')
-            heads = canvas("head_grid.js", '<canvas tabindex="0" role="img"></canvas>', "heads")
+            heads = canvas("head_grid.js", '<canvas tabindex="0" role="img"></canvas>', "heads",
+                           save=language, files=PICTURES)
             below = gr.HTML(elem_classes="summary")
             gr.HTML(f'<p class="note">{escape(say("attention_note"))}</p>')
         with gr.Column(scale=7, min_width=300):
@@ -78,7 +79,7 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
                 words = gr.Checkbox(False, label=say("words"), min_width=150)
                 hide = gr.Checkbox(False, label=say("hide_sinks"), min_width=150)
                 weigh = gr.Checkbox(False, label=say("weigh"), min_width=150)
-            picture_of_head = canvas("head_view.js", '<div class="drawing"></div>', "view")
+            picture_of_head = canvas("head_view.js", '<div class="drawing"></div>', "view", save=language)
             choice: list[Any] = [stack, layer, head, show, joined, drawn_as, threshold, words, hide, weigh, palette]
             export.build(ask, trace, choice)
     with gr.Accordion(say("finder"), open=False):
@@ -251,12 +252,12 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
 
 
 def _alignment(service: Service, choice: Choice, language: str) -> str:
-    """How well a head of the cross-attention aligns words, where that is known."""
+    """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
     errors = service.alignment_errors(choice.layer, choice.head) if choice.stack == "cross" else None
-    if errors is None:
+    if errors is None or "sentences" not in service.metrics["alignment"]:
         return ""
     return text("aligns_given" if errors[1] < errors[0] else "aligns_predicted", language,
-                predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
+                predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}", count=service.metrics["alignment"]["sentences"])
 
 
 def _roles(trace: Trace, choice: Choice, language: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,21 @@ from starlette.responses import FileResponse
 from xformer.strings import ASSETS, text
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
-FILES = ("png", "svg", "csv", "json")
+PICTURES = ("png", "svg")
+FILES = (*PICTURES, "csv", "json")
 
 
-def canvas(script: str, template: str, name: str, value: Any = None, save: str | None = None) -> gr.HTML:
+def canvas(script: str, template: str, name: str, value: Any = None, save: str | None = None,
+           files: Sequence[str] = FILES) -> gr.HTML:
     """A component that assets/`script` draws from its value, and that may trigger events of its own.
 
-    save: the language of buttons that save it from the browser, by assets/save.js; None for no buttons.
+    save: the language of buttons that save it from the browser, by assets/save.js, as each of `files`; None for none.
     (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
     """
     if save is not None:
         buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="'
                           f'{escape(text("save_as", save, kind=kind.upper()))}">{kind.upper()}</button>'
-                          for kind in FILES)
+                          for kind in files)
         template += f'<div class="tools">{buttons}</div>'
     scripts = [script] if save is None else ["save.js", script]
     return gr.HTML(value, html_template=template, elem_classes=name.split(),
@@ -38,7 +41,8 @@ def plot(name: str, language: str) -> gr.HTML:
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """
-    return canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}", save=language)
+    return canvas("plot.js", '<p class="caption"></p><div class="plot" role="img"></div>', f"picture {name}",
+                  save=language)
 
 
 def script(request: Request) -> FileResponse:

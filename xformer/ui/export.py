@@ -1,4 +1,4 @@
-"""Part of the Attention tab that saves the numbers: this picture as CSV, every head as JSON, NPZ or one HTML page.
+"""Part of the Attention tab that saves the numbers of every head, as JSON, NPZ or one HTML page.
 
 The file travels in the answer and is made by the browser: nobody's sentence is left on the server's disk.
 """
@@ -11,8 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.explain.export import encode, picture_csv
-from xformer.figures.picture import picture
+from xformer.explain.export import encode
 from xformer.figures.translation import notice
 from xformer.results import Trace
 from xformer.service import Service
@@ -21,7 +20,7 @@ from xformer.ui.address import read_choice
 from xformer.ui.ask import Ask, refusal
 from xformer.ui.canvas import canvas
 
-KINDS = ("csv", "json", "npz", "html")
+KINDS = ("json", "npz", "html")
 
 
 def build(ask: Ask, trace: gr.State, choice: list[Any]) -> None:
@@ -37,17 +36,13 @@ def build(ask: Ask, trace: gr.State, choice: list[Any]) -> None:
 
 
 def save(service: Service, language: str, trace: Trace | None, *values: Any, kind: str) -> tuple[str, Any]:
-    """A problem, and what assets/download.js offers: the picture as it is shown, or the whole pass."""
+    """A problem, and what assets/download.js offers: the whole pass."""
     if trace is None:
         return notice([text("no_trace", language)], "error"), gr.skip()
     info = service.info
     try:
-        if kind == "csv":
-            seen = picture(trace, read_choice(*values), language)
-            content = picture_csv(seen.queries, seen.keys, seen.values,
-                                  f"{' · '.join((seen.title, *seen.rules))} · {info.name} {info.identity}").encode()
-        else:
-            content = encode(trace, info, f".{kind}")
+        choice = read_choice(*values)
+        content = encode(trace, info, f".{kind}", (choice.stack, choice.layer, choice.head), language)
     except Exception as error:
         return refusal(error, language), gr.skip()
     return "", {"name": f"{info.name.replace('/', '-')}-attention.{kind}",

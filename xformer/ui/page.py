@@ -253,4 +253,5 @@ def _header(service: Service, language: str) -> str:
                      f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
                      f'aria-label="{LANGUAGES[code]}">{code.upper()}</a>' for code, path in PATHS.items())
     return (f'<header><h1>{escape(text("title", language))}</h1><p class="tagline">{escape(text("tagline", language))}'
-            f'</p><p class="model">{escape(model)}</p><nav class="languages">{links}</nav></header>')
+            f'</p><p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{escape(model)}</p>'
+            f'<nav class="languages">{links}</nav></header>')

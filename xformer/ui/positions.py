@@ -258,7 +258,8 @@ def _experiment(ask: Ask, translation: gr.State, own: dict[str, Any]) -> list[An
         views = []
         for name in ("before", "after"):
             with gr.Column(min_width=300):
-                views.append(canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}"))
+                views.append(canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}",
+                                    save=ask.language))
     kind.change(lambda name: [gr.update(visible=name == "shift"), gr.update(visible=name == "base")], kind,
                 [shift, base], **QUIET)
     shuffled.change(lambda on: gr.update(visible=on), shuffled, seed, **QUIET)

@@ -35,7 +35,8 @@ def build(reader: SentimentService | UserError | None, language: str, reviewed: 
     info = reader.info
     model = say("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
                 millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
-    gr.HTML(f'<p class="note">{escape(say("review_intro"))} {escape(model)}</p>')
+    gr.HTML(f'<p class="note">{escape(say("review_intro"))} <span data-name="{escape(info.name)}" '
+            f'data-identity="{info.identity}">{escape(model)}</span></p>')
     found = gr.State()
     with gr.Row(elem_classes="ask"):
         box = gr.Textbox(EXAMPLES[0], label=say("review"), info=say("review_edit_hint"), lines=3, max_lines=14,
