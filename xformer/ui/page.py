@@ -180,7 +180,7 @@ def _set(models: Models, service: Service, name: str, language: str, query: dict
     place = address.read(query, service.info, EXAMPLES[0], layer, head)
     problems = [*place.problems]
     take = address.reader(query, problems)
-    off = gr.update(choices=every_head(service, language), value=take("off", heads_off(service)))
+    off = gr.update(choices=every_head(service, language), value=list(take("off", heads_off(service))))
     further = [*translate.arrive(service, take), off, *positions.arrive(service, language, take)]
     *of_principles, store = principles.arrive(service, take)
     sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
