@@ -32,17 +32,22 @@ def build(ask: Ask, translation: gr.State, stack: gr.Radio, layer: gr.Radio, hea
     return off
 
 
-def every_head(service: Service, language: str) -> list[tuple[str, str]]:
-    """Every head of the model, to choose from: its name, and "stack layer head"."""
+def head_names(service: Service) -> tuple[str, ...]:
+    """Every head of the model, as "stack layer head"."""
     info = service.info
+    return tuple(f"{stack} {layer} {head}" for stack in STACKS
+                 for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
+
+
+def every_head(service: Service, language: str) -> list[tuple[str, str]]:
+    """Every head of the model, to choose from: what a reader calls it, and its name."""
     return [(f"{text(f'stack_{stack}', language)} · {text('finder_where', language, layer=layer, head=head)}",
-             f"{stack} {layer} {head}")
-            for stack in STACKS for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1)]
+             f"{stack} {layer} {head}") for stack, layer, head in map(str.split, head_names(service))]
 
 
 def heads_off(service: Service) -> SomeOf:
     """What the address says of the heads that are switched off."""
-    return SomeOf(tuple(name for _, name in every_head(service, "en")))
+    return SomeOf(head_names(service))
 
 
 def _add(off: list[str], stack: str, layer: int, head: int) -> list[str]:

@@ -20,7 +20,7 @@ from xformer.results import POSITION_KINDS, Moved, Positions, Translation
 from xformer.service import BASES as LIMITS
 from xformer.service import MOST_SHIFT, Service
 from xformer.strings import speaker, text
-from xformer.ui.ablation import every_head
+from xformer.ui.ablation import every_head, head_names
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
 from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
 from xformer.ui.canvas import canvas, figure, plot
@@ -55,8 +55,8 @@ def kinds(service: Service, d_model: int | None = None) -> dict[str, Kind]:
             "pair": Whole(min(8, wide // 4), 0, wide // 2 - 1), "position": Whole(2, 0, LENGTHS[1]),
             "steps": Whole(3, 0, MOST_STEPS), "positions": OneOf(POSITION_KINDS, "none"),
             "shift": Whole(5, 0, MOST_SHIFT), "base": Real(1_000, *LIMITS), "shuffle": Switch(),
-            "seed": Whole(1, 0, 999_999), "compare": OneOf(tuple(name for _, name in every_head(service, "en")),
-                                                           f"cross {layer} {head}"), "moved": Switch()}
+            "seed": Whole(1, 0, 999_999), "compare": OneOf(head_names(service), f"cross {layer} {head}"),
+            "moved": Switch()}
 
 
 def arrive(service: Service, language: str, take: Take) -> list[Any]:
