@@ -15,12 +15,12 @@ with suppress(ImportError):  # on hosts that lend GPUs; it has to come before to
 
 import gradio as gr
 
-from xformer import space
 from xformer.__main__ import CHECKPOINT_HELP, ROOT, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
-from xformer.models import Models, offered
+from xformer.hub import space
 from xformer.results import UserError
-from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.serve.pool import Models, offered
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
 from xformer.ui import create, launch
 
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "

@@ -14,12 +14,12 @@ import torch
 from hypothesis import settings
 
 from tests.hub_server import Hub
-from xformer import checkpoint
 from xformer.classifier import ClassifierConfig, TransformerClassifier
+from xformer.hub import checkpoint
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
-from xformer.sentiment import SentimentService, encode
-from xformer.service import Service
+from xformer.serve.reviews import SentimentService, encode
+from xformer.serve.translation import Service
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["torch", "sacrebleu", "xformer.checkpoint", "xformer.__main__"])
+FORKS.set_forkserver_preload(["torch", "sacrebleu", "xformer.hub.checkpoint", "xformer.__main__"])
 
 
 @dataclass
@@ -54,7 +54,7 @@ def watched(*argv):
 
 def as_people_know_it(name, folder, english, spanish):
     import xformer
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     with closing(Service.from_pretrained(name, revision="main", device="cpu")) as service:
         assert service.translate(english).best.text == spanish
         service.save_pretrained(folder)

@@ -5,10 +5,12 @@ from dataclasses import fields
 
 import pytest
 
-from xformer.figures.picture import Choice
+from xformer.figures.attention import Choice
 from xformer.results import ModelInfo
-from xformer.service import Service
-from xformer.ui import address, positions, principles, translate
+from xformer.serve.translation import Service
+from xformer.ui import address, positions
+from xformer.ui import translation as translate
+from xformer.ui import walkthrough as principles
 from xformer.ui.ablation import heads_off
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from xformer import checkpoint
 from xformer.__main__ import main
 from xformer.explain import alignment
 from xformer.explain.alignment import Gold, alignment_error_rate, head_scores, read_gold
+from xformer.hub import checkpoint
 from xformer.pieces import WORD_START
 from xformer.results import Trace
 from xformer.ui import attention

@@ -14,7 +14,7 @@ import pytest
 from tests import endpoints
 from tests.conftest import ROOT
 from xformer.ui.api import told
-from xformer.ui.headers import HEADERS
+from xformer.ui.middleware import HEADERS
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from xformer.figures import architecture
 from xformer.model import NORMS
 from xformer.results import Block, ModelInfo
-from xformer.service import Service
+from xformer.serve.translation import Service
 
 PARAMETERS = re.compile(r"([\d,]+) parameters(?! of| and|\.)")
 

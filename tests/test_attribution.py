@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from xformer import checkpoint
 from xformer.classifier import POOLINGS, ClassifierConfig, TransformerClassifier
 from xformer.explain import attribution, ranks
+from xformer.hub import checkpoint
 from xformer.model import NORMS, Trace
 from xformer.pieces import BOS, EOS, UNK
 from xformer.results import Bin, Calibration, LabelShare, UserError
-from xformer.sentiment import SentimentService, encode, read
+from xformer.serve.reviews import SentimentService, encode, read
 
 TEXT = "I loved every minute of it!"
 

@@ -10,13 +10,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from xformer import checkpoint
-from xformer.classifier import (
-    ClassifierConfig,
-    LanguageModel,
-    LanguageModelConfig,
-    TransformerClassifier,
-)
+from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.hub import checkpoint
 from xformer.model import Transformer
 from xformer.results import UserError
 from xformer.search import Options

@@ -100,7 +100,7 @@ def test_evaluate_scores_with_signatures(capsys, tiny_checkpoint, learned_pairs,
 
 
 def test_evaluate_plain_lowers_the_english_and_takes_its_stop_away(capsys, tiny_checkpoint, tmp_path, monkeypatch):
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     seen = []
     translate = Service.translate_many
     monkeypatch.setattr(Service, "translate_many", lambda self, texts, *a, **k: seen.extend(texts) or translate(

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from xformer.explain import maps
-from xformer.explain.beyond import answers
-from xformer.figures import comparison, grid, labels, translation, view
-from xformer.figures.occlusion import compared, occlusion
+from xformer.explain.attribution_methods import answers
+from xformer.figures import ablation, grid_payload, head_payload, labels, translation
+from xformer.figures.attention import Choice, picture, summary
+from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.palettes import PALETTES
-from xformer.figures.picture import Choice, picture, summary
 from xformer.results import Bleu, Candidate, HeadEffect, Occlusion, Trace
 from xformer.strings import text
 
@@ -35,7 +35,7 @@ def trace():
 def drawn(trace, choice, language="en"):
     """What the browser is sent, with the numbers read back from its bytes."""
     shown = picture(trace, choice, language)
-    sent = view.payload(shown, choice, "en-es 0123", language)
+    sent = head_payload.payload(shown, choice, "en-es 0123", language)
     values = np.frombuffer(base64.b64decode(sent["data"]), dtype="<f4").reshape(len(sent["queries"]), len(sent["keys"]))
     return sent, values
 
@@ -64,7 +64,7 @@ def test_equal_words_keep_their_own_columns(trace):
 def test_every_text_of_the_drawing_is_in_both_languages(trace):
     for language in ("en", "es"):
         sent, _ = drawn(trace, Choice("decoder_self", 2, 1), language)
-        assert set(sent["texts"]) == set(view.TEXTS) and all(sent["texts"].values())
+        assert set(sent["texts"]) == set(head_payload.TEXTS) and all(sent["texts"].values())
     assert sent["queries"][1] == "tras el → predice gato" and "{query} mira a {list}" in sent["texts"]["looks_at"]
 
 
@@ -147,15 +147,15 @@ def test_text_that_looks_like_markup_stays_text_in_figures(trace):
 
 
 def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
-    sent = grid.payload(trace.cross, Choice("cross", 2, 1))
+    sent = grid_payload.payload(trace.cross, Choice("cross", 2, 1))
     cells = np.frombuffer(base64.b64decode(sent["data"]), dtype=np.uint8).reshape(2, 2, 3, 5)
     np.testing.assert_array_equal(cells, np.round(trace.cross * 255))
     assert (sent["layers"], sent["heads"], sent["rows"], sent["columns"]) == (2, 2, 3, 5)
     assert "Chosen: layer 2, head 1" in sent["description"] and sent["joined"] == []
     assert (sent["layer_label"], sent["head_label"]) == ("L", "H")
-    spanish = grid.payload(trace.cross, Choice("cross", 2, 1), "es")
+    spanish = grid_payload.payload(trace.cross, Choice("cross", 2, 1), "es")
     assert f"{spanish['layer_label']}: capa, {spanish['head_label']}: cabeza" in text("grid_hint", "es")
-    joined = grid.payload(trace.cross, Choice("cross", 2, 1, "max", ((1, 2),)))
+    joined = grid_payload.payload(trace.cross, Choice("cross", 2, 1, "max", ((1, 2),)))
     assert joined["joined"] == ["1.2"]
 
 
@@ -203,7 +203,7 @@ def test_labels_tell_a_words_start_from_its_continuation(piece, shown):
 
 
 def test_changed_words_are_marked_and_escaped():
-    html = comparison.changed_words("El gato <b> negro", "El perro <b> negro hoy")
+    html = ablation.changed_words("El gato <b> negro", "El perro <b> negro hoy")
     assert html == "El <del>gato</del> <ins>perro</ins> &lt;b&gt; negro <ins>hoy</ins>"
 
 
@@ -213,7 +213,7 @@ def cells(html):
 
 
 def test_before_and_after_shows_every_word_of_the_old_translation():
-    html = comparison.before_and_after("El gatito", "El gatito", ("▁El", "▁gat", "ito", "</s>"),
+    html = ablation.before_and_after("El gatito", "El gatito", ("▁El", "▁gat", "ito", "</s>"),
                                        (-0.1, -0.2, -0.2, -0.1), (-0.1, -1.2, -9.3, -0.1))
     assert cells(html) == [["Word", "with all heads", "without them", "change (nats)"],
                            ["El", "-0.10 (90.5 %)", "-0.10 (90.5 %)", "+0.00"],
@@ -223,13 +223,13 @@ def test_before_and_after_shows_every_word_of_the_old_translation():
 
 
 def test_small_probabilities_of_pieces_are_told_apart():
-    html = comparison.piece_table(["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32])
+    html = ablation.piece_table(["piece", "before", "after", "change"], ["▁gat", "ito"], [-8, -9], [-16, -32])
     assert [row[1:] for row in cells(html)[1:]] == [["-8.00 (&lt; 0.1 %)", "-16.00 (&lt; 0.1 %)", "-8.00"],
                                                     ["-9.00 (&lt; 0.1 %)", "-32.00 (&lt; 0.1 %)", "-23.00"]]
 
 
 def test_effects_are_listed_in_the_order_given_with_signs():
-    html = comparison.effects([HeadEffect("cross", 2, 1, 1.25), HeadEffect("cross", 1, 4, -0.5)])
+    html = ablation.effects([HeadEffect("cross", 2, 1, 1.25), HeadEffect("cross", 1, 4, -0.5)])
     assert html.index("layer 2, head 1") < html.index("layer 1, head 4")
     assert "+1.250" in html and "-0.500" in html and 'value="0.400"' in html
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xformer import texts
-from xformer.explain import store
+from xformer.explain import key_value_store
 from xformer.results import Positions, UserError
 from xformer.search import Options
-from xformer.service import bleu
+from xformer.serve import many
+from xformer.serve.translation import bleu
 
 # Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
 PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", "<s>", "<unk>", "▁", "\n", "\t", "\x00",
@@ -83,18 +83,18 @@ def test_judge(reader, text):
 @few
 @given(ANY)
 def test_many_lines(reader, block):
-    sheet = answered(texts.paste, block)
+    sheet = answered(many.paste, block)
     if sheet is not None:
-        *_, (done, judged) = texts.judge(reader, sheet.texts())
+        *_, (done, judged) = many.judge(reader, sheet.texts())
         assert done == len(judged) == len(sheet.rows)
-        assert all(row.label or row.notes for row in judged) and texts.as_csv(judged)
+        assert all(row.label or row.notes for row in judged) and many.as_csv(judged)
 
 
 @few
 @given(ANY, ANY)
 def test_compare_and_look_up(translation, lines):
     answered(bleu, translation, lines)
-    answered(store.read, lines)
+    answered(key_value_store.read, lines)
 
 
 JSON = st.one_of(ANY, st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False),

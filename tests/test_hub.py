@@ -14,8 +14,9 @@ from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
 from tests.hub_client import Client, as_people_know_it, watched
-from xformer import card, checkpoint, hub
 from xformer.__main__ import main
+from xformer.hub import card, checkpoint
+from xformer.hub import repository as hub
 from xformer.results import UserError
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,24 +15,24 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import ROOT, endless, free_port
-from xformer import service
-from xformer.guard import AT_WORK, Guard, most_people
 from xformer.results import UserError
 from xformer.search import Options
-from xformer.service import OWN
-from xformer.ui import visitors
+from xformer.serve import translation as service
+from xformer.serve.limits import AT_WORK, Guard, most_people
+from xformer.serve.translation import OWN
+from xformer.ui import sessions as visitors
 
 PEOPLE = 3
 # The app, on a search that goes on until the word "go" comes, and says when it begins and when it was stopped.
 STEERED = """
 import sys, threading, time
-from xformer import sentiment, service
-from xformer.models import Models
-from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.serve import reviews, translation as service
+from xformer.serve.pool import Models
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
 from xformer.ui import create, launch
 
-go, find, read = threading.Event(), service.translating, sentiment.read
+go, find, read = threading.Event(), service.translating, reviews.read
 
 def held(model, sources, *rest):
     print("began", len(sources), flush=True)
@@ -56,7 +56,7 @@ def held_reading(model, rows, progress=None):
         raise
     return read(model, rows, progress)
 
-service.translating, sentiment.read = held, held_reading
+service.translating, reviews.read = held, held_reading
 running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
 demo = create(Models(running), reader)
 print("Running on", launch(demo, server_port=int(sys.argv[3]), wait=False), flush=True)

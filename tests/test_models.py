@@ -18,12 +18,14 @@ import pytest
 
 import app
 from tests.conftest import random_model
-from xformer import checkpoint, hub, models
-from xformer.models import MOST_LOADED, Models, offered
+from xformer.hub import checkpoint
+from xformer.hub import repository as hub
 from xformer.results import UserError
-from xformer.service import Service
-from xformer.ui import ablation, address, architecture, page, translate
-from xformer.ui.ask import bound
+from xformer.serve import pool as models
+from xformer.serve.pool import MOST_LOADED, Models, offered
+from xformer.serve.translation import Service
+from xformer.ui import ablation, address, architecture, page, translation
+from xformer.ui.handlers import bound
 
 PATIENCE = 60  # seconds; a test that hangs fails
 
@@ -137,8 +139,8 @@ def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, op
 SWITCHES = """
 import gc, os, sys
 from pathlib import Path
-from xformer.models import Models
-from xformer.service import Service
+from xformer.serve.pool import Models
+from xformer.serve.translation import Service
 
 pool = Models(Service.open(sys.argv[1], "cpu"), {path: Path(path) for path in sys.argv[2:]}, "cpu")
 for times in (3, 10):
@@ -167,7 +169,7 @@ def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, t
 
 def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
-    ask, switching = bound(pool, "en", translate.run), threading.Event()
+    ask, switching = bound(pool, "en", translation.run), threading.Event()
 
     def visitor(name):
         answers = []
@@ -287,7 +289,7 @@ def test_a_bound_handler_still_gets_events_and_progress(pool):
 
 def test_a_refusal_inside_a_handler_is_a_notice_and_changes_nothing(pool):
     with pytest.warns(UserWarning, match="&lt;b&gt; is none of the models"):
-        assert bound(pool, "en", translate.run)("<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
+        assert bound(pool, "en", translation.run)("<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
 
 
 def choose(pool, chosen, name="", sentence="The cat sleeps.", search=""):

@@ -13,10 +13,10 @@ import torch
 from xformer.__main__ import main
 from xformer.explain import positions as explain
 from xformer.figures import positions as figures
-from xformer.figures.picture import Choice
+from xformer.figures.attention import Choice
 from xformer.model import sinusoids
 from xformer.results import POSITION_KINDS, Embedded, LengthScore, Positions, UserError
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.training.evaluation import LENGTHS
 from xformer.ui import positions as tab
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from xformer import results
-from xformer.explain import principles, store
-from xformer.figures import principles as figures
+from xformer.explain import key_value_store as store
+from xformer.explain import walkthrough
+from xformer.figures import walkthrough as figures
 from xformer.model import Record, Trace
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError, Walk
@@ -28,7 +29,7 @@ def hand_walk(stack="cross"):
     q, k, v = np.array([[1, 0], [0, 2]]), np.array([[2, 0], [0, 1], [5, 5]]), np.array([[1, 1], [3, 0], [9, 9]])
     mask = np.array([[True, True, False]] * 2)
     scaled = q @ k.T / math.sqrt(2)
-    probabilities = principles.softmax(scaled, 1, mask)
+    probabilities = walkthrough.softmax(scaled, 1, mask)
     return Walk(stack, 1, 1, ("<s>", "▁a<b>"), ("▁a<b>", "</s>"), ("▁x&y", "</s>", "<pad>"), q, k, v, mask, q @ k.T,
                 scaled, np.where(mask, scaled, -np.inf), probabilities, probabilities @ v, np.ones((2, 4)),
                 np.zeros((2, 4)))
@@ -53,7 +54,7 @@ def test_every_step_of_a_walk_follows_from_the_one_before(walk):
     np.testing.assert_allclose(walk.scaled, walk.scores / math.sqrt(walk.q.shape[1]), atol=1e-5)
     np.testing.assert_allclose(walk.masked[walk.mask], walk.scaled[walk.mask], atol=1e-6)
     assert (walk.masked[~walk.mask] == -np.inf).all() and (walk.probabilities[~walk.mask] == 0).all()
-    np.testing.assert_allclose(walk.probabilities, principles.softmax(walk.masked.clip(-1e9), 1), atol=1e-6)
+    np.testing.assert_allclose(walk.probabilities, walkthrough.softmax(walk.masked.clip(-1e9), 1), atol=1e-6)
     np.testing.assert_allclose(walk.answers, walk.probabilities @ walk.v, atol=1e-5)
 
 
@@ -94,35 +95,35 @@ def test_a_walk_that_cannot_be_taken_says_why(running, learned_pairs, choice, sa
 
 def test_temperature_goes_from_uniform_through_the_softmax_to_one_hot():
     scores = np.array([[0.0, LOG2, 2 * LOG2]])
-    np.testing.assert_allclose(principles.softmax(scores, 0), [[1 / 3] * 3])
-    np.testing.assert_allclose(principles.softmax(scores, 1), [[1 / 7, 2 / 7, 4 / 7]])
-    np.testing.assert_allclose(principles.softmax(scores, 2), [[1 / 21, 4 / 21, 16 / 21]])
-    np.testing.assert_array_equal(principles.softmax(scores, principles.HARD), [[0, 0, 1]])
-    np.testing.assert_allclose(principles.softmax(scores, 1e6), [[0, 0, 1]])
-    np.testing.assert_array_equal(principles.softmax(np.array([[3.0, 3, 1]]), principles.HARD), [[0.5, 0.5, 0]])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 0), [[1 / 3] * 3])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 1), [[1 / 7, 2 / 7, 4 / 7]])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 2), [[1 / 21, 4 / 21, 16 / 21]])
+    np.testing.assert_array_equal(walkthrough.softmax(scores, walkthrough.HARD), [[0, 0, 1]])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 1e6), [[0, 0, 1]])
+    np.testing.assert_array_equal(walkthrough.softmax(np.array([[3.0, 3, 1]]), walkthrough.HARD), [[0.5, 0.5, 0]])
 
 
 def test_the_ends_of_the_slider_are_uniform_and_hard():
-    assert [principles.at_power(0.25, p) for p in (-6, -1, 0, 2, 6)] == [0, 0.125, 0.25, 1, math.inf]
+    assert [walkthrough.at_power(0.25, p) for p in (-6, -1, 0, 2, 6)] == [0, 0.125, 0.25, 1, math.inf]
 
 
 def test_what_is_masked_gets_nothing_at_any_temperature():
     scores, mask = np.array([[9.0, 1, 1], [1, 2, 3]]), np.array([[False, True, True], [False] * 3])
-    for beta in (0, 0.5, principles.HARD):
-        np.testing.assert_allclose(principles.softmax(scores, beta, mask), [[0, 0.5, 0.5], [0, 0, 0]])
+    for beta in (0, 0.5, walkthrough.HARD):
+        np.testing.assert_allclose(walkthrough.softmax(scores, beta, mask), [[0, 0.5, 0.5], [0, 0, 0]])
 
 
 def test_scoring_functions_on_vectors_by_hand():
     q, k = np.array([[1.0, 2]]), np.array([[3.0, 4], [1, 2]])
-    np.testing.assert_allclose(principles.score("scaled", q, k), [[11, 5]])
-    np.testing.assert_allclose(principles.score("unscaled", q, k), [[11, 5]])
-    np.testing.assert_allclose(principles.score("gaussian", q, k), [[-4, 0]])
-    assert [principles.own_beta(rule, 4) for rule in principles.RULES] == [0.5, 1, 1, 0.5]
-    additive = principles.score("additive", q, k)
-    np.testing.assert_array_equal(additive, principles.score("additive", q, k))  # the same weights every time
+    np.testing.assert_allclose(walkthrough.score("scaled", q, k), [[11, 5]])
+    np.testing.assert_allclose(walkthrough.score("unscaled", q, k), [[11, 5]])
+    np.testing.assert_allclose(walkthrough.score("gaussian", q, k), [[-4, 0]])
+    assert [walkthrough.own_beta(rule, 4) for rule in walkthrough.RULES] == [0.5, 1, 1, 0.5]
+    additive = walkthrough.score("additive", q, k)
+    np.testing.assert_array_equal(additive, walkthrough.score("additive", q, k))  # the same weights every time
     assert additive.shape == (1, 2) and additive[0, 0] != additive[0, 1]
     with pytest.raises(ValueError, match="the rule is 'cosine'; choose one of scaled, unscaled, additive, gaussian"):
-        principles.score("cosine", q, k)
+        walkthrough.score("cosine", q, k)
 
 
 @pytest.mark.parametrize("beta", [0.1, 1, 3])
@@ -130,10 +131,10 @@ def test_gaussian_kernel_regression_is_attention_with_keys_of_their_lengths(beta
     """Nadaraya–Watson: weights exp(-β|q-k|²/2) over their sum, and the softmax of β (q·k - |k|²/2)."""
     rng = np.random.default_rng(0)
     q, k = rng.standard_normal((3, 5)), rng.standard_normal((4, 5))
-    found = principles.softmax(principles.score("gaussian", q, k), beta)
+    found = walkthrough.softmax(walkthrough.score("gaussian", q, k), beta)
     kernel = np.exp([[-beta * sum((a - b) ** 2) / 2 for b in k] for a in q])
     np.testing.assert_allclose(found, kernel / kernel.sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(found, principles.softmax(q @ k.T - (k**2).sum(axis=1) / 2, beta))
+    np.testing.assert_allclose(found, walkthrough.softmax(q @ k.T - (k**2).sum(axis=1) / 2, beta))
 
 
 def test_the_unscaled_rule_is_the_scaled_one_at_another_temperature(walk):
@@ -147,20 +148,20 @@ def test_the_unscaled_rule_is_the_scaled_one_at_another_temperature(walk):
 
 def test_masks_by_hand():
     keys = ("▁a", "▁b", "<pad>")
-    assert principles.mask("none", 2, keys).all()
-    assert principles.mask("padding", 2, keys).tolist() == [[True, True, False]] * 2
-    assert principles.mask("future", 3, keys).tolist() == [[True, False, False], [True, True, False],
+    assert walkthrough.mask("none", 2, keys).all()
+    assert walkthrough.mask("padding", 2, keys).tolist() == [[True, True, False]] * 2
+    assert walkthrough.mask("future", 3, keys).tolist() == [[True, False, False], [True, True, False],
                                                            [True, True, False]]
     with pytest.raises(ValueError, match="the mask is 'past'; choose one of padding, future, none"):
-        principles.mask("past", 2, keys)
+        walkthrough.mask("past", 2, keys)
 
 
 def test_entropy_is_in_bits():
-    np.testing.assert_allclose(principles.entropy(np.array([[0.25] * 4, [1, 0, 0, 0], [0.5, 0.5, 0, 0]])), [2, 0, 1])
+    np.testing.assert_allclose(walkthrough.entropy(np.array([[0.25] * 4, [1, 0, 0, 0], [0.5, 0.5, 0, 0]])), [2, 0, 1])
 
 
 def test_the_variance_of_dot_products_grows_like_d_and_is_one_when_scaled():
-    found = principles.variance((4, 16, 64, 256), samples=1000)
+    found = walkthrough.variance((4, 16, 64, 256), samples=1000)
     np.testing.assert_allclose(found.plain / found.d, 1, atol=0.08)
     np.testing.assert_allclose(found.scaled, 1, atol=0.08)
     assert (np.diff(found.largest_plain) > 0).all() and found.largest_plain[-1] > 0.9
@@ -168,14 +169,14 @@ def test_the_variance_of_dot_products_grows_like_d_and_is_one_when_scaled():
 
 
 def test_splitting_gives_more_distributions_for_the_same_parameters_and_products():
-    found = [principles.split(32, heads) for heads in (1, 2, 4, 8)]
+    found = [walkthrough.split(32, heads) for heads in (1, 2, 4, 8)]
     assert [one.weights.shape for one in found] == [(1, 8), (2, 8), (4, 8), (8, 8)]
     assert {one.parameters for one in found} == {4 * 32 * 32} and {one.products for one in found} == {2 * 8 * 8 * 32}
     for one in found:
         np.testing.assert_allclose(one.weights.sum(axis=1), 1)
         assert len(np.unique(one.weights.round(6), axis=0)) == one.heads  # each of its own
     with pytest.raises(ValueError, match="d_model is 32, which 5 heads cannot share equally"):
-        principles.split(32, 5)
+        walkthrough.split(32, 5)
 
 
 # The key-value store
@@ -211,7 +212,7 @@ def test_the_store_retrieves_one_record_or_blends_them():
     records, cosines = (("K<1>", "one"), ("K2", "two & a half")), np.array([0.0, LOG2])
     soft = figures.store(records, cosines, 1.0)
     assert "0.333" in soft and "0.667" in soft and "the largest share, 66.7 %, is that of “K2”" in soft
-    hard = figures.store(records, cosines, principles.HARD)
+    hard = figures.store(records, cosines, walkthrough.HARD)
     assert "The argmax retrieves one record, “K2”, with weight 100 %" in hard and "--share:0.000" in hard
     assert "two &amp; a half" in hard and "K&lt;1&gt;" in hard and "K<1>" not in hard
     assert "every record has 50.0 %" in figures.store(records, cosines, 0.0)
@@ -294,11 +295,11 @@ def test_the_summary_says_where_the_look_goes_and_what_becomes_of_the_answer():
 
 
 def test_variance_and_splitting_are_drawn_with_their_axes():
-    figure = figures.variance(principles.variance((1, 4), samples=200), 4)
+    figure = figures.variance(walkthrough.variance((1, 4), samples=200), 4)
     assert [trace.name for trace in figure.data] == ["q·k", "q·k / √dₖ"]
     assert (figure.layout.xaxis.type, figure.layout.yaxis.title.text) == ("log", "variance")
     assert figure.layout.annotations[0].text == "this model: 4"
-    found = [principles.split(8, heads) for heads in (1, 2)]
+    found = [walkthrough.split(8, heads) for heads in (1, 2)]
     figure = figures.splits(found)
     assert figure.layout.yaxis.ticktext == ("1 of 1", "1 of 2", "2 of 2")
     np.testing.assert_allclose(figure.data[0].z, np.vstack([one.weights for one in found]))

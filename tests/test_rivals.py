@@ -7,12 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from xformer.explain import rivals
-from xformer.figures import rivals as figures
+from xformer.explain import counterfactual
+from xformer.figures import counterfactual as figures
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
-from xformer.ui import rivals as tab
+from xformer.ui import counterfactual as tab
 
 
 @pytest.fixture(scope="module")
@@ -100,16 +100,17 @@ def test_difference_and_distance_of_maps_worked_by_hand():
     old[0, 0, 2], new[0, 0, 2] = [0.5, 0.5, 0, 0], [0.25, 0.5, 0.25, 0]
     old[1, 0, 2], new[1, 0, 2] = [0, 0, 1, 0], [0.5, 0, 0, 0.5]
     new[:, :, 3] = 1  # beyond the step, where targets are no longer alike
-    np.testing.assert_array_equal(rivals.difference(old, new, 1), [[[-0.25, 0, 0.25, 0]], [[0.5, 0, -1, 0.5]]])
-    np.testing.assert_array_equal(rivals.distance(old, new, 1), [[0.25], [1]])
-    np.testing.assert_array_equal(rivals.distance(old, old, 1), [[0], [0]])
+    np.testing.assert_array_equal(counterfactual.difference(old, new, 1), [[[-0.25, 0, 0.25, 0]], [[0.5, 0, -1, 0.5]]])
+    np.testing.assert_array_equal(counterfactual.distance(old, new, 1), [[0.25], [1]])
+    np.testing.assert_array_equal(counterfactual.distance(old, old, 1), [[0], [0]])
 
 
 def test_a_pass_that_ends_at_the_step_has_nothing_to_compare():
     old, new = np.zeros((1, 1, 3, 4)), np.zeros((1, 1, 5, 4))
-    assert rivals.comparable(old, new, 1) and not rivals.comparable(old, new, 2) and not rivals.comparable(new, old, 2)
+    assert counterfactual.comparable(old, new, 1)
+    assert not counterfactual.comparable(old, new, 2) and not counterfactual.comparable(new, old, 2)
     with pytest.raises(ValueError, match="passes of 3 and 5 rows cannot be compared after step 2"):
-        rivals.distance(old, new, 2)
+        counterfactual.distance(old, new, 2)
 
 
 def test_nothing_differs_up_to_the_choice_and_something_right_after_it(running, found):
@@ -123,9 +124,9 @@ def test_nothing_differs_up_to_the_choice_and_something_right_after_it(running, 
         else:
             keys = slice(step + 1) if stack == "decoder_self" else slice(None)
             np.testing.assert_allclose(after[:, :, :step + 1, keys], before[:, :, :step + 1, keys], atol=1e-6)
-    distances = rivals.distance(old.cross, new.cross, step)
+    distances = counterfactual.distance(old.cross, new.cross, step)
     assert distances.shape == (2, 4) and distances.min() >= 0 and 1e-3 < distances.max() <= 1
-    np.testing.assert_allclose(rivals.difference(old.cross, new.cross, step).sum(axis=-1), 0, atol=1e-5)
+    np.testing.assert_allclose(counterfactual.difference(old.cross, new.cross, step).sum(axis=-1), 0, atol=1e-5)
 
 
 # What is shown

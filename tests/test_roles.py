@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from xformer.explain import roles
-from xformer.figures.picture import Choice
+from xformer.figures.attention import Choice
 from xformer.results import Trace
 from xformer.ui import attention
 

@@ -24,10 +24,10 @@ MARKUP = f'cat: <img src=x onerror=alert(1)> {MARKER}\ndog: "><svg onload=alert(
 # The app, with a model that fails in the middle of everything that is asked of it.
 BROKEN = """
 import sys
-from xformer import sentiment, service
-from xformer.models import Models
-from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.serve import reviews, translation
+from xformer.serve.pool import Models
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
 from xformer.ui import create, launch
 
 def fail(*values, **named):
@@ -38,7 +38,7 @@ def fail_later(*values):
     fail()
 
 running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
-service.translating, sentiment.read = fail_later, fail
+translation.translating, reviews.read = fail_later, fail
 for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
     setattr(running, name, fail)
 print("Running on local URL", launch(create(Models(running), reader), server_port=int(sys.argv[3])), flush=True)
@@ -47,12 +47,12 @@ print("Running on local URL", launch(create(Models(running), reader), server_por
 # The app, which looks for forgotten uploads every second.
 FORGETFUL = """
 import sys
-from xformer.models import Models
-from xformer.sentiment import SentimentService
-from xformer.service import Service
-from xformer.ui import create, launch, visitors
+from xformer.serve.pool import Models
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
+from xformer.ui import create, launch, sessions
 
-visitors.UPLOADS = (1, 1)
+sessions.UPLOADS = (1, 1)
 page = create(Models(Service.open(sys.argv[1], "cpu")), SentimentService.open(sys.argv[2], "cpu"))
 print("Running on local URL", launch(page, server_port=int(sys.argv[3])), flush=True)
 """

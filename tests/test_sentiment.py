@@ -11,12 +11,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xformer import checkpoint, sentiment
 from xformer.__main__ import main
 from xformer.classifier import TransformerClassifier
+from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError
-from xformer.sentiment import SentimentService, encode, fit, read, tidy
+from xformer.serve import reviews as sentiment
+from xformer.serve.reviews import SentimentService, encode, fit, read, tidy
 
 
 @pytest.fixture(scope="module")

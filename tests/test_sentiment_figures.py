@@ -10,7 +10,7 @@ import app
 from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment, UserError
-from xformer.sentiment import SentimentService
+from xformer.serve.reviews import SentimentService
 from xformer.ui import sentiment as tab
 
 WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")

@@ -13,11 +13,11 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
-from xformer import checkpoint
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, UNK
-from xformer.sentiment import SentimentService, encode
+from xformer.serve.reviews import SentimentService, encode
 from xformer.training import loop
 from xformer.training.language_model import LanguageModelTask
 from xformer.training.reviews import ReviewBatches, Windows, encode_rows, encode_texts, read_rows, share, vocabulary

@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import endless
-from xformer import results, service
+from xformer import results
 from xformer.pieces import EOS
 from xformer.results import UserError
 from xformer.search import Options
-from xformer.service import MAX_CHARACTERS, Service, bleu, clean, repeats
+from xformer.serve import translation as service
+from xformer.serve.translation import MAX_CHARACTERS, Service, bleu, clean, repeats
 from xformer.ui import attention
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from xformer.__main__ import main
-from xformer.figures.picture import Choice
-from xformer.sentiment import SentimentService
-from xformer.service import Service
-from xformer.ui import attention, beyond
+from xformer.figures.attention import Choice
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
+from xformer.ui import attention, attribution_methods
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "checkpoints" / "en-es"
@@ -64,7 +64,8 @@ def test_a_long_sentence_is_translated_to_its_end(shipped):
 def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped):
     trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
     layer, head = shipped.best_head
-    html = beyond.compare(shipped, "en", trace, shipped.occlude(trace.text, trace.tokens), 1, f"cross {layer} {head}")
+    occlusion = shipped.occlude(trace.text, trace.tokens)
+    html = attribution_methods.compare(shipped, "en", trace, occlusion, 1, f"cross {layer} {head}")
     assert "For “amigo” the head looks most at friend, takes most along from friend" in html
     assert "Attention is read where “amigo” was given" in html
     _, _, below, *_ = attention.draw(shipped, "en", trace, *astuple(Choice("cross", layer, head)))

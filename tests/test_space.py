@@ -15,12 +15,13 @@ from packaging.requirements import Requirement
 from tests import endpoints
 from tests.conftest import ROOT
 from tests.hub_client import Client
-from xformer import card, checkpoint, service, space
-from xformer.guard import Guard
+from xformer.hub import card, checkpoint, space
 from xformer.results import Positions, UserError
 from xformer.search import Options
-from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.serve import translation as service
+from xformer.serve.limits import Guard
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
 
 NAME = "me/page"
 
@@ -209,8 +210,8 @@ def test_a_forked_call_does_not_wait_for_threads_that_stayed_behind(tmp_path):
     (tmp_path / "spaces.py").write_text(LENDER)
     code = """
 import spaces, torch
-from xformer import space
-from xformer.service import Service
+from xformer.hub import space
+from xformer.serve.translation import Service
 lent = space.open_service(Service, "checkpoints/en-es", None)
 assert torch.get_num_threads() == 2 and torch.ones(4_000_000).exp().sum() > 0
 print(lent.translate_many(["Good night."] * 20)[0].best.text)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xformer import texts
-from xformer.figures import texts as figure
+from xformer.figures import many as figure
 from xformer.results import Judged, Message, UserError
-from xformer.sentiment import SentimentService
-from xformer.ui import texts as part
+from xformer.serve import many as texts
+from xformer.serve.reviews import SentimentService
+from xformer.ui import many as part
 
 
 @pytest.fixture(scope="module")

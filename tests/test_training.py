@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 
 import xformer
-from xformer import checkpoint
 from xformer.__main__ import main, parser
+from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from xformer import checkpoint
+from xformer.hub import checkpoint
 from xformer.model import Trace
 from xformer.pieces import BOS, EOS, PAD
 from xformer.search import Options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from xformer.service import Service
+    from xformer.serve.translation import Service
 
 __version__ = "0.1.0"
 
@@ -16,5 +16,5 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
     """A service on a checkpoint, a folder or owner/name[@revision] on the Hub (the one that ships, if none is named):
     translate, explain, and more."""
     from xformer.__main__ import checkpoint_folder
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     return Service.open(checkpoint_folder(checkpoint), device)

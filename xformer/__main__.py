@@ -311,8 +311,8 @@ def sentiment_folder(given: str | Path | None) -> Path:
 def _folder(named: str | Path | None, default: str) -> Path:
     if not named:
         return ROOT / default
-    from xformer import hub
-    return hub.find(named)
+    from xformer.hub import repository
+    return repository.find(named)
 
 
 def _own_folder(folder: Path, save: bool) -> Path:
@@ -333,7 +333,7 @@ def _options(args: argparse.Namespace, **more: Any) -> Options:
 
 def translate(args: argparse.Namespace) -> int:
     """Print the translation of a text, or of each line of standard input."""
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     options = _options(args, n_best=args.n_best)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     return _answer(args, lambda texts: _print(
@@ -343,7 +343,7 @@ def translate(args: argparse.Namespace) -> int:
 
 def classify(args: argparse.Namespace) -> int:
     """Print the sentiment of a text, or of each line of standard input."""
-    from xformer.sentiment import SentimentService
+    from xformer.serve.reviews import SentimentService
     service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
     return _answer(args, lambda texts: _print(
         service.classify(texts), args.json, lambda sentiment: f"{sentiment.label}\t{sentiment.probability:.3f}"))
@@ -385,9 +385,9 @@ def _print(results: Sequence[Translation] | Sequence[Sentiment], as_json: bool, 
 
 def explain(args: argparse.Namespace) -> None:
     """Write the maps of one pass to a file, whole or not at all."""
-    from xformer import checkpoint
     from xformer.explain import export
-    from xformer.service import Service
+    from xformer.hub import checkpoint
+    from xformer.serve.translation import Service
     out = Path(args.out)
     export.check(out)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
@@ -415,7 +415,7 @@ def _blocks(size: int = 64) -> Iterator[list[str]]:
 
 def evaluate_translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs."""
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     from xformer.training import evaluation
     options = _options(args, rivals=0)
     pairs = _pairs(Path(args.pairs))[:args.limit or None]
@@ -447,7 +447,7 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
 
 def evaluate_lengths(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.corpora import find
     options, pairs, training = _options(args, rivals=0), _pairs(Path(args.pairs)), None
@@ -478,7 +478,7 @@ def evaluate_lengths(args: argparse.Namespace) -> None:
 
 def _keep(folder: Path, metrics: dict[str, Any], key: str, value: Any) -> None:
     """Write the metrics of a checkpoint with one entry more, or with another value of it."""
-    from xformer import checkpoint
+    from xformer.hub import checkpoint
     try:
         checkpoint.write(folder / "metrics.json", (json.dumps({**metrics, key: value}, indent=2) + "\n").encode())
     except OSError as error:
@@ -488,7 +488,7 @@ def _keep(folder: Path, metrics: dict[str, Any], key: str, value: Any) -> None:
 
 def _keep_score(folder: Path, file: Path, score: dict[str, Any]) -> None:
     """Write a score on a file into the metrics and the card of a checkpoint."""
-    from xformer import card
+    from xformer.hub import card
     try:
         card.keep(folder, {"set": file.name.removesuffix(".xz").removesuffix(".tsv"), **score})
     except OSError as error:
@@ -498,7 +498,7 @@ def _keep_score(folder: Path, file: Path, score: dict[str, Any]) -> None:
 
 def evaluate_sentiment(args: argparse.Namespace) -> None:
     """Print the accuracy on a file of labelled texts."""
-    from xformer.sentiment import SentimentService
+    from xformer.serve.reviews import SentimentService
     from xformer.training import evaluation
     from xformer.training.reviews import read_rows
     try:
@@ -524,7 +524,7 @@ def evaluate_sentiment(args: argparse.Namespace) -> None:
 
 def evaluate_pretraining(args: argparse.Namespace) -> None:
     """Print what classifiers learned from shares of the labels; keep it if asked to."""
-    from xformer import checkpoint
+    from xformer.hub import checkpoint
     from xformer.training import evaluation
     try:
         found = evaluation.label_shares({run: checkpoint.read_metrics(Path(run)) for run in args.runs})
@@ -548,7 +548,7 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from xformer.explain import alignment
-    from xformer.service import Service
+    from xformer.serve.translation import Service
     try:
         gold = alignment.read_gold(Path(args.gold) if args.gold else alignment.GOLD)
     except FileNotFoundError as error:
@@ -585,29 +585,29 @@ def evaluate_alignment(args: argparse.Namespace) -> None:
 
 def push(args: argparse.Namespace) -> None:
     """Upload a checkpoint; print the address of the commit."""
-    from xformer import card, checkpoint, hub
+    from xformer.hub import card, checkpoint, repository
     folder = Path(args.folder)
     if args.license and not (folder / "README.md").is_file():
         card.draft(folder, checkpoint.examine(folder), args.license, args.base_model)
-    print(hub.push(folder, args.repository, private=args.private, commit_message=args.message))
+    print(repository.push(folder, args.repository, private=args.private, commit_message=args.message))
 
 
 def push_space(args: argparse.Namespace) -> None:
     """Upload the page; print the address of the Space."""
-    from xformer import space
+    from xformer.hub import space
     print(space.push(ROOT, args.repository, translation=args.checkpoint, sentiment=args.sentiment, mcp=args.mcp,
                      private=args.private, message=args.message))
 
 
 def pull(args: argparse.Namespace) -> None:
     """Fetch a checkpoint; print its folder."""
-    from xformer import hub
-    print(hub.pull(args.checkpoint, Path(args.folder) if args.folder else None))
+    from xformer.hub import repository
+    print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None))
 
 
 def info(args: argparse.Namespace) -> None:
     """Print what a checkpoint is."""
-    from xformer import card, checkpoint
+    from xformer.hub import card, checkpoint
     folder = checkpoint_folder(args.checkpoint)
     found, sizes = checkpoint.examine(folder), checkpoint.sizes(folder)
     data = card.read(folder / "README.md").data if "README.md" in sizes else None
@@ -636,7 +636,7 @@ def verify(args: argparse.Namespace) -> None:
     """Print what was found in order; the first thing that is not raises UserError."""
     import torch
 
-    from xformer import card, checkpoint, hub
+    from xformer.hub import card, checkpoint, repository
     folder = checkpoint_folder(args.checkpoint)
     found = checkpoint.examine(folder)
     model = checkpoint.load(folder, found.kind.model).model
@@ -646,7 +646,7 @@ def verify(args: argparse.Namespace) -> None:
                         f"infinity; {checkpoint.FIX}.")
     print(f"files       {', '.join(checkpoint.FILES)} fit together: a {found.kind.name} of {found.parameters:,} "
           f"parameters, {found.config.vocab_size:,} pieces")
-    damaged = list(hub.damaged(folder))
+    damaged = list(repository.damaged(folder))
     if damaged:
         raise UserError(f"The file {folder / damaged[0]} is not what the Hub sent; delete it and fetch it again with "
                         f"“python -m xformer checkpoint pull {found.name}”.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -88,6 +88,43 @@ class Translation:
                 "warnings": [warning.say() for warning in self.warnings]}
 
 
+STACKS = ("encoder_self", "decoder_self", "cross")
+
+
+class Head(NamedTuple):
+    """One attention head; written "cross.1.2" outside the program: in addresses, menus, scripts and files."""
+
+    stack: str  # of STACKS
+    layer: int  # from 1
+    head: int  # from 1
+
+    def __str__(self) -> str:
+        return f"{self.stack}.{self.layer}.{self.head}"
+
+    @classmethod
+    def parse(cls, name: str, stack: str = "") -> Head:
+        """The head that a name means: "cross.1.2", "cross 1 2" as older links have it, or "1.2" of a given `stack`.
+
+        Raises ValueError for a name that means none. Whether a model has such a head is for its `ModelInfo` to say.
+        """
+        parts = name.replace(".", " ").split()
+        stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
+        if stack not in STACKS or len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):
+            raise ValueError(f"{name[:40]!r} names no attention head; write one as cross.1.2: stack, layer, head")
+        return cls(stack, int(numbers[0]), int(numbers[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """The attention of one stack in one pass: Q pieces that ask look at K pieces."""
+
+    asks: tuple[str, ...]  # Q pieces: the source in the encoder, in the decoder what it was given
+    predicted: tuple[str, ...]  # Q pieces that these are asked to predict; () in the encoder
+    seen: tuple[str, ...]  # K pieces
+    probabilities: np.ndarray  # (layers, heads, Q, K) float32, rows sum to 1
+    norms: np.ndarray  # (layers, heads, K), as in `Trace`
+
+
 @dataclass(frozen=True, eq=False)  # every pass is its own: arrays have no single truth to compare
 class Trace:
     """Every attention map of one teacher-forced pass: float32 arrays (layers, heads, query, key), rows sum to 1.
@@ -109,6 +146,13 @@ class Trace:
     text: str  # the source as it was typed
     tokens: tuple[int, ...]  # of the target, without <s> and </s>
     number: int = field(init=False, default_factory=count().__next__)  # of the passes of this process, in order
+
+    def of(self, stack: str) -> Maps:
+        """The attention of one of STACKS."""
+        encoder = stack == "encoder_self"
+        return Maps(self.source if encoder else self.target, () if encoder else self.predicted,
+                    self.target if stack == "decoder_self" else self.source,
+                    getattr(self, stack), getattr(self, f"{stack}_norms"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +214,6 @@ class Block:
         return sum(math.prod(shape) for _, shape in self.weights)
 
 
-STACKS = ("encoder_self", "decoder_self", "cross")
 LABELS = ("negative", "positive")  # of reviews, as their data number them
 POSITION_KINDS = ("own", "none", "shift", "base")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,25 @@ def text(key: str, language: str = "en", /, **values: Any) -> str:
             return grouped.replace(",", "\u202f") if language == "es" else grouped
         return value
     return table(language)[key].format(**{name: shown(value) for name, value in values.items()})
+
+
+class Language(str):
+    """A language of the interface, by its code ("en", "es"): `say` for plain text, `html` for text inside markup."""
+
+    @property
+    def code(self) -> str:
+        return str(self)
+
+    def say(self, key: str, /, **values: Any) -> str:
+        """The text of a key with its {values} filled in, unescaped."""
+        return text(key, self.code, **values)
+
+    def html(self, key: str, /, **values: Any) -> str:
+        """The same, escaped, values too: safe between tags and in quoted attributes."""
+        return escape(self.say(key, **values))
+
+
+ENGLISH, SPANISH = Language("en"), Language("es")
 
 
 def speaker(language: str) -> Callable[..., str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.benchmarks import load, page, pictures, sentiment, sliders, soak, training, translation
 from tests.benchmarks.harness import machine
-from xformer import checkpoint
+from xformer.hub import checkpoint
 from xformer.results import UserError
 
 RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",),

@@ -30,9 +30,9 @@ Asked = tuple[float, bool]  # seconds to the answer, and whether it was one
 
 
 def _serve(connection: Connection, checkpoint: Path, batched: bool) -> None:
-    from xformer import service as module
-    from xformer.models import Models
-    from xformer.service import Service
+    from xformer.serve import translation as module
+    from xformer.serve.pool import Models
+    from xformer.serve.translation import Service
     from xformer.ui import create, launch
     if not batched:
         module.BATCH_ROWS = 1  # nobody shares a batch, and nobody takes turns

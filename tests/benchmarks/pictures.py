@@ -30,7 +30,7 @@ from tests.benchmarks.harness import median, table
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.conftest import ROOT, free_port
 from xformer.results import Trace
-from xformer.service import Service
+from xformer.serve.translation import Service
 
 LENGTHS = (20, 40, 100)  # pieces on either side, about
 PATIENCE = 60  # seconds, for a load or a click

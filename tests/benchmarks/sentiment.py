@@ -23,11 +23,12 @@ from torch import Tensor, nn
 
 from tests.benchmarks.harness import Contender, Ring, median, table
 from tests.benchmarks.translation import _copy, _copy_attention
-from xformer import checkpoint, sentiment
 from xformer.classifier import ClassifierConfig, TransformerClassifier
+from xformer.hub import checkpoint
 from xformer.model import sinusoids
 from xformer.pieces import BOS, EOS, PAD, UNK, words
-from xformer.sentiment import CPU_BATCH_PIECES, SentimentService
+from xformer.serve import reviews
+from xformer.serve.reviews import CPU_BATCH_PIECES, SentimentService
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -65,7 +66,7 @@ class Ours:
         self.model.pack()
 
     def __call__(self, request: Request) -> list[list[float]]:
-        return sentiment.read(self.model, request.rows)[0].tolist()
+        return reviews.read(self.model, request.rows)[0].tolist()
 
 
 class Torch:
@@ -134,7 +135,7 @@ class Loop(Attribute):
     @torch.inference_mode()
     def __call__(self, text: str) -> list[float]:
         model, tokenizer = self.reader.model, self.reader.tokenizer
-        row, _ = sentiment.encode(tokenizer, text, model.config.max_length)
+        row, _ = reviews.encode(tokenizer, text, model.config.max_length)
         groups = [group for group in words(tokenizer.pieces(row)) if row[group[0]] not in (BOS, EOS)]
 
         def odds(pieces: Sequence[int]) -> float:
@@ -174,7 +175,7 @@ def run(folder: Path, tokenizer: Tokenizer, rounds: int, lengths: Sequence[int],
         found = checkpoint.load(place, TransformerClassifier)
         config = found.model.config
         weights = f"the weights of {folder}" if trained else "random weights"
-        pieces = len(sentiment.encode(found.tokenizer, text, config.max_length)[0])
+        pieces = len(reviews.encode(found.tokenizer, text, config.max_length)[0])
         about = (f"The classifier: {found.model.parameter_count() / 1e6:.1f} million parameters, d_model "
                  f"{config.d_model}, {config.n_layers} layers, {config.n_heads} heads, d_ff {config.d_ff}, "
                  f"{config.vocab_size} pieces, {config.norm}-norm, {weights}, float32.")
@@ -187,7 +188,7 @@ def throughput(folder: Path, config: ClassifierConfig, rounds: int, lengths: Seq
     lengths = [length for length in lengths if length <= config.max_length]
     requests = []
     for length in lengths:
-        size = max(1, CPU_BATCH_PIECES // length)  # which `sentiment.read` keeps to by itself
+        size = max(1, CPU_BATCH_PIECES // length)  # which `reviews.read` keeps to by itself
         requests.append(Request([[BOS, *rng.choices(range(4, config.vocab_size), k=length - 2), EOS]
                                  for _ in range(BATCHES * size)], size))
     with closing(Ring(contenders(folder))) as ring:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.benchmarks.harness import Contender, Ring, median, table
-from xformer import checkpoint
+from xformer.hub import checkpoint
 from xformer.model import Config, Transformer, sinusoids
 from xformer.pieces import BOS, EOS, PAD
 from xformer.search import Options, search

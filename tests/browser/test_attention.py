@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 import xformer
 from tests.browser.acts import expect_spanish, open_attention, saved, translate, type_into
-from xformer.checkpoint import examine
+from xformer.hub.checkpoint import examine
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import saved, translate, type_into
-from xformer.ui import address, positions, principles
-from xformer.ui import translate as translate_tab
+from xformer.ui import address, positions, walkthrough
+from xformer.ui import translation as translate_tab
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
@@ -65,7 +65,7 @@ def test_in_every_field_of_every_tab(visit):
 
 @pytest.mark.parametrize(("path", "tab"), [("/", "principles"), ("/es", "attention"), ("/", "sentiment"), ("/", IMG)])
 def test_in_every_key_of_the_address(visit, running, path, tab):
-    more = [*translate_tab.kinds(running), "off", *positions.kinds(running), *principles.kinds(running)]
+    more = [*translate_tab.kinds(running), "off", *positions.kinds(running), *walkthrough.kinds(running)]
     keys = [*address.KEYS, *more]
     page = visit(f"{path}?{urlencode({key: IMG for key in keys if key != 'tab'})}&tab={tab}")
     nothing_runs(page)

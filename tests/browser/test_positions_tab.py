@@ -9,7 +9,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, saved, translate, type_into
-from xformer.checkpoint import examine
+from xformer.hub.checkpoint import examine
 
 
 def open_positions(page, learned_pairs):

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, saved, translate, type_into
-from xformer.checkpoint import examine
+from xformer.hub.checkpoint import examine
 
 
 def open_principles(page, learned_pairs):

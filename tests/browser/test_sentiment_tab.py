@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import saved, type_into
-from xformer.sentiment import SentimentService
+from xformer.serve.reviews import SentimentService
 
 GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
 CALIBRATION = {"temperature": 2.0, "error": 0.031, "error_before": 0.1,

@@ -17,10 +17,10 @@ PAGE = """
 import sys
 import time
 import gradio as gr
-from xformer import texts
-from xformer.sentiment import SentimentService
+from xformer.serve import many as texts
+from xformer.serve.reviews import SentimentService
 from xformer.ui import launch
-from xformer.ui import texts as part
+from xformer.ui import many as part
 
 texts.CHUNK = 2_000  # many small steps, for somebody to stop
 reader = SentimentService.open(sys.argv[1], "cpu")

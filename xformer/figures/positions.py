@@ -18,10 +18,10 @@ from plotly.subplots import make_subplots
 
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
-from xformer.figures.comparison import changed_words, piece_table
+from xformer.figures.ablation import changed_words, piece_table
+from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.labels import lesson, shown_all
 from xformer.figures.layout import GRID, axis, layout, literal
-from xformer.figures.picture import Choice, Picture, picture
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import text
 

@@ -15,8 +15,8 @@ from tqdm import tqdm
 
 from xformer.results import LabelShare
 from xformer.search import Options
-from xformer.sentiment import SentimentService, encode, read, tidy
-from xformer.service import Service
+from xformer.serve.reviews import SentimentService, encode, read, tidy
+from xformer.serve.translation import Service
 from xformer.training.corpora import Pair, plain
 from xformer.training.reviews import Row
 from xformer.training.sentiment import reliability

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 from tqdm import tqdm
 
 from xformer.results import UserError
-from xformer.sentiment import tidy
+from xformer.serve.reviews import tidy
 from xformer.training.fetch import BY_HAND, LARGEST, OTHER, download, key, staged, unzip
 from xformer.training.reviews import Row
 

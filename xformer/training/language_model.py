@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from xformer import checkpoint
 from xformer.classifier import LanguageModel
+from xformer.hub import checkpoint
 from xformer.tokenizer import Tokenizer
 from xformer.training.reviews import Windows
 from xformer.training.translation import SmoothedCrossEntropy

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from xformer.results import LABELS
-from xformer.sentiment import encode, tidy
+from xformer.serve.reviews import encode, tidy
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import read_lines
 

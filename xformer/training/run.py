@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from xformer import checkpoint, hub
-from xformer.checkpoint import Model
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.hub import checkpoint, repository
+from xformer.hub.checkpoint import Model
 from xformer.model import Config, Transformer
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
@@ -58,7 +58,7 @@ def train_translation(args: Namespace) -> dict[str, float]:
 
     def begin() -> tuple[Transformer, Tokenizer]:
         if args.start:
-            start = checkpoint.load(hub.find(args.start), Transformer)
+            start = checkpoint.load(repository.find(args.start), Transformer)
             model = Transformer(Config(**{**start.model.config.to_dict(), "dropout": args.dropout}))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
@@ -89,7 +89,7 @@ def train_language_model(args: Namespace) -> dict[str, float]:
 
     def begin() -> tuple[LanguageModel, Tokenizer]:
         if args.start:
-            start = checkpoint.load(hub.find(args.start), LanguageModel)
+            start = checkpoint.load(repository.find(args.start), LanguageModel)
             shape = {"dropout": args.dropout, "max_length": args.max_length}
             model = LanguageModel(LanguageModelConfig(**{**start.model.config.to_dict(), **shape}))
             model.load_state_dict(start.model.state_dict())
@@ -127,7 +127,7 @@ def train_sentiment(args: Namespace) -> dict[str, float]:
 
     def begin() -> tuple[TransformerClassifier, Tokenizer]:
         if args.start:
-            start = checkpoint.load(hub.find(args.start), LanguageModel)
+            start = checkpoint.load(repository.find(args.start), LanguageModel)
             model = TransformerClassifier(ClassifierConfig(**{**start.model.config.to_dict(), **shape}))
             model.begin_with(start.model)
             return model, start.tokenizer

@@ -12,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from xformer import checkpoint
 from xformer.classifier import TransformerClassifier
+from xformer.hub import checkpoint
 from xformer.pieces import EOS, PAD, UNK
-from xformer.sentiment import read
+from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
 from xformer.training.reviews import Example, ReviewBatches
 from xformer.training.translation import SmoothedCrossEntropy

@@ -10,7 +10,7 @@ import sacrebleu
 import torch
 from torch import Tensor, nn
 
-from xformer import checkpoint
+from xformer.hub import checkpoint
 from xformer.model import Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.search import Options as SearchOptions

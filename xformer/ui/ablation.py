@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gradio as gr
 
-from xformer.figures import comparison
+from xformer.figures import ablation
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Translation
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
 from xformer.ui.address import SomeOf
-from xformer.ui.ask import QUIET, Ask, refusal
+from xformer.ui.handlers import QUIET, Ask, refusal
 
 
 def build(ask: Ask, translation: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> gr.Dropdown:
@@ -72,7 +72,7 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
         before = service.trace(found.source, found.best.tokens)
     except Exception as error:
         return refusal(error, language)
-    return comparison.before_and_after(found.best.text, again.best.text, before.predicted, before.log_probs,
+    return ablation.before_and_after(found.best.text, again.best.text, before.predicted, before.log_probs,
                                        after.log_probs, language)
 
 
@@ -86,4 +86,4 @@ def rank(service: Service, language: str, found: Translation | None, stack: str,
                                       lambda done, of: progress((done, of)))
     except Exception as error:
         return refusal(error, language)
-    return comparison.effects(ranked, language)
+    return ablation.effects(ranked, language)

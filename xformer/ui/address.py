@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from xformer.figures.attention import SHOW, VIEWS, Choice, Head
 from xformer.figures.palettes import PALETTES
-from xformer.figures.picture import SHOW, VIEWS, Choice, Head
 from xformer.results import STACKS, Message, ModelInfo, UserError
 
 TABS = ("translate", "attention", "sentiment", "positions", "principles", "model")

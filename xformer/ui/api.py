@@ -13,10 +13,10 @@ from gradio.utils import get_function_description
 
 from xformer.results import STACKS, Message, UserError
 from xformer.search import Options
-from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
 from xformer.strings import text as say
-from xformer.ui.translate import MOST_BEAM
+from xformer.ui.translation import MOST_BEAM
 
 log = logging.getLogger(__name__)
 

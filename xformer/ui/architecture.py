@@ -9,11 +9,11 @@ import gradio as gr
 
 from xformer.figures import architecture as figure
 from xformer.results import Trace
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import speaker
 from xformer.ui import attention
-from xformer.ui.ask import QUIET, Ask
-from xformer.ui.canvas import PICTURES, canvas
+from xformer.ui.components import PICTURES, canvas
+from xformer.ui.handlers import QUIET, Ask
 
 
 def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: attention.Built) -> list[gr.HTML]:

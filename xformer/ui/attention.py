@@ -10,18 +10,19 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain import roles
-from xformer.figures import grid, view
+from xformer.figures import grid_payload as grid
+from xformer.figures import head_payload
+from xformer.figures.attention import SHOW, VIEWS, Choice, all_maps, picture, summary
 from xformer.figures.labels import percent
 from xformer.figures.palettes import PALETTES
-from xformer.figures.picture import SHOW, VIEWS, Choice, all_maps, picture, summary
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Trace, Translation
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
-from xformer.ui import ablation, beyond, export, rivals
+from xformer.ui import ablation, attribution_methods, counterfactual, export
 from xformer.ui.address import MOST_THRESHOLD, read_choice
-from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
-from xformer.ui.canvas import PICTURES, canvas
+from xformer.ui.components import PICTURES, canvas
+from xformer.ui.handlers import QUIET, SWIFT, Ask, refusal
 
 AGAIN = """(picture, again, ...chosen) => {
   if (!picture?.about) return again;
@@ -88,8 +89,8 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
                             headers=[say("finder_role"), say("finder_head"), say("finder_score")], show_label=False,
                             elem_classes="finder")
     off = ablation.build(ask, translation, stack, layer, head)
-    beyond.build(ask, trace, stack, layer, head)
-    rivals.build(ask, translation)
+    attribution_methods.build(ask, trace, stack, layer, head)
+    counterfactual.build(ask, translation)
     found = gr.State([])
     again = gr.Textbox("", visible=False)
 
@@ -245,7 +246,7 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
     identity = f"{service.info.name} {service.info.identity}"
     small = (grid.payload if maps_too else grid.chosen)(all_maps(trace, choice.stack, choice.weigh), choice, language)
     return ({**small, "about": [trace.number, choice.stack, choice.layer, choice.head]},
-            view.payload(seen, choice, identity, language),
+            head_payload.payload(seen, choice, identity, language),
             f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> {meter}</p>'
             f"</div><details><summary>{label}</summary><p>{escape(summary(seen, language))}</p></details>",
             joining, thresholding)

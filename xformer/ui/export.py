@@ -14,11 +14,11 @@ import gradio as gr
 from xformer.explain.export import encode
 from xformer.figures.translation import notice
 from xformer.results import Trace
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
 from xformer.ui.address import read_choice
-from xformer.ui.ask import Ask, refusal
-from xformer.ui.canvas import canvas
+from xformer.ui.components import canvas
+from xformer.ui.handlers import Ask, refusal
 
 KINDS = ("json", "npz", "html")
 

@@ -14,26 +14,30 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from xformer.figures.translation import notice
-from xformer.models import Models
 from xformer.results import Message, UserError
-from xformer.sentiment import SentimentService
-from xformer.service import Service
+from xformer.serve.pool import Models
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
 from xformer.strings import ASSETS, LANGUAGES, speaker, text
 from xformer.ui import (
     address,
     api,
     architecture,
     attention,
-    canvas,
     positions,
-    principles,
     sentiment,
-    translate,
-    visitors,
+    sessions,
+    walkthrough,
+)
+from xformer.ui import (
+    components as canvas,
+)
+from xformer.ui import (
+    translation as translate,
 )
 from xformer.ui.ablation import every_head, heads_off
-from xformer.ui.ask import QUIET, Ask, refusal
-from xformer.ui.headers import Gate, SecurityHeaders
+from xformer.ui.handlers import QUIET, Ask, refusal
+from xformer.ui.middleware import Gate, SecurityHeaders
 
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
@@ -54,15 +58,15 @@ EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="
 
 def create(models: Models, reader: SentimentService | UserError | None = None) -> gr.Blocks:
     """The whole app on some models; and on a classifier of reviews, where there is one: else the reason, if any."""
-    models.guard = visitors.door()
+    models.guard = sessions.door()
     if isinstance(reader, SentimentService):
         reader.guard = models.guard
-    with gr.Blocks(title=text("title"), analytics_enabled=False, delete_cache=visitors.UPLOADS) as demo:
+    with gr.Blocks(title=text("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
         _page(demo, models, reader, "en")
         api.publish(demo, models.default, reader if isinstance(reader, SentimentService) else None)
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
         _page(spanish, models, reader, "es")
-    return demo.queue(default_concurrency_limit=visitors.at_once(), max_size=visitors.BACKSTOP, api_open=False)
+    return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
@@ -77,10 +81,10 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
-        state_session_capacity=visitors.SESSIONS,
-        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": visitors.sessions,
+        state_session_capacity=sessions.SESSIONS,
+        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": sessions.sessions,
                     "routes": [Route("/plotly.js", canvas.script)]},
-        max_threads=visitors.at_once(),
+        max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:
         print(f"No public link could be made; the page is at {address} only.", flush=True)
@@ -119,7 +123,7 @@ def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError 
         with gr.Tab(say("tab_positions"), id="positions") as positions_tab:
             of_positions, lengths = positions.build(ask, translation, tab)
         with gr.Tab(say("tab_principles"), id="principles") as principles_tab:
-            of_principles, store = principles.build(ask, trace, tab)
+            of_principles, store = walkthrough.build(ask, trace, tab)
         with gr.Tab(say("tab_model"), id="model") as model_tab:
             architectures = architecture.build(ask, trace, tabs, tab, seen)
 
@@ -182,7 +186,7 @@ def _set(models: Models, service: Service, name: str, language: str, query: dict
     take = address.reader(query, problems)
     off = gr.update(choices=every_head(service, language), value=list(take("off", heads_off(service))))
     further = [*translate.arrive(service, take), off, *positions.arrive(service, language, take)]
-    *of_principles, store = principles.arrive(service, take)
+    *of_principles, store = walkthrough.arrive(service, take)
     sentence = place.text if "text" in query else gr.skip()  # nothing typed meanwhile is lost
     measured = bool(service.length_scores)
     shown = name or models.names[0]
@@ -206,7 +210,7 @@ def _defaults(service: Service) -> str:
     """What an address leaves out because it is what the page begins with."""
     layer, head = service.best_head
     kinds = {**translate.kinds(service), "off": heads_off(service), **positions.kinds(service),
-             **principles.kinds(service)}
+             **walkthrough.kinds(service)}
     return address.defaults({"layer": layer, "head": head, **{name: kind.default for name, kind in kinds.items()}})
 
 

@@ -12,18 +12,18 @@ import gradio as gr
 import numpy as np
 
 from xformer.explain import positions as explain
+from xformer.figures import head_payload
 from xformer.figures import positions as figures
-from xformer.figures import view
-from xformer.figures.picture import Choice
+from xformer.figures.attention import Choice
 from xformer.figures.translation import notice
 from xformer.results import POSITION_KINDS, Moved, Positions, Translation
-from xformer.service import BASES as LIMITS
-from xformer.service import MOST_SHIFT, Service
+from xformer.serve.translation import BASES as LIMITS
+from xformer.serve.translation import MOST_SHIFT, Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head, head_names
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
-from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
-from xformer.ui.canvas import canvas, figure, plot
+from xformer.ui.components import canvas, figure, plot
+from xformer.ui.handlers import QUIET, SWIFT, Ask, refusal
 
 TAB = "positions"
 BASES = (100.0, 1_000.0, 10_000.0)  # of the lecture notes that this project starts from, and of the paper
@@ -313,6 +313,6 @@ def draw_maps(service: Service, language: str, found: tuple[Moved, Positions] | 
         return gr.update(visible=False), None, None
     stack, layer, head = chosen.split()
     choice, identity = Choice(stack, int(layer), int(head)), f"{service.info.name} {service.info.identity}"
-    before, after = (view.payload(one, choice, identity, language)
+    before, after = (head_payload.payload(one, choice, identity, language)
                      for one in figures.maps(found[0], choice, found[1], language))
     return gr.update(visible=True), before, after

@@ -15,11 +15,11 @@ from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
 from xformer.figures.translation import notice
 from xformer.results import Attribution, UserError
-from xformer.sentiment import SentimentService
+from xformer.serve.reviews import SentimentService
 from xformer.strings import ASSETS, speaker, text
-from xformer.ui import texts
-from xformer.ui.ask import QUIET, refusal
-from xformer.ui.canvas import figure, plot
+from xformer.ui import many
+from xformer.ui.components import figure, plot
+from xformer.ui.handlers import QUIET, refusal
 
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["reviews"]
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
@@ -62,7 +62,7 @@ def build(reader: SentimentService | UserError | None, language: str, reviewed: 
     _pairs(reader, language)
     _quality(reader, language)
     with gr.Accordion(say("texts_title"), open=False):
-        texts.build(reader, language)
+        many.build(reader, language)
 
     judge = _judge(reader, language)
     results = [problem, found, verdict, effects, reviewed]

@@ -11,17 +11,17 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from xformer.explain import principles
-from xformer.explain import store as key_values
-from xformer.figures import principles as figures
+from xformer.explain import key_value_store as key_values
+from xformer.explain import walkthrough
+from xformer.figures import walkthrough as figures
 from xformer.figures.translation import notice
 from xformer.results import STACKS, Trace, Walk
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import ASSETS, speaker, text
 from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
-from xformer.ui.ask import QUIET, SWIFT, Ask, refusal
 from xformer.ui.attention import numbers
-from xformer.ui.canvas import figure, plot
+from xformer.ui.components import figure, plot
+from xformer.ui.handlers import QUIET, SWIFT, Ask, refusal
 
 TAB = "principles"
 STEPS = ("vectors", "scores", "values", "output")
@@ -36,10 +36,10 @@ def kinds(service: Service, stack: str = "cross") -> dict[str, Kind]:
     layers = info.layers(stack)
     return {"first_stack": OneOf(STACKS, "cross"), "first_layer": Whole(min(layer, layers), 1, layers),
             "first_head": Whole(head, 1, info.n_heads), "query": Whole(2, 1, service.max_pieces),
-            "padding": Whole(2, 0, MOST_PADDING), "beta_power": Real(0, *principles.POWERS),
-            "scoring": OneOf(principles.RULES, "scaled"), "mask": OneOf(principles.MASKS, "padding"),
+            "padding": Whole(2, 0, MOST_PADDING), "beta_power": Real(0, *walkthrough.POWERS),
+            "scoring": OneOf(walkthrough.RULES, "scaled"), "mask": OneOf(walkthrough.MASKS, "padding"),
             "records": Words("\n".join(": ".join(record) for record in STORE["records"])),
-            "store_query": Words(STORE["query"]), "store_power": Real(0, *principles.POWERS)}
+            "store_query": Words(STORE["query"]), "store_power": Real(0, *walkthrough.POWERS)}
 
 
 def arrive(service: Service, take: Take) -> list[Any]:
@@ -81,11 +81,11 @@ def build(ask: Ask, trace: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any],
         plots.append(plot(f"first-{name}", language))
     gr.HTML(figures.heading("switches", language))
     with gr.Row(elem_classes="controls"):
-        power = gr.Slider(*principles.POWERS, value=own["beta_power"], step=0.25, label=say("first_power"),
+        power = gr.Slider(*walkthrough.POWERS, value=own["beta_power"], step=0.25, label=say("first_power"),
                           info=say("first_power_info"), scale=3, min_width=280)
-        rule = gr.Radio([(say(f"first_rule_{name}"), name) for name in principles.RULES], value=own["scoring"],
+        rule = gr.Radio([(say(f"first_rule_{name}"), name) for name in walkthrough.RULES], value=own["scoring"],
                         label=say("first_rule"), scale=4, min_width=280)
-        mask = gr.Radio([(say(f"first_mask_{name}"), name) for name in principles.MASKS], value=own["mask"],
+        mask = gr.Radio([(say(f"first_mask_{name}"), name) for name in walkthrough.MASKS], value=own["mask"],
                         label=say("first_mask"), scale=3, min_width=280)
     said = gr.HTML(elem_classes="summary", min_height=60)
     bars = plot("first-bars", language)
@@ -175,12 +175,12 @@ def change(language: str, walk: Walk, query: int, power: float, rule: str, mask:
 
 
 def _variance(service: Service, language: str) -> Any:
-    return figure(figures.variance(principles.variance(), service.info.d_model // service.info.n_heads, language))
+    return figure(figures.variance(walkthrough.variance(), service.info.d_model // service.info.n_heads, language))
 
 
 def _splits(service: Service, language: str) -> tuple[str, Any]:
     d_model = service.info.d_model
-    found = [principles.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
+    found = [walkthrough.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
     return figures.split_costs(found, language), figure(figures.splits(found, language))
 
 
@@ -199,7 +199,7 @@ def _store(ask: Ask, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
             query = gr.Textbox(own["store_query"], label=say("store_query"), lines=1, scale=8)
             button = gr.Button(say("store_run"), variant="primary", scale=1, min_width=120)
         problem = gr.HTML(elem_classes="status")
-        power = gr.Slider(*principles.POWERS, value=own["store_power"], step=0.25, label=say("first_power"),
+        power = gr.Slider(*walkthrough.POWERS, value=own["store_power"], step=0.25, label=say("first_power"),
                           info=say("store_power_info"))
         table = gr.HTML(elem_classes="tables store", min_height=120)
     gr.on([shown.change, button.click, query.submit], **ask(look_up, [shown, lines, query]),
@@ -225,4 +225,4 @@ def retrieve(language: str, found: tuple[key_values.Records, np.ndarray] | None,
     """The records at a temperature."""
     if found is None:
         return gr.skip()
-    return figures.store(*found, principles.at_power(key_values.BETA, float(power)), language)
+    return figures.store(*found, walkthrough.at_power(key_values.BETA, float(power)), language)

@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xformer import checkpoint, hub, space
-from xformer.guard import Guard
+from xformer.hub import checkpoint, space
+from xformer.hub import repository as hub
 from xformer.model import Transformer
 from xformer.results import Message, UserError
-from xformer.service import Service
+from xformer.serve.limits import Guard
+from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
 MOST_LOADED = 2  # besides the default, which is never given back; those that are in use are never given back either

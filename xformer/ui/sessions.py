@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from gradio.context import LocalContext
 
-from xformer.guard import MOST_SECONDS, Guard, most_people
+from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 
 ROOM = 64  # for requests besides those that are served, so that whoever is not served is told so at once
 BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before

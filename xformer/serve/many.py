@@ -19,7 +19,7 @@ from xformer.explain.export import safe
 from xformer.results import LABELS, Judged, Message, UserError
 
 if TYPE_CHECKING:
-    from xformer.sentiment import SentimentService
+    from xformer.serve.reviews import SentimentService
 
 MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
 MAX_ROWS = 10_000

@@ -17,14 +17,14 @@ from typing import Any
 
 import gradio as gr
 
-from xformer import texts
-from xformer.figures import texts as figure
+from xformer.figures import many as figure
 from xformer.figures.translation import notice
 from xformer.results import Judged
-from xformer.sentiment import SentimentService
+from xformer.serve import many as texts
+from xformer.serve.reviews import SentimentService
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET, refusal
-from xformer.ui.canvas import canvas
+from xformer.ui.components import canvas
+from xformer.ui.handlers import QUIET, refusal
 
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
 

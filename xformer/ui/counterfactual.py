@@ -9,15 +9,15 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.figures import rivals
+from xformer.figures import counterfactual
 from xformer.figures.labels import percent, shown
 from xformer.figures.translation import notice
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET, Ask, refusal
-from xformer.ui.canvas import figure, plot
+from xformer.ui.components import figure, plot
+from xformer.ui.handlers import QUIET, Ask, refusal
 
 
 def build(ask: Ask, translation: gr.State) -> None:
@@ -70,7 +70,8 @@ def run(service: Service, language: str, found: Translation | None, step: int | 
         again = service.choose(found.source, found.best, step, piece, found.alone, found.max_length)
         old, new = (service.trace(found.source, one.tokens) for one in (found.best, again.best))
         warnings = [warning.say(language) for warning in again.warnings if warning not in found.warnings]
-        return (notice(warnings, "warning") + rivals.comparison(found.best, again.best, old, new, step, language),
-                figure(rivals.difference(old, new, step, language)))
+        compared = counterfactual.comparison(found.best, again.best, old, new, step, language)
+        return (notice(warnings, "warning") + compared,
+                figure(counterfactual.difference(old, new, step, language)))
     except Exception as error:
         return refusal(error, language), None

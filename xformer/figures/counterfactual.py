@@ -7,9 +7,9 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.explain import rivals
+from xformer.explain import counterfactual
 from xformer.figures import heatmap
-from xformer.figures.comparison import changed_words
+from xformer.figures.ablation import changed_words
 from xformer.figures.labels import shown, shown_all
 from xformer.figures.layout import literal
 from xformer.results import Candidate, Trace
@@ -23,9 +23,10 @@ def difference(old: Trace, new: Trace, step: int, language: str = "en") -> go.Fi
 
     Orange where the new piece draws more attention, blue where less. None where a translation ends at the step.
     """
-    if not rivals.comparable(old.cross, new.cross, step):
+    if not counterfactual.comparable(old.cross, new.cross, step):
         return None
-    values, distances = rivals.difference(old.cross, new.cross, step), rivals.distance(old.cross, new.cross, step)
+    values = counterfactual.difference(old.cross, new.cross, step)
+    distances = counterfactual.distance(old.cross, new.cross, step)
     names = {"old": shown(old.predicted[step]), "new": shown(new.predicted[step])}
     safe = dict(zip(names, literal([*names.values()]), strict=True))
 
@@ -62,9 +63,10 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
 
 def summary(old: Trace, new: Trace, step: int, language: str = "en") -> str:
     """The heads that changed most, and between which source pieces; or why there is nothing to compare."""
-    if not rivals.comparable(old.cross, new.cross, step):
+    if not counterfactual.comparable(old.cross, new.cross, step):
         return text("rivals_end", language)
-    values, distances = rivals.difference(old.cross, new.cross, step), rivals.distance(old.cross, new.cross, step)
+    values = counterfactual.difference(old.cross, new.cross, step)
+    distances = counterfactual.distance(old.cross, new.cross, step)
     labels = shown_all(old.source)
     most = np.argsort(-distances, axis=None, kind="stable")[:MOST]
     named = [text("rivals_head", language, head=_head(layer, head, language), distance=f"{distances[layer, head]:.2f}",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from xformer.figures.attention import Choice, Picture
 from xformer.figures.palettes import PALETTES
-from xformer.figures.picture import Choice, Picture
 from xformer.strings import table
 
 TEXTS = ("looks_at", "looked_at_by", "view_hint", "view_locked", "arcs_drawn", "larger", "smaller", "probability",

@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.explain.beyond import Answers
+from xformer.explain.attribution_methods import Answers
 from xformer.figures.heatmap import DIVERGING, matrix
 from xformer.figures.labels import shown, shown_all
 from xformer.results import Occlusion

@@ -10,14 +10,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from xformer import checkpoint
 from xformer.classifier import TransformerClassifier
 from xformer.explain import attribution
-from xformer.guard import Guard
+from xformer.hub import checkpoint
+from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
-from xformer.pretrained import Pretrained
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
-from xformer.service import MARKUP, one_line, prepare, unknown_characters, use_threads
+from xformer.serve.limits import Guard
+from xformer.serve.translation import MARKUP, one_line, prepare, unknown_characters, use_threads
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 

@@ -12,9 +12,9 @@ from typing import Any, get_type_hints
 import gradio as gr
 
 from xformer.figures.translation import notice
-from xformer.models import Models
 from xformer.results import UserError
-from xformer.service import Service
+from xformer.serve.pool import Models
+from xformer.serve.translation import Service
 from xformer.strings import text
 
 log = logging.getLogger(__name__)

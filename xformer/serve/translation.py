@@ -24,12 +24,12 @@ import numpy as np
 import sacrebleu
 import torch
 
-from xformer import checkpoint, results
+from xformer import results
 from xformer.explain.positions import shuffle
-from xformer.guard import Guard, Wait
+from xformer.hub import checkpoint
+from xformer.hub.pretrained import Pretrained
 from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
 from xformer.pieces import BOS, EOS, PAD, words
-from xformer.pretrained import Pretrained
 from xformer.results import (
     POSITION_KINDS,
     Bleu,
@@ -42,6 +42,7 @@ from xformer.results import (
     UserError,
 )
 from xformer.search import Hypothesis, Options
+from xformer.serve.limits import Guard, Wait
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad, target_limit, translating
 

@@ -38,7 +38,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
 
-from xformer import card, checkpoint
+from xformer.hub import card, checkpoint
 from xformer.results import Message, UserError
 
 REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1

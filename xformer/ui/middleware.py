@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xformer.ui.visitors import forget
+from xformer.ui.sessions import forget
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
 POLICY = "; ".join((

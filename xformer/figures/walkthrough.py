@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.explain import principles
-from xformer.explain.principles import HARD, Split, Variance
-from xformer.explain.store import Records
+from xformer.explain import walkthrough
+from xformer.explain.key_value_store import Records
+from xformer.explain.walkthrough import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.labels import lesson, percent, shown, shown_all
 from xformer.figures.layout import axis, layout, literal
@@ -119,9 +119,9 @@ def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: str)
 
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
     """Weights (Q, K) of all queries with this scoring rule, temperature and mask, and the temperature itself."""
-    beta = principles.at_power(principles.own_beta(rule, walk.q.shape[1]), power)
-    allowed = principles.mask(mask, len(walk.queries), walk.keys)
-    return principles.softmax(principles.score(rule, walk.q, walk.k), beta, allowed), beta
+    beta = walkthrough.at_power(walkthrough.own_beta(rule, walk.q.shape[1]), power)
+    allowed = walkthrough.mask(mask, len(walk.queries), walk.keys)
+    return walkthrough.softmax(walkthrough.score(rule, walk.q, walk.k), beta, allowed), beta
 
 
 def beta_label(beta: float, own: float | None = None) -> str:
@@ -134,7 +134,7 @@ def beta_label(beta: float, own: float | None = None) -> str:
 def bars(walk: Walk, query: int, rule: str, power: float, mask: str, language: str = "en") -> go.Figure:
     """Where the query looks with one thing changed (bars), and where it looks in the model (marks)."""
     weights, beta = changed(walk, rule, power, mask)
-    own = principles.own_beta(rule, walk.q.shape[1])
+    own = walkthrough.own_beta(rule, walk.q.shape[1])
     keys, positions = literal(shown_all(walk.keys)), list(range(len(walk.keys)))
     title = (text(f"first_rule_{rule}", language), beta_label(beta, own), query_label(walk, query, language))
     return go.Figure([
@@ -156,9 +156,9 @@ def all_queries(walk: Walk, rule: str, power: float, mask: str, language: str = 
                     value=text("first_masked", language) if math.isnan(value) else f"{value:.4f}")
 
     weights, beta = changed(walk, rule, power, mask)
-    allowed = principles.mask(mask, len(walk.queries), walk.keys)
+    allowed = walkthrough.mask(mask, len(walk.queries), walk.keys)
     rows = [query_label(walk, i, language) for i in range(len(walk.queries))]
-    own = principles.own_beta(rule, walk.q.shape[1])
+    own = walkthrough.own_beta(rule, walk.q.shape[1])
     figure = heatmap.matrix(np.where(allowed, weights, np.nan), rows, shown_all(walk.keys), hover,
                             title=f"{text(f'first_mask_{mask}', language)} · {beta_label(beta, own)} · "
                                   f"{len(rows)} × {len(walk.keys)}",
@@ -176,13 +176,13 @@ def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language
         return text(name, language, **values)
 
     weights, _ = changed(walk, rule, power, mask)
-    allowed = principles.mask(mask, len(walk.queries), walk.keys)
+    allowed = walkthrough.mask(mask, len(walk.queries), walk.keys)
     row, model = weights[query], walk.probabilities[query]
     answer, own = row @ walk.v, walk.answers[query]
     cosine = float(answer @ own / max(1e-12, float(np.linalg.norm(answer) * np.linalg.norm(own))))
     best = int(row.argmax())
     said = [say("first_summary", key=shown(walk.keys[best]), percent=percent(float(row[best])),
-                bits=f"{principles.entropy(row[None])[0]:.2f}", own=f"{principles.entropy(model[None])[0]:.2f}",
+                bits=f"{walkthrough.entropy(row[None])[0]:.2f}", own=f"{walkthrough.entropy(model[None])[0]:.2f}",
                 most=f"{math.log2(max(1, int(allowed[query].sum()))):.2f}", cosine=f"{cosine:.2f}")]
     leaked = float(row[~walk.mask[query]].sum())
     if mask != "future" and walk.stack == "decoder_self":
@@ -197,7 +197,7 @@ def variance(found: Variance, d: int, language: str = "en") -> go.Figure:
     figure = go.Figure([
         go.Scatter(x=found.d, y=y, name=name, mode="lines+markers", line={"color": colour}, customdata=largest,
                    hovertemplate=text("first_hover_variance", language, d="%{x}", value="%{y:.3g}",
-                                      largest="%{customdata:.2f}", keys=principles.KEYS) + "<extra></extra>")
+                                      largest="%{customdata:.2f}", keys=walkthrough.KEYS) + "<extra></extra>")
         for name, y, largest, colour in (("q·k", found.plain, found.largest_plain, "#d97706"),
                                          ("q·k / √dₖ", found.scaled, found.largest_scaled, "#2b7af6"))],
         _wide(text("first_variance", language), 620, 360, x=axis("dₖ", type="log", tickvals=found.d),
@@ -237,7 +237,7 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: str = "e
     """The records with the weight of each as a bar, and the one that is retrieved. HTML, all of it escaped."""
     def say(key: str, **values: object) -> str:
         return escape(text(key, language, **values))
-    weights = principles.softmax(cosines[None], beta)[0]
+    weights = walkthrough.softmax(cosines[None], beta)[0]
     best = int(weights.argmax())
     title, value = records[best]
     rows = "".join(

@@ -7,16 +7,16 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.explain.beyond import answers
+from xformer.explain.attribution_methods import answers
+from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.labels import shown
-from xformer.figures.occlusion import compared, occlusion
 from xformer.figures.translation import notice
 from xformer.pieces import words
 from xformer.results import Occlusion, Trace
-from xformer.service import Service
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
-from xformer.ui.ask import QUIET, Ask, refusal
-from xformer.ui.canvas import figure, plot
+from xformer.ui.components import figure, plot
+from xformer.ui.handlers import QUIET, Ask, refusal
 
 
 def build(ask: Ask, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> None:

@@ -11,12 +11,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer import card, checkpoint, hub
+from xformer.hub import card, checkpoint
+from xformer.hub import repository as hub
 from xformer.results import UserError
 
 if TYPE_CHECKING:
-    from xformer.sentiment import SentimentService
-    from xformer.service import Service
+    from xformer.serve.reviews import SentimentService
+    from xformer.serve.translation import Service
 
 S = TypeVar("S", "Service", "SentimentService")
 log = logging.getLogger(__name__)
@@ -134,7 +135,7 @@ def _compute(kind: type, folder: Path, name: str, args: list[Any], kwargs: dict[
     """In the process with the GPU: the result of a call, or the UserError that it raised."""
     import torch
 
-    from xformer import service
+    from xformer.serve import translation as service
     service.THREADS = 1  # those of OpenMP do not come along into a forked process, which would wait for them for ever
     torch.set_num_threads(1)
     try:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from xformer.figures.attention import Choice
 from xformer.figures.palettes import PALETTES
-from xformer.figures.picture import Choice
 from xformer.strings import text
 
 

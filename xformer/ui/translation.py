@@ -13,10 +13,10 @@ import gradio as gr
 from xformer.figures import translation as figure
 from xformer.results import Translation
 from xformer.search import Options
-from xformer.service import Service, bleu
+from xformer.serve.translation import Service, bleu
 from xformer.strings import speaker, text
 from xformer.ui.address import Kind, Real, Take, Whole
-from xformer.ui.ask import Ask, refusal
+from xformer.ui.handlers import Ask, refusal
 
 BEAM, N_BEST, LENGTH_PENALTY = 5, 3, 1.0  # what the page begins with
 MOST_BEAM = 16

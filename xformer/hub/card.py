@@ -12,8 +12,8 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from xformer import checkpoint
-from xformer.checkpoint import Kind, Summary
+from xformer.hub import checkpoint
+from xformer.hub.checkpoint import Kind, Summary
 from xformer.results import UserError
 
 LANGUAGES = {"translation": ["en", "es"]}  # English only, if not named

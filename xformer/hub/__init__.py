@@ -1,0 +1,1 @@
+"""Checkpoints on disk and on the Hugging Face Hub, model cards, and hosted Spaces."""
