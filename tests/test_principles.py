@@ -71,14 +71,14 @@ def test_a_decoder_walk_has_the_future_mask(running, learned_pairs):
     assert walk.queries[0] == "<s>" and walk.predicted[-1] == "</s>"
 
 
-def test_steps_are_kept_only_where_they_are_asked_for(running, tokenizer, learned_pairs):
+def test_calls_are_kept_only_where_they_are_asked_for(running, tokenizer, learned_pairs):
     source = pad([[*tokenizer.encode(learned_pairs[0][0]), EOS]])
-    seen, asked = Trace(), Trace(cross=Record(steps=[]))
+    seen, asked = Trace(), Trace(cross=Record(calls=[]))
     with torch.inference_mode():
         for trace in (seen, asked):
             running.model(source, torch.tensor([[BOS]]), trace)
-    assert seen.cross.steps is None and asked.encoder_self.steps is None
-    assert [step.q.shape for step in asked.cross.steps] == [(1, 4, 1, 8)] * 2
+    assert seen.cross.calls is None and asked.encoder_self.calls is None
+    assert [call.q.shape for call in asked.cross.calls] == [(1, 4, 1, 8)] * 2
 
 
 @pytest.mark.parametrize(("choice", "said"), [

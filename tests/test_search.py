@@ -16,7 +16,7 @@ VOCABULARY = 8
 
 
 class Toy:
-    """A `search.Step` over languages: functions from what has been said to the probability of each next token."""
+    """A `search.Scorer` over languages: functions from what has been said to the probability of each next token."""
 
     def __init__(self, *languages):
         self.sentences = list(languages)
@@ -129,14 +129,14 @@ def test_a_finished_hypothesis_must_beat_what_would_live_in_its_place():
     assert [EOS] in say(search(Toy(language), [5], Options(beam=3, n_best=3))[0])
 
 
-def test_rivals_are_the_likeliest_tokens_of_each_step():
-    (found,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, rivals=2))[0]
-    assert [[token for token, _ in step] for step in found.rivals] == [[A, B], [EOS, C]]
-    assert [math.exp(value) for step in found.rivals for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
+def test_alternatives_are_the_likeliest_tokens_of_each_step():
+    (found,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, alternatives=2))[0]
+    assert [[token for token, _ in step] for step in found.alternatives] == [[A, B], [EOS, C]]
+    assert [math.exp(value) for step in found.alternatives for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
 
 
-def test_rivals_may_be_left_out():
-    assert search(Toy(TRAP), [5], Options(rivals=0))[0][0].rivals == [[], [], []]
+def test_alternatives_may_be_left_out():
+    assert search(Toy(TRAP), [5], Options(alternatives=0))[0][0].alternatives == [[], [], []]
 
 
 def test_the_limit_cuts_a_sentence_off():
@@ -212,8 +212,8 @@ IDS = ["greedy", "beam", "alpha", "sampling", "nucleus"]
 
 @pytest.mark.parametrize("options", SETTINGS, ids=IDS)
 def test_numbers_are_the_languages_own(options):
-    """Log-probabilities and rivals of every hypothesis, whatever temperature, cut-offs and prefixes did to the choice;
-    several sentences of unequal limits run together, and end at different times."""
+    """Log-probabilities and alternatives of every hypothesis, whatever temperature, cut-offs and prefixes did to the
+    choice; several sentences of unequal limits run together, and end at different times."""
     languages = [drawn(f"numbers {i}") for i in range(6)]
     limits, prefixes = [3, 9, 1, 6, 9, 7], [[], [B, C], [D], [A], [D, D, D, D], []]
     for language, limit, prefix, found in zip(languages, limits, prefixes,
@@ -226,11 +226,11 @@ def test_numbers_are_the_languages_own(options):
             assert h.finished or len(h.tokens) == limit
             assert h.log_probs == pytest.approx(log_prob(language, h.tokens), abs=1e-5)
             assert h.score == pytest.approx(sum(h.log_probs) / len(h.tokens) ** options.length_penalty, abs=1e-5)
-            for i, rivals in enumerate(h.rivals):
+            for i, alternatives in enumerate(h.alternatives):
                 likely = language(tuple(h.tokens[:i]))
-                assert [token for token, _ in rivals] == sorted(likely, key=likely.get, reverse=True)
-                assert [math.exp(p) for _, p in rivals] == pytest.approx(sorted(likely.values(), reverse=True))
-            assert len(h.rivals) == len(h.log_probs) == len(h.tokens)
+                assert [token for token, _ in alternatives] == sorted(likely, key=likely.get, reverse=True)
+                assert [math.exp(p) for _, p in alternatives] == pytest.approx(sorted(likely.values(), reverse=True))
+            assert len(h.alternatives) == len(h.log_probs) == len(h.tokens)
 
 
 @pytest.mark.parametrize("beam", [1, 3, 6])
@@ -385,7 +385,7 @@ def test_top_p_cuts_what_temperature_has_shaped():
     ({"top_k": -1}, "top_k is -1; it must be between 0 and 100000"),
     ({"top_p": 1.1}, "top_p is 1.1; it must be between 0 and 1"),
     ({"top_p": 0}, "top_p is 0; it must be above 0 to leave a piece to choose"),
-    ({"rivals": 33}, "rivals is 33; it must be between 0 and 32"),
+    ({"alternatives": 33}, "alternatives is 33; it must be between 0 and 32"),
     ({"beam": 2, "n_best": 3}, "n_best is 3, but a beam of 2 ends with 2 hypotheses; raise beam or lower n_best"),
 ])
 def test_wrong_options_are_refused(change, text):

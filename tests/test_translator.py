@@ -71,8 +71,8 @@ def test_log_probabilities_are_those_of_one_pass(tiny_model, options):
             assert h.log_probs == pytest.approx(want.tolist(), abs=1e-4)
             assert h.score == pytest.approx(float(want.mean()), abs=1e-4)
             log_probs[:, [PAD, BOS]] = -torch.inf
-            for rivals, (values, _) in zip(h.rivals, [row.topk(5) for row in log_probs], strict=True):
-                assert [value for _, value in rivals] == pytest.approx(values.tolist(), abs=1e-4)
+            for alternatives, (values, _) in zip(h.alternatives, [row.topk(5) for row in log_probs], strict=True):
+                assert [value for _, value in alternatives] == pytest.approx(values.tolist(), abs=1e-4)
 
 
 @pytest.mark.parametrize("batch_rows", [1, 6, 320])

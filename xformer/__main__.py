@@ -417,7 +417,7 @@ def evaluate_translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs."""
     from xformer.serve.translation import Service
     from xformer.training import evaluation
-    options = _options(args, rivals=0)
+    options = _options(args, alternatives=0)
     pairs = _pairs(Path(args.pairs))[:args.limit or None]
     folder = _own_folder(checkpoint_folder(args.checkpoint), args.save)
     service = Service.open(folder, args.device)
@@ -450,7 +450,7 @@ def evaluate_lengths(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.corpora import find
-    options, pairs, training = _options(args, rivals=0), _pairs(Path(args.pairs)), None
+    options, pairs, training = _options(args, alternatives=0), _pairs(Path(args.pairs)), None
     if args.train:
         files = [found for name in ("train", "extra") if (found := find(Path(args.train), name))]
         if not files:

@@ -66,8 +66,8 @@ class Config:
         return asdict(self)
 
 
-class Step(NamedTuple):
-    """What the attention of one layer worked with."""
+class AttentionCall(NamedTuple):
+    """Queries, keys, values, mask and answer of one layer's attention in one pass."""
 
     q: Tensor  # [B, H, Q, d]
     k: Tensor  # [B, H, K, d]
@@ -82,7 +82,7 @@ class Record:
 
     probabilities: list[Tensor] = field(default_factory=list)  # [B, H, Q, K] each
     value_norms: list[Tensor] = field(default_factory=list)  # [B, H, K] each, see `Attention.value_norms`
-    steps: list[Step] | None = None  # kept where there is a list to keep them in
+    calls: list[AttentionCall] | None = None  # kept where there is a list to keep them in
 
 
 @dataclass
@@ -295,8 +295,8 @@ class Attention(nn.Module):
         if keep is not None:
             y = y * keep.to(y.dtype)[:, None, None]
         answer: Tensor = self.out_proj(y.transpose(1, 2).reshape(x.shape))
-        if record is not None and record.steps is not None:
-            record.steps.append(Step(q, k, v, mask, answer))
+        if record is not None and record.calls is not None:
+            record.calls.append(AttentionCall(q, k, v, mask, answer))
         return answer
 
 

@@ -75,7 +75,7 @@ class Translation:
     @property
     def alone(self) -> Options:
         """How to search for another translation in the same way, of which only the best is looked at."""
-        return replace(self.options, n_best=1, rivals=1)
+        return replace(self.options, n_best=1, alternatives=1)
 
     def to_json(self) -> dict[str, Any]:
         best = self.best

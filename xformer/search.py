@@ -26,8 +26,8 @@ def finish(steps: Generator[None, None, T]) -> T:
             return end.value
 
 
-class Step(Protocol):
-    """A model in the middle of decoding, owned by one search."""
+class Scorer(Protocol):
+    """Scores the next token of each hypothesis: a model in the middle of decoding, owned by one search."""
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """The newest token [N, 1] of each hypothesis -> logits [N, V] of the next one."""
@@ -47,11 +47,11 @@ class Options:
     top_k: int = 0  # sample among the k likeliest; 0: all
     top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
     seed: int = 0
-    rivals: int = 5  # how many alternatives to keep of each step
+    alternatives: int = 5  # how many alternatives to keep of each step
 
     def __post_init__(self) -> None:
         limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),
-                  "top_k": (0, 100_000), "top_p": (0, 1), "rivals": (0, 32)}
+                  "top_k": (0, 100_000), "top_p": (0, 1), "alternatives": (0, 32)}
         for name, (low, high) in limits.items():
             value = getattr(self, name)
             if not low <= value <= high:
@@ -73,29 +73,29 @@ class Hypothesis:
 
     tokens: list[int]  # without BOS; ends with EOS unless it was cut off
     log_probs: list[float]  # natural log of each token's probability, given those before it
-    rivals: list[list[tuple[int, float]]]  # at each step the likeliest tokens and their log-probabilities, best first
+    alternatives: list[list[tuple[int, float]]]  # each step's likeliest tokens and their log-probabilities
     score: float  # sum of log_probs / length^alpha
     finished: bool  # False where the limit came before EOS
 
 
 @dataclass
-class _Step:
+class _Choices:
     """What every live row chose at one step, and what else it could have chosen; lists over the N rows."""
 
     tokens: list[int]
     log_probs: list[float]
     parents: list[int]  # the row of the step before that each row continues
-    rivals: list[list[tuple[int, float]]]  # by row of the step before: its likeliest next tokens
+    alternatives: list[list[tuple[int, float]]]  # by row of the step before: its likeliest next tokens
 
 
-def search(step: Step, max_lengths: Sequence[int], options: Options | None = None,
+def search(scorer: Scorer, max_lengths: Sequence[int], options: Options | None = None,
            prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
            ) -> list[list[Hypothesis]]:
     """For each sentence its n_best hypotheses, best first; `searching` without a pause."""
-    return finish(searching(step, max_lengths, options, prefixes, device))
+    return finish(searching(scorer, max_lengths, options, prefixes, device))
 
 
-def searching(step: Step, max_lengths: Sequence[int], options: Options | None = None,
+def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | None = None,
               prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
               ) -> Generator[None, None, list[list[Hypothesis]]]:
     """For each sentence its n_best hypotheses, best first. Pauses after each step, so that searches can take turns.
@@ -114,17 +114,17 @@ def searching(step: Step, max_lengths: Sequence[int], options: Options | None = 
             raise ValueError(f"a target of at most {longest} pieces cannot begin with {len(prefix)} given ones")
         if PAD in prefix or BOS in prefix:
             raise ValueError(f"the prefix {prefix} holds <pad> or <s>, which no target has; leave them out")
-    return (yield from _Search(step, list(max_lengths), options, given, device or torch.device("cpu")).run())
+    return (yield from _Search(scorer, list(max_lengths), options, given, device or torch.device("cpu")).run())
 
 
 class _Search:
-    def __init__(self, step: Step, max_lengths: list[int], options: Options, prefixes: list[list[int]],
+    def __init__(self, scorer: Scorer, max_lengths: list[int], options: Options, prefixes: list[list[int]],
                  device: torch.device) -> None:
-        self.step, self.options, self.device = step, options, device
+        self.scorer, self.options, self.device = scorer, options, device
         self.width = options.n_best if options.sampling else options.beam
         self.max_lengths, self.prefixes = max_lengths, prefixes
-        self.steps: list[_Step] = []
-        self.found: list[list[Hypothesis]] = [[] for _ in max_lengths]
+        self.history: list[_Choices] = []
+        self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]
         self.generator = torch.Generator(device).manual_seed(options.seed)
 
     def run(self) -> Generator[None, None, list[list[Hypothesis]]]:
@@ -133,22 +133,22 @@ class _Search:
         tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
         scores = [0.0] * len(tokens)
         while alive:
-            logits = self.step(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
-            choices, log_probs, rivals = self._choices(logits, alive)
+            logits = self.scorer(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
+            choices, log_probs, alternatives = self._choices(logits, alive)
             sums = torch.tensor(scores, device=self.device)[:, None] + log_probs  # [N, C]
-            tokens, scores, alive = self._keep(choices, log_probs, sums, rivals, alive)
+            tokens, scores, alive = self._keep(choices, log_probs, sums, alternatives, alive)
             yield
-        return [sorted(found, key=lambda h: -h.score)[:self.options.n_best] for found in self.found]
+        return [sorted(ended, key=lambda h: -h.score)[:self.options.n_best] for ended in self.ended]
 
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, list[list[tuple[int, float]]]]:
-        """What each row may go on with: tokens [N, C], their log-probabilities [N, C], and every row's rivals."""
-        position, vocabulary = len(self.steps), logits.shape[1]
+        """What each row may go on with: tokens [N, C], their log-probabilities [N, C], and every row's alternatives."""
+        position, vocabulary = len(self.history), logits.shape[1]
         scores = logits.log_softmax(dim=1)
         scores[:, PAD] = scores[:, BOS] = -torch.inf  # neither is ever part of a sentence
         # The 2K best continuations of a sentence are among the 2K best of each of its rows.
-        top, top_tokens = scores.topk(min(max(2 * self.width, self.options.rivals), vocabulary), dim=1)
-        best = self.options.rivals
-        rivals = [list(zip(tokens, values, strict=True)) for tokens, values in
+        top, top_tokens = scores.topk(min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1)
+        best = self.options.alternatives
+        alternatives = [list(zip(tokens, values, strict=True)) for tokens, values in
                   zip(top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True)]
         if self.options.sampling:
             choices = self._sample(scores)
@@ -162,7 +162,7 @@ class _Search:
             only = torch.full_like(log_probs, -torch.inf)
             only[:, :1] = scores.gather(1, given.clamp(min=0))
             choices, log_probs = torch.where(given >= 0, given, choices), torch.where(given >= 0, only, log_probs)
-        return choices, log_probs, rivals
+        return choices, log_probs, alternatives
 
     def _sample(self, logits: Tensor) -> Tensor:
         """Draw one token a row, [N, 1], after temperature, top-k and top-p have had their say."""
@@ -174,7 +174,7 @@ class _Search:
         probabilities[before >= self.options.top_p] = 0  # the likeliest always stays
         return tokens.gather(1, torch.multinomial(probabilities, 1, generator=self.generator))
 
-    def _keep(self, choices: Tensor, log_probs: Tensor, sums: Tensor, rivals: list[list[tuple[int, float]]],
+    def _keep(self, choices: Tensor, log_probs: Tensor, sums: Tensor, alternatives: list[list[tuple[int, float]]],
               alive: list[int]) -> tuple[list[int], list[float], list[int]]:
         """Choose what lives on, set finished hypotheses aside, and tell the step; -> tokens, scores, sentences."""
         width, per_row = self.width, choices.shape[1]
@@ -188,11 +188,11 @@ class _Search:
         picked_tokens, picked_log_probs, picked_sums = (
             x.flatten()[flat].tolist() for x in (choices, log_probs, sums))
 
-        now = _Step([], [], [], rivals)
+        now = _Choices([], [], [], alternatives)
         tokens, scores, still, kept_sentences = [], [], [], []
-        self.steps.append(now)
+        self.history.append(now)
         for b, sentence in enumerate(alive):
-            at_limit = len(self.steps) == self.max_lengths[sentence]
+            at_limit = len(self.history) == self.max_lengths[sentence]
             lives: list[tuple[int, int, float, float]] = []
             candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_sums[b], strict=True)
             for rank, (row, token, log_prob, total) in enumerate(candidates):
@@ -203,7 +203,7 @@ class _Search:
                         self._finish(sentence, row, token, log_prob, total)
                 else:
                     lives.append((row, token, log_prob, total))
-            if at_limit or len(self.found[sentence]) >= width:
+            if at_limit or len(self.ended[sentence]) >= width:
                 continue
             while len(lives) < width:  # a finished sample, or a vocabulary smaller than the beam, leaves idle rows
                 lives.append((picked_rows[b][0], EOS, 0.0, -torch.inf))
@@ -217,18 +217,18 @@ class _Search:
                 scores.append(total)
         if still and (len(still) < len(alive) or now.parents != list(range(len(now.parents)))):
             sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None
-            self.step.select(torch.tensor(now.parents, device=self.device), sentences)
+            self.scorer.select(torch.tensor(now.parents, device=self.device), sentences)
         return tokens, scores, still
 
     def _finish(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> None:
         """Read a hypothesis back from its last token, chosen at the newest step as a continuation of `row`."""
-        tokens, log_probs, rivals = [token], [log_prob], [self.steps[-1].rivals[row]]
-        for at in range(len(self.steps) - 2, -1, -1):
-            before = self.steps[at]
+        tokens, log_probs, alternatives = [token], [log_prob], [self.history[-1].alternatives[row]]
+        for at in range(len(self.history) - 2, -1, -1):
+            before = self.history[at]
             tokens.append(before.tokens[row])
             log_probs.append(before.log_probs[row])
             row = before.parents[row]
-            rivals.append(before.rivals[row])
+            alternatives.append(before.alternatives[row])
         score = total / len(tokens) ** self.options.length_penalty
-        self.found[sentence].append(
-            Hypothesis(tokens[::-1], log_probs[::-1], rivals[::-1], score, finished=token == EOS))
+        self.ended[sentence].append(
+            Hypothesis(tokens[::-1], log_probs[::-1], alternatives[::-1], score, finished=token == EOS))

@@ -18,8 +18,8 @@ def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Te
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], device=device)
 
 
-class CachedStep:
-    """A `search.Step`: one batch of sources in the middle of being decoded with a key-value cache."""
+class CachedScorer:
+    """A `search.Scorer`: one batch of sources in the middle of being decoded with a key-value cache."""
 
     def __init__(self, model: Transformer, source: Tensor, heads: Heads | None = None,
                  positions: Tensor | None = None) -> None:
@@ -64,10 +64,10 @@ def translating(model: Transformer, sources: Sequence[Sequence[int]], options: O
     size = max(1, batch_rows // width)
     for first in range(0, len(order), size):
         chunk = order[first:first + size]
-        step = CachedStep(model, pad([[*sources[i], EOS] for i in chunk], device), heads, positions)
+        scorer = CachedScorer(model, pad([[*sources[i], EOS] for i in chunk], device), heads, positions)
         limits = [max_lengths[i] if max_lengths is not None
                   else target_limit(len(sources[i]) + 1, model.config.max_length) for i in chunk]
         chosen = [prefixes[i] for i in chunk] if prefixes is not None else None
-        for i, hypotheses in zip(chunk, (yield from searching(step, limits, options, chosen, device)), strict=True):
+        for i, hypotheses in zip(chunk, (yield from searching(scorer, limits, options, chosen, device)), strict=True):
             found[i] = hypotheses
     return found

@@ -71,7 +71,7 @@ class Ours:
         self.model.pack()
 
     def __call__(self, request: Request) -> Answer:
-        options = Options(beam=request.beam, rivals=0)
+        options = Options(beam=request.beam, alternatives=0)
         answer = []
         for call in request.calls():
             sources = request.sources[call]
@@ -80,8 +80,8 @@ class Ours:
         return answer
 
 
-class UncachedStep:
-    """A `search.Step` that works out the whole prefix of each hypothesis again at each step."""
+class UncachedScorer:
+    """A `search.Scorer` that works out the whole prefix of each hypothesis again at each step."""
 
     def __init__(self, model: Transformer, source: Tensor) -> None:
         self.model = model
@@ -104,8 +104,8 @@ class Uncached(Ours):
         answer = []
         for call in request.calls():
             sources = request.sources[call]
-            step = UncachedStep(self.model, pad([[*s, EOS] for s in sources]))
-            found = search(step, [limit(sources)] * len(sources), Options(beam=request.beam, rivals=0))
+            scorer = UncachedScorer(self.model, pad([[*s, EOS] for s in sources]))
+            found = search(scorer, [limit(sources)] * len(sources), Options(beam=request.beam, alternatives=0))
             answer += [without_eos(hypotheses[0].tokens) for hypotheses in found]
         return answer
 

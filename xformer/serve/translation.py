@@ -346,7 +346,7 @@ class Service(Pretrained):
     def _candidate(self, found: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
         alternatives = tuple(tuple(zip(pieces([token for token, _ in step]), [p for _, p in step], strict=True))
-                             for step in found.rivals)
+                             for step in found.alternatives)
         return Candidate(self.tokenizer.decode(found.tokens), found.score, tuple(found.tokens),
                          tuple(pieces(found.tokens)), tuple(found.log_probs), alternatives, found.finished)
 
@@ -456,13 +456,13 @@ class Service(Pretrained):
         sources = [*source_tokens, EOS]
         if not 0 <= padding <= limit - len(sources):
             raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(sources), limit=limit))
-        seen = Trace(*(Record(steps=[]) for _ in results.STACKS))
+        seen = Trace(*(Record(calls=[]) for _ in results.STACKS))
         padded = [*sources, *[PAD] * padding]
         with self.guard.work():
             self._log_probs([padded], given, wanted, seen)
         module = self.model.encoder.layers if stack == "encoder_self" else self.model.decoder.layers
         attention: Attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
-        q, k, v, mask, output = getattr(seen, stack).steps[layer - 1]
+        q, k, v, mask, output = getattr(seen, stack).calls[layer - 1]
         masked = scores(q, k, mask)
         probabilities = masked.softmax(dim=-1)
         answers = probabilities.to(v.dtype) @ v

@@ -88,7 +88,7 @@ class TranslationTask:
 
     def _translate(self, sentences: Sequence[str]) -> list[str]:
         sources = [self.tokenizer.encode(s) for s in sentences]
-        found = translate_ids(self.model, sources, SearchOptions(beam=1, rivals=0))
+        found = translate_ids(self.model, sources, SearchOptions(beam=1, alternatives=0))
         return [self.tokenizer.decode(hypotheses[0].tokens) for hypotheses in found]
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
