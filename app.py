@@ -15,8 +15,15 @@ with suppress(ImportError):  # on hosts that lend GPUs; it has to come before to
 
 import gradio as gr
 
-from xformer.__main__ import CHECKPOINT_HELP, ROOT, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
 from xformer.hub import space
+from xformer.hub.shipped import (
+    CHECKPOINT_HELP,
+    CHECKPOINTS,
+    SENTIMENT_HELP,
+    SENTIMENT_VARIABLE,
+    checkpoint_folder,
+    sentiment_folder,
+)
 from xformer.results import UserError
 from xformer.serve.pool import Models, offered
 from xformer.serve.reviews import SentimentService
@@ -31,7 +38,7 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False) -> Models:
     """The models, the first of them loaded once however often the page is made anew; raises UserError."""
     folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
-    return Models(space.open_service(Service, folder, device), offered(folder, checkpoints[1:], ROOT / "checkpoints"),
+    return Models(space.open_service(Service, folder, device), offered(folder, checkpoints[1:], CHECKPOINTS),
                   device, any_name)
 
 
@@ -45,7 +52,7 @@ def private(server_name: str | None, share: bool | None) -> bool:
 def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
     """The classifier of reviews; None where none ships, and why where the one that ships cannot be used. One that was
     named must be good, or UserError is raised."""
-    named, folder = checkpoint or os.environ.get("XFORMER_SENTIMENT"), sentiment_folder(checkpoint)
+    named, folder = checkpoint or os.environ.get(SENTIMENT_VARIABLE), sentiment_folder(checkpoint)
     if not named and not folder.exists():
         return None
     try:

@@ -42,16 +42,22 @@ def test_figures_are_made_of_numbers(path):
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in MODULES.items()
-                                  if not name.startswith("xformer.training") and name != "xformer.__main__"])
+                                  if not name.startswith(("xformer.training", "xformer.__main__", "xformer.commands"))])
 def test_nothing_but_the_command_line_needs_training(path):
     assert not forbidden(path, "xformer.training")
 
 
 @pytest.mark.parametrize("name", ["model", "classifier", "search", "tokenizer", "results", "strings", "pieces",
-                                  "hub.checkpoint", "hub.card", "hub.repository", "hub.pretrained"])
+                                  "hub.checkpoint", "hub.card", "hub.repository", "hub.pretrained", "hub.shipped"])
 def test_the_foundation_rests_on_nothing_above_it(name):
     assert not forbidden(MODULES[f"xformer.{name}"], "gradio", "plotly", "xformer.serve", "xformer.ui",
                          "xformer.figures")
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in MODULES.items()
+                                  if not name.startswith(("xformer.__main__", "xformer.commands"))])
+def test_nothing_looks_up_at_the_command_line(path):
+    assert not forbidden(path, "xformer.__main__", "xformer.commands")
 
 
 def test_only_one_file_knows_sentencepiece():

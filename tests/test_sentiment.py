@@ -176,7 +176,7 @@ def test_a_bad_line_keeps_its_place_and_the_others_are_classified(capsys, tiny_c
 
 @pytest.mark.parametrize("command", [["classify", "Good."], ["evaluate", "sentiment"]])
 def test_a_missing_checkpoint_gets_one_sentence(capsys, tmp_path, monkeypatch, command):
-    monkeypatch.setattr("xformer.__main__.ROOT", tmp_path)
+    monkeypatch.setattr("xformer.hub.shipped.ROOT", tmp_path)
     (tmp_path / "rows.tsv").write_text("1\tGood.\n")
     more = ["--rows", tmp_path / "rows.tsv"] if command[0] == "evaluate" else []
     status, out, err = run(capsys, *command, *more)

@@ -209,7 +209,7 @@ def test_without_a_classifier_the_tab_says_what_to_do():
 
 def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, tiny_checkpoint, tmp_path, monkeypatch,
                                                                capsys):
-    monkeypatch.setattr("xformer.__main__.ROOT", tmp_path)
+    monkeypatch.setattr("xformer.hub.shipped.ROOT", tmp_path)
     monkeypatch.delenv("XFORMER_SENTIMENT", raising=False)
     app.reader.cache_clear()
     assert app.reader(None, "cpu") is None

@@ -15,6 +15,6 @@ __version__ = "0.1.0"
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
     """A service on a checkpoint, a folder or owner/name[@revision] on the Hub (the one that ships, if none is named):
     translate, explain, and more."""
-    from xformer.__main__ import checkpoint_folder
+    from xformer.hub.shipped import checkpoint_folder
     from xformer.serve.translation import Service
     return Service.open(checkpoint_folder(checkpoint), device)

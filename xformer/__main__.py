@@ -10,19 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xformer.hub.shipped import CHECKPOINT_HELP, ROOT, SENTIMENT_HELP, checkpoint_folder, sentiment_folder
 from xformer.results import UserError
 
 if TYPE_CHECKING:
     from xformer.results import Sentiment, Translation
     from xformer.search import Options
 
-ROOT = Path(__file__).resolve().parent.parent
-DEFAULT_CHECKPOINT = "checkpoints/en-es"
-SENTIMENT_CHECKPOINT = "checkpoints/sentiment"
-SENTIMENT_HELP = (f"folder, or owner/name[@revision] on the Hub (or XFORMER_SENTIMENT; else {SENTIMENT_CHECKPOINT} "
-                  f"beside the code)")
-CHECKPOINT_HELP = (f"folder, or owner/name[@revision] on the Hub (or XFORMER_CHECKPOINT; else {DEFAULT_CHECKPOINT} "
-                   f"beside the code)")
 SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
 
 
@@ -293,26 +287,6 @@ def _training(p: argparse.ArgumentParser, start: str, n_layers: int, dropout: fl
     rest.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     rest.add_argument("--threads", type=int, help="of the CPU")
     return size
-
-
-def checkpoint_folder(given: str | Path | None) -> Path:
-    """The checkpoint to use: the one given, that of the environment, or the one that ships beside the code.
-
-    A name that is no folder is looked for on the Hub. Raises UserError.
-    """
-    return _folder(given or os.environ.get("XFORMER_CHECKPOINT"), DEFAULT_CHECKPOINT)
-
-
-def sentiment_folder(given: str | Path | None) -> Path:
-    """The classifier to use: the one given, that of the environment, or the one that ships. Raises UserError."""
-    return _folder(given or os.environ.get("XFORMER_SENTIMENT"), SENTIMENT_CHECKPOINT)
-
-
-def _folder(named: str | Path | None, default: str) -> Path:
-    if not named:
-        return ROOT / default
-    from xformer.hub import repository
-    return repository.find(named)
 
 
 def _own_folder(folder: Path, save: bool) -> Path:

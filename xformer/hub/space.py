@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.hub import card, checkpoint
+from xformer.hub import card, checkpoint, shipped
 from xformer.hub import repository as hub
 from xformer.results import UserError
 
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 FILES = ("README.md", "LICENSE", "app.py", "requirements.txt")
 FOLDERS = ("xformer", "assets")
-CHECKPOINTS = {"translation": "checkpoints/en-es", "sentiment": "checkpoints/sentiment"}
-VARIABLES = {"translation": "XFORMER_CHECKPOINT", "sentiment": "XFORMER_SENTIMENT"}
+CHECKPOINTS = {"translation": shipped.DEFAULT_CHECKPOINT, "sentiment": shipped.SENTIMENT_CHECKPOINT}
+VARIABLES = {"translation": shipped.CHECKPOINT_VARIABLE, "sentiment": shipped.SENTIMENT_VARIABLE}
 SECONDS = 30  # that a call may keep a lent GPU; visitors with less than that left are refused, and computed for here
 CALLS = ("translate", "translate_many", "choose", "trace", "walk", "embed", "explain", "with_positions", "embedded",
          "occlude", "head_effects", "classify", "attribute")  # what computes on a model
