@@ -12,7 +12,7 @@ from xformer.explain import key_value_store
 from xformer.results import Positions, UserError
 from xformer.search import Options
 from xformer.serve import many
-from xformer.serve.translation import bleu
+from xformer.serve.bleu import bleu
 
 # Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
 PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", "<s>", "<unk>", "▁", "\n", "\t", "\x00",

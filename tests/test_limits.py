@@ -15,11 +15,10 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import ROOT, endless, free_port
-from xformer.results import UserError
+from xformer.results import OWN, UserError
 from xformer.search import Options
 from xformer.serve import translation as service
 from xformer.serve.limits import AT_WORK, Guard, most_people
-from xformer.serve.translation import OWN
 from xformer.ui import sessions as visitors
 
 PEOPLE = 3

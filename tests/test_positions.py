@@ -70,6 +70,12 @@ def test_a_table_that_is_too_short_is_refused(tiny_model, sentence):
         tiny_model(*sentence, positions=torch.zeros(4, 32))
 
 
+@pytest.mark.parametrize(("d_model", "base", "first"), [(32, 10_000, 0), (512, 10_000, 1000), (30, 2, 0),
+                                                        (4, 123_456.7, 3), (256, 1_000_000, 7)])
+def test_the_table_of_the_page_is_that_of_the_model_to_the_last_bit(d_model, base, first):
+    np.testing.assert_array_equal(explain.table(300, d_model, base, first), sinusoids(300, d_model, base, first))
+
+
 def test_sinusoids_from_a_position_on_are_those_rows_of_the_table():
     assert torch.equal(sinusoids(10, 32, 100.0, first=7), sinusoids(17, 32, 100.0)[7:])
 

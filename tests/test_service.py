@@ -14,7 +14,9 @@ from xformer.pieces import EOS
 from xformer.results import UserError
 from xformer.search import Options
 from xformer.serve import translation as service
-from xformer.serve.translation import MAX_CHARACTERS, Service, bleu, clean, repeats
+from xformer.serve.bleu import bleu
+from xformer.serve.text import MAX_CHARACTERS, clean, repeats
+from xformer.serve.translation import Service
 from xformer.ui import attention
 
 

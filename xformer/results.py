@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from xformer import strings
-
-if TYPE_CHECKING:
-    from xformer.search import Options
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,37 @@ class UserError(ValueError):
 
     def say(self, language: str = "en") -> str:
         return self.message if isinstance(self.message, str) else self.message.say(language)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search. Sampling instead of beam search where temperature is above 0."""
+
+    beam: int = 5
+    n_best: int = 1
+    length_penalty: float = 1.0  # alpha: hypotheses are ranked by log-probability / length^alpha
+    temperature: float = 0.0
+    top_k: int = 0  # sample among the k likeliest; 0: all
+    top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
+    seed: int = 0
+    alternatives: int = 5  # how many alternatives to keep of each step
+
+    def __post_init__(self) -> None:
+        limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),
+                  "top_k": (0, 100_000), "top_p": (0, 1), "alternatives": (0, 32)}
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"{name} is {value}; it must be between {low} and {high}")
+        if not self.sampling and self.n_best > self.beam:
+            raise ValueError(f"n_best is {self.n_best}, but a beam of {self.beam} ends with {self.beam} hypotheses; "
+                             f"raise beam or lower n_best")
+        if self.top_p == 0:
+            raise ValueError("top_p is 0; it must be above 0 to leave a piece to choose")
+
+    @property
+    def sampling(self) -> bool:
+        return self.temperature > 0
 
 
 @dataclass(frozen=True)
@@ -216,6 +244,8 @@ class Block:
 
 LABELS = ("negative", "positive")  # of reviews, as their data number them
 POSITION_KINDS = ("own", "none", "shift", "base")
+MOST_SHIFT = 1_000  # positions that a pass may be moved on by
+BASES = (2.0, 1_000_000.0)  # of sinusoids, least and most
 
 
 @dataclass(frozen=True)
@@ -225,6 +255,8 @@ class Positions:
     kind: str = "own"  # of POSITION_KINDS; "none": zeros instead of positions
     value: float = 0  # "shift": how far all are moved on; "base": the base of the sinusoids
 
+
+OWN = Positions()  # the model's
 
 @dataclass(frozen=True, eq=False)
 class Moved:

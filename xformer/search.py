@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from xformer.pieces import BOS, EOS, PAD
+from xformer.results import Options
 
 T = TypeVar("T")
 
@@ -34,37 +35,6 @@ class Scorer(Protocol):
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
         """From now on hypothesis n is what hypotheses[n] was; of the sentences keep these (None: all)."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to search. Sampling instead of beam search where temperature is above 0."""
-
-    beam: int = 5
-    n_best: int = 1
-    length_penalty: float = 1.0  # alpha: hypotheses are ranked by log-probability / length^alpha
-    temperature: float = 0.0
-    top_k: int = 0  # sample among the k likeliest; 0: all
-    top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
-    seed: int = 0
-    alternatives: int = 5  # how many alternatives to keep of each step
-
-    def __post_init__(self) -> None:
-        limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),
-                  "top_k": (0, 100_000), "top_p": (0, 1), "alternatives": (0, 32)}
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ValueError(f"{name} is {value}; it must be between {low} and {high}")
-        if not self.sampling and self.n_best > self.beam:
-            raise ValueError(f"n_best is {self.n_best}, but a beam of {self.beam} ends with {self.beam} hypotheses; "
-                             f"raise beam or lower n_best")
-        if self.top_p == 0:
-            raise ValueError("top_p is 0; it must be above 0 to leave a piece to choose")
-
-    @property
-    def sampling(self) -> bool:
-        return self.temperature > 0
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the sinusoidal positions of Vaswani et al. (2017), section 3.5, are good for: numpy in, numpy out.
 
-Tables are (length, d_model), made by the function that the model itself uses. Pair i is the dimensions 2i and 2i + 1,
-a sine and a cosine that turn together.
+Tables are (length, d_model), equal to those of the model itself (`model.sinusoids`). Pair i is the dimensions 2i and
+2i + 1, a sine and a cosine that turn together.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import re
 
 import numpy as np
 
-from xformer.model import sinusoids
 from xformer.results import Message, UserError
 
 
 def table(length: int, d_model: int, base: float, first: int = 0) -> np.ndarray:
     """The model's positions (length, d_model), float32, from position `first` on; d_model is even."""
-    return sinusoids(length, d_model, base, first).numpy()
+    places = np.arange(first, first + length, dtype=np.float64)[:, None]
+    angle = places * base ** (-np.arange(0, d_model, 2, dtype=np.float64) / d_model)  # (length, d_model / 2)
+    return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(length, d_model).astype(np.float32)
 
 
 def wavelengths(d_model: int, base: float) -> np.ndarray:

@@ -17,7 +17,8 @@ from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
 from xformer.serve.limits import Guard
-from xformer.serve.translation import MARKUP, one_line, prepare, unknown_characters, use_threads
+from xformer.serve.text import MARKUP, one_line, unknown_characters
+from xformer.serve.translation import prepare, use_threads
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import queue
-import re
 import sys
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent import futures
 from concurrent.futures import Future
@@ -21,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sacrebleu
 import torch
 
 from xformer import results
@@ -31,22 +28,24 @@ from xformer.hub.pretrained import Pretrained
 from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.results import (
+    BASES,
+    MOST_SHIFT,
+    OWN,
     POSITION_KINDS,
-    Bleu,
     Candidate,
     LengthScore,
     Message,
     ModelInfo,
+    Options,
     Positions,
     Translation,
     UserError,
 )
-from xformer.search import Hypothesis, Options
+from xformer.search import Hypothesis
 from xformer.serve.limits import Guard, Wait
-from xformer.tokenizer import Tokenizer
+from xformer.serve.text import clean, one_line, repeats, unknown_characters
 from xformer.translator import pad, target_limit, translating
 
-MAX_CHARACTERS = 5_000  # looked at before anything is computed
 MAX_PIECES = 256  # of a source sentence, </s> included
 BATCH_ROWS = 320  # hypotheses decoded at once, over all requests in a batch
 Head = tuple[str, int, int]  # stack, layer, head, as in `results.STACKS`, counted from 1
@@ -55,10 +54,6 @@ SHORT = 31  # pieces up to which sentences share a batch; a longer one does with
 FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
 THREADS = torch.get_num_threads()
 OCCLUDED_PIECES = 2_048  # of targets scored at once: as many rows of logits over the whole vocabulary
-MOST_SHIFT = 1_000  # positions that a pass may be moved on by
-BASES = (2.0, 1_000_000.0)  # of sinusoids, least and most
-OWN = Positions()  # the model's
-MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>")
 
 
 def use_threads(rows: int) -> None:
@@ -144,55 +139,6 @@ def prepare(loaded: checkpoint.Checkpoint[Any], device: str | None) -> tuple[tor
         loaded.name, loaded.identity, loaded.model.parameter_count(), config.norm, config.n_layers,
         config.decoder_layers, config.n_heads, config.d_model, str(chosen), str(dtype).removeprefix("torch."),
         config.position_base)
-
-
-def unknown_characters(tokenizer: Tokenizer, text: str, refused: str = "error_unknown") -> list[Message]:
-    """A warning of the characters that a vocabulary lacks, if any; raises UserError, the message `refused`, where
-    nothing else is left."""
-    unknown = tokenizer.unknown(text)
-    if not unknown:
-        return []
-    shown = " ".join(unknown)[:40]
-    known = [piece for piece in tokenizer.encode(text) if piece > EOS]
-    if not any(c.isalnum() for c in tokenizer.decode(known)):
-        raise UserError(Message.of(refused, characters=shown))
-    return [Message.of("warning_unknown", characters=shown)]
-
-
-def one_line(text: str) -> tuple[str, int]:
-    """A text on one line without control characters, and how many of these there were."""
-    kept = "".join(" " if c.isspace() else c for c in text
-                   if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
-    dropped = sum(not c.isspace() and unicodedata.category(c) in ("Cc", "Cs", "Co") for c in text)
-    return " ".join(kept.split()), dropped
-
-
-def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """A text on one line without control characters, and what to say about it; raises UserError, the message `empty`,
-    where none is left."""
-    if len(text) > MAX_CHARACTERS:
-        raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
-                                   limit=MAX_CHARACTERS))
-    line, dropped = one_line(text)
-    if not line:
-        raise UserError(Message.of(empty))
-    warnings = []
-    if dropped:
-        warnings.append(Message.of("warning_control", count=dropped))
-    if MARKUP.search(line):
-        warnings.append(Message.of("warning_markup"))
-    return line, warnings
-
-
-def repeats(tokens: Sequence[int]) -> bool:
-    """Whether a run of 1 to 8 pieces stands four times or more in a row, as in a loop the decoder cannot leave."""
-    for size in range(1, 9):
-        same = 0
-        for i in range(size, len(tokens)):
-            same = same + 1 if tokens[i] == tokens[i - size] else 0
-            if same >= 3 * size:
-                return True
-    return False
 
 
 class Service(Pretrained):
@@ -592,12 +538,3 @@ class Service(Pretrained):
                 if progress is not None:
                     progress(done, len(every))
         return sorted(found, key=lambda effect: -effect.effect)
-
-
-def bleu(translation: str, reference: str) -> Bleu:
-    """BLEU of one translation against one reference, taken apart; raises UserError where the reference is empty."""
-    reference, _ = clean(reference)
-    plain = sacrebleu.BLEU(smooth_method="none").corpus_score([translation], [[reference]])
-    smoothed = sacrebleu.BLEU(effective_order=True).sentence_score(translation, [reference])
-    return Bleu(plain.score, smoothed.score, tuple(plain.counts), tuple(plain.totals), plain.bp,
-                plain.sys_len, plain.ref_len)

@@ -13,7 +13,8 @@ import gradio as gr
 from xformer.figures import translation as figure
 from xformer.results import Translation
 from xformer.search import Options
-from xformer.serve.translation import Service, bleu
+from xformer.serve.bleu import bleu
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
 from xformer.ui.address import Kind, Real, Take, Whole
 from xformer.ui.handlers import Ask, refusal

@@ -1,0 +1,46 @@
+"""What the page may ask of services: the protocols, what fits them, and that none of it loads torch."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+from xformer.serve import pool, protocol, reviews, translation
+
+TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.many", "serve.text",
+              "serve.bleu", "explain.positions", "explain.maps", "explain.roles", "explain.export",
+              "explain.walkthrough", "explain.key_value_store", "explain.attribution_methods", "figures.positions")
+FITS = {protocol.TranslationService: translation.Service, protocol.ReviewService: reviews.SentimentService,
+        protocol.ModelPool: pool.Models}
+
+
+def test_what_the_page_needs_loads_no_torch():
+    code = f"""
+import importlib, sys
+for name in {TORCH_FREE}:
+    importlib.import_module(f"xformer.{{name}}")
+    assert not {{"torch", "sentencepiece", "gradio"}} & {{*sys.modules}}, name
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def public(cls):
+    return [name for name in vars(cls) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize(("wanted", "real"), FITS.items())
+def test_a_service_has_what_its_protocol_says(wanted, real):
+    methods = [name for name in public(wanted) if inspect.isfunction(vars(wanted)[name])]
+    assert len(methods) >= 3
+    for name in methods:
+        mine, theirs = (inspect.signature(getattr(cls, name)).parameters for cls in (wanted, real))
+        assert {key: (one.kind, one.default) for key, one in mine.items()} == {
+            key: (one.kind, one.default) for key, one in theirs.items()}, name
+
+
+def test_a_loaded_service_has_the_values_that_its_protocol_says(running, reader):
+    for wanted, real in ((protocol.TranslationService, running), (protocol.ReviewService, reader),
+                         (protocol.ModelPool, pool.Models(running))):
+        assert [name for name in (*public(wanted), "guard") if not hasattr(real, name)] == []

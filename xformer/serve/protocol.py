@@ -1,0 +1,161 @@
+"""What the page and the command line may ask of services and of the pool of models; loads no torch.
+
+`serve.translation.Service`, `serve.reviews.SentimentService` and `serve.pool.Models` fit these protocols, and so may
+any other engine. All calls may come from several threads at once, and all raise UserError for what cannot be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+
+from xformer.results import (
+    OWN,
+    STACKS,
+    Attribution,
+    Block,
+    Calibration,
+    Candidate,
+    Embedded,
+    Head,
+    HeadEffect,
+    LabelShare,
+    LengthScore,
+    Message,
+    ModelInfo,
+    Moved,
+    Occlusion,
+    Options,
+    Positions,
+    Sentiment,
+    Trace,
+    Translation,
+    Walk,
+)
+from xformer.serve.limits import Guard
+
+
+class TranslationService(Protocol):
+    """One translation model: it translates, and shows what a pass over a sentence pair did."""
+
+    guard: Guard  # may be replaced by one that several services share
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """What was measured of the model, as its checkpoint says."""
+
+    @property
+    def max_pieces(self) -> int:
+        """The most pieces of a source or a target, </s> included."""
+
+    @property
+    def best_head(self) -> tuple[int, int]:
+        """Layer and head, from 1, of the cross-attention that aligns words best."""
+
+    def alignment_errors(self, layer: int, head: int) -> tuple[float, float] | None:
+        """Alignment error rates of a cross-attention head, for the piece it predicts and the piece it was given."""
+
+    @property
+    def length_scores(self) -> list[LengthScore]:
+        """Translation quality by length of sentence; empty where nobody measured it."""
+
+    def blocks(self) -> list[Block]:
+        """The model box by box, in the order of its parameters."""
+
+    def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
+                  max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
+                  timeout: float | None = None) -> Translation:
+        """Translate one text. prefix: target tokens to begin with; off: heads to do without; timeout: seconds."""
+
+    def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None,
+               max_length: int | None = None) -> Translation:
+        """Translate again with another piece at one step (the first is 0) of a translation."""
+
+    def typed(self, target: str) -> tuple[list[int], list[Message]]:
+        """The tokens of a translation that somebody wrote, without </s>, and the warnings about it."""
+
+    def trace(self, source: str, target: str | Sequence[int], off: Iterable[Head] = (), positions: Positions = OWN
+              ) -> Trace:
+        """All attention maps of one teacher-forced pass over a source and a target, a text or tokens."""
+
+    def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
+        """All attention maps for a source and a target; without a target, for the model's own translation."""
+
+    def walk(self, source: str, target: str | Sequence[int], stack: str, layer: int, head: int, padding: int = 0
+             ) -> Walk:
+        """Every number of one head in a pass; layer and head from 1."""
+
+    def occlude(self, source: str, target: str | Sequence[int]) -> Occlusion:
+        """Leave out each word of the source in turn, for what it did for each target piece."""
+
+    def head_effects(self, source: str, target: str | Sequence[int], stacks: Sequence[str] = STACKS,
+                     progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
+        """Leave out each head in turn; the one whose loss hurts most comes first."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """One vector a text, (texts, D)."""
+
+    def embedded(self, source: str) -> Embedded:
+        """The vectors that the encoder is given, before they are added up."""
+
+    def with_positions(self, source: str, target: str | Sequence[int], positions: Positions, seed: int | None = None,
+                       options: Options | None = None, max_length: int | None = None) -> Moved:
+        """Translate and trace with other positions, or with the words in another order."""
+
+
+class ReviewService(Protocol):
+    """One classifier of reviews."""
+
+    guard: Guard  # may be replaced by one that several services share
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How well the probabilities are calibrated; None where nobody measured it."""
+
+    @property
+    def label_shares(self) -> list[LabelShare]:
+        """Accuracy by the share of the labels it learned from; empty where nobody measured it."""
+
+    def clean(self, text: str) -> tuple[str, list[Message]]:
+        """A text as the model reads it, and the warnings about it."""
+
+    def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
+        """Classify texts, in order; `progress` is told how many more are done."""
+
+    def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
+        """Classify a text, and say what each of its words did for the label."""
+
+
+class ModelPool(Protocol):
+    """Translation models by name; "" and the default's own name mean the default."""
+
+    guard: Guard  # that all of them share
+
+    @property
+    def default(self) -> TranslationService: ...
+
+    @property
+    def any_name(self) -> bool:
+        """Whether visitors may ask for every folder of this machine and every repository on the Hub."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names that everybody may ask for, the default's first."""
+
+    def known_as(self, name: str) -> str:
+        """A name as addresses have it, "" for the default; raises UserError for one that may not be asked for."""
+
+    def at_hand(self, name: str) -> bool:
+        """Whether a model, or its refusal, can be had without waiting."""
+
+    def lease(self, name: str = "") -> AbstractContextManager[TranslationService]:
+        """A service that stays open as long as it is leased."""
