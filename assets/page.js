@@ -9,7 +9,7 @@ function removeBase() {
 }
 
 // Another model is another page at the same address; one that was chosen meanwhile is loaded next.
-function go(wanted, chosen) {
+function goTo(wanted, chosen) {
   const {name, query} = JSON.parse(wanted || '{}');
   if (query !== undefined && name === (chosen ?? '').trim()) location.search = query;
 }

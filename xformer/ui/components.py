@@ -1,9 +1,10 @@
-"""Components that a script in assets/ draws."""
+"""Components that a script in assets/ draws, and the functions that run in the browser."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from html import escape
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,25 @@ import plotly
 from starlette.requests import Request
 from starlette.responses import FileResponse
 
-from xformer.strings import ASSETS, text
+from xformer.strings import ASSETS, Language
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
 
 
-def canvas(script: str, template: str, name: str, value: Any = None, save: str | None = None,
+@cache
+def script(name: str) -> str:
+    """Cut a function of assets/page.js out by its name, as the `js` of a listener; raises LookupError for no name there.
+    """
+    code = (ASSETS / "page.js").read_text(encoding="utf-8")
+    function = re.search(rf"^(async )?function {name}\(.*?^}}$", code, re.MULTILINE | re.DOTALL)
+    if function is None:
+        raise LookupError(f"assets/page.js has no function {name}")
+    return function[0]
+
+
+def canvas(script: str, template: str, name: str, value: Any = None, save: Language | None = None,
            files: Sequence[str] = FILES) -> gr.HTML:
     """A component that assets/`script` draws from its value, and that may trigger events of its own.
 
@@ -28,7 +40,7 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: str |
     """
     if save is not None:
         buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="'
-                          f'{escape(text("save_as", save, kind=kind.upper()))}">{kind.upper()}</button>'
+                          f'{save.html("save_as", kind=kind.upper())}">{kind.upper()}</button>'
                           for kind in files)
         template += f'<div class="tools">{buttons}</div>'
     scripts = [script] if save is None else ["save.js", script]
@@ -36,8 +48,8 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: str |
                    js_on_load="\n".join((ASSETS / one).read_text(encoding="utf-8") for one in scripts))
 
 
-def plot(name: str, language: str) -> gr.HTML:
-    """A component for a Plotly figure, sent as `figure` makes it.
+def plot(name: str, language: Language) -> gr.HTML:
+    """Make a component for a Plotly figure, sent as `figure` makes it.
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """
@@ -45,7 +57,7 @@ def plot(name: str, language: str) -> gr.HTML:
                   save=language)
 
 
-def script(request: Request) -> FileResponse:
+def plotly_script(request: Request) -> FileResponse:
     """Plotly's script, for assets/plot.js; its folder on this machine is nobody's business."""
     return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Protocol, TypeVar
 
 import gradio as gr
 
-from xformer.results import Head, Message, UserError
-
-if TYPE_CHECKING:
-    from xformer.serve.translation import Service
+from xformer.results import STACKS, Head, Message, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
 
 LONGEST = 2_000  # characters of a text that an address carries
 MOST_DIGITS = 6
@@ -143,7 +143,7 @@ class Several:
 
 @dataclass(frozen=True)
 class OneHead:
-    """One of some attention heads; labels: of the heads, in their order."""
+    """One of some attention heads, written "cross.1.2"; labels: of the heads, in their order."""
 
     options: tuple[Head, ...]
     head: Head
@@ -206,6 +206,42 @@ class Words:
         return {}
 
 
+def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
+    """The kind of a control that holds one of all heads of a model, the best aligned one by default."""
+    def kind(service: TranslationService, _: Values) -> OneHead:
+        heads = every_head(service)
+        return OneHead(heads, Head("cross", *service.best_head), tuple(head_label(head, language) for head in heads))
+    return kind
+
+
+def some_heads(language: Language, stack: str = "") -> Callable[[TranslationService, Values], SomeHeads]:
+    """The kind of a control that holds any heads of a model; stack: the key of the control that says of which stack."""
+    def kind(service: TranslationService, so_far: Values) -> SomeHeads:
+        if not stack:
+            heads = every_head(service)
+            return SomeHeads(heads, tuple(head_label(head, language) for head in heads))
+        heads = every_head(service, so_far[stack])
+        return SomeHeads(heads, tuple(place_label(head, language) for head in heads), so_far[stack])
+    return kind
+
+
+def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
+    """Every head of a model, or of some of its stacks."""
+    info = service.info
+    return tuple(Head(stack, layer, head) for stack in stacks or STACKS
+                 for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
+
+
+def place_label(head: Head, language: Language) -> str:
+    """A head as readers call it where its stack is known: layer and head."""
+    return language.say("finder_where", layer=head.layer, head=head.head)
+
+
+def head_label(head: Head, language: Language) -> str:
+    """A head as readers call it: stack, layer and head."""
+    return f"{language.say(f'stack_{head.stack}')} · {place_label(head, language)}"
+
+
 def _head(name: str, stack: str = "") -> Head | None:
     try:
         return Head.parse(name, stack)
@@ -223,16 +259,16 @@ class Control:
     """One control: made by `Controls.add`, which says what the fields mean."""
 
     key: str
-    kind: Callable[[Service, Values], Kind]
-    component: gr.components.Component
+    kind: Callable[[TranslationService, Values], Kind]
+    component: Any  # of Gradio, which makes the methods that listen to events at run time
     properties: Callable[[Values], dict[str, Any]]
     always: bool
     made_with: dict[str, Any]  # the properties that the component has from the start
 
-    def update(self, service: Service, values: Values) -> dict[str, Any]:
+    def update(self, service: TranslationService, values: Values) -> dict[str, Any]:
         """The value that the component is set to, and the properties in which it differs from when it was made."""
         wanted = {**self.kind(service, values).properties(), **self.properties(values)}
-        changed = {name: value for name, value in wanted.items() if value != self.made_with.get(name)}
+        changed = {name: value for name, value in wanted.items() if value != self.made_with.get(name, value)}
         return gr.update(**changed, value=_own(values[self.key]))
 
 
@@ -242,26 +278,28 @@ class Controls(dict[str, Control]):
     A page has one for all its tabs; a tab adds its controls to one of its own and returns it.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: TranslationService) -> None:
         """service: the one that components are made for; `updates` sets them for others."""
         super().__init__()
         self.service = service
 
-    def add(self, key: str, kind: Kind | Callable[[Service, Values], Kind], make: Callable[..., C], *,
+    def add(self, key: str, kind: Kind | Callable[[TranslationService, Values], Kind], make: Callable[..., C], *,
             properties: Callable[[Values], dict[str, Any]] = lambda values: {}, always: bool = False,
             **fixed: Any) -> C:
         """Declare a control and make its component.
 
         key: its name in the address and in handlers. kind: what it may hold; or a function of the model and the values
         of the controls declared before it, where it depends on them. make: the component's class; it is given the
-        default, what the kind says of limits or choices, and the `fixed` properties (labels, widths). properties: what
-        more of the component depends on the values of all controls. always: the address names it even where it has its
-        default.
+        default, what the kind says of limits or choices where it knows such properties, and the `fixed` ones (labels,
+        widths). properties: what more of the component depends on the values of this control and others. always: the
+        address names it even where it has its default.
         """
-        of: Callable[[Service, Values], Kind] = kind if callable(kind) else lambda service, so_far: kind
+        of: Callable[[TranslationService, Values], Kind] = kind if callable(kind) else lambda service, so_far: kind
         defaults = self.defaults(self.service)
         wanted = of(self.service, defaults)
-        made_with = {**wanted.properties(), **properties({**defaults, key: wanted.default})}
+        made_with = {name: value for name, value in (
+            {**wanted.properties(), **properties({**defaults, key: wanted.default})}).items()
+            if name in signature(make).parameters}
         component = make(value=_own(wanted.default), **{**made_with, **fixed})
         self._put(Control(key, of, component, properties, always, made_with))
         return component
@@ -276,20 +314,20 @@ class Controls(dict[str, Control]):
         for control in others.values():
             self._put(control)
 
-    def named(self, *keys: str) -> dict[str, gr.components.Component]:
+    def named(self, *keys: str) -> dict[str, Any]:
         """Components by their keys, of all controls where no keys are given: inputs and outputs of handlers."""
         return {key: self[key].component for key in keys or self}
 
-    def kinds(self, service: Service, values: Values | None = None) -> dict[str, Kind]:
+    def kinds(self, service: TranslationService, values: Values | None = None) -> dict[str, Kind]:
         """The kind of each control for a model and the values of the controls, their defaults if not given."""
         return {key: kind for key, kind, _ in self._each(service, lambda key, kind: kind.default if values is None
                                                          else values[key])}
 
-    def defaults(self, service: Service) -> dict[str, Any]:
+    def defaults(self, service: TranslationService) -> dict[str, Any]:
         """What the controls hold where an address says nothing."""
         return {key: value for key, _, value in self._each(service, lambda key, kind: kind.default)}
 
-    def read(self, service: Service, query: Mapping[str, str]) -> tuple[dict[str, Any], list[Message]]:
+    def read(self, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[str, Any], list[Message]]:
         """What the controls hold for an address, made by this page or by hand; and what of it is nonsense.
 
         Nonsense is passed over: such a control has its default.
@@ -307,17 +345,18 @@ class Controls(dict[str, Control]):
 
         return {key: value for key, _, value in self._each(service, read)}, problems
 
-    def updates(self, service: Service, values: Values) -> dict[gr.components.Component, dict[str, Any]]:
+    def updates(self, service: TranslationService, values: Values) -> dict[Any, dict[str, Any]]:
         """What each component is set to, for a model and what `read` found in the address."""
         return {control.component: control.update(service, values) for control in self.values()}
 
-    def left_out(self, service: Service) -> str:
+    def left_out(self, service: TranslationService) -> str:
         """Every key with the value that the address leaves out, for a model: what `write` in assets/page.js reads."""
         defaults = self.defaults(service)
         return json.dumps({"longest": LONGEST, "left_out": {
             key: "" if control.always else written(defaults[key]) for key, control in self.items()}})
 
-    def _each(self, service: Service, value_of: Callable[[str, Kind], Any]) -> Iterator[tuple[str, Kind, Any]]:
+    def _each(self, service: TranslationService, value_of: Callable[[str, Kind], Any]
+              ) -> Iterator[tuple[str, Kind, Any]]:
         so_far: dict[str, Any] = {}
         for key, control in self.items():
             kind = control.kind(service, so_far)
@@ -336,23 +375,14 @@ def _own(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """A component that shows something of the model: what it is set to when a page is opened."""
-
-    component: gr.blocks.Block
-    update: Callable[[Service, Values], Any]  # of the model and what all controls hold
-
-
-def setting_order(controls: Controls, views: Iterable[View]) -> list[gr.blocks.Block]:
-    """The order in which a page is set when it is opened: views first, then controls from the last declared to the
-    first.
+def setting_order(controls: Controls) -> list[Any]:
+    """The order in which the controls are set when a page is opened: from the last declared to the first.
 
     Gradio tells of each change before it makes the next. A control may depend on those declared before it; so, when
     somebody listens to one, all that depend on it must be set already: the dimensions before the width of the table,
     everything before the tab that is opened, and the model before everything.
     """
-    return [*(view.component for view in views), *(control.component for control in reversed(controls.values()))]
+    return [control.component for control in reversed(controls.values())]
 
 
 def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
@@ -372,14 +402,3 @@ def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
         if "value" in update:
             steps[1][component] = update["value"]
     yield from steps
-
-
-@dataclass
-class Tab:
-    """One tab, as its module's `build` returns it: what of it the page must know, by name."""
-
-    controls: Controls
-    views: dict[str, View] = field(default_factory=dict)
-    # Listeners, as `Ask` makes them, that run one after the other for a new sentence, and for a page that is opened.
-    on_sentence: Sequence[dict[str, Any]] = ()
-    on_opening: Sequence[dict[str, Any]] = ()

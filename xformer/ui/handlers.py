@@ -8,11 +8,11 @@ and whatever goes wrong is said in one place.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from html import escape
-from inspect import Parameter, Signature, isgenerator, isgeneratorfunction, signature
+from inspect import Parameter, Signature, isgeneratorfunction, signature
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -108,10 +108,10 @@ class Ask:
         def answer(*arguments: Any) -> Any:
             return next(answers(*arguments))
 
-        called = answers if isgeneratorfunction(handler) else answer
+        called: Any = answers if isgeneratorfunction(handler) else answer
         called.__name__ = handler.__name__
         called.__annotations__ = {name: ANNOTATED[name] for name in special if name in ANNOTATED}
-        called.__signature__ = Signature([  # type: ignore[attr-defined]
+        called.__signature__ = Signature([
             Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=DEFAULTS.get(name, Parameter.empty))
             for name in (*added, *inputs, *special)])
         return {"fn": called, "inputs": [*added.values(), *inputs.values()], "outputs": targets}
@@ -127,8 +127,8 @@ class Ask:
                 if _missing(named.get(name)):
                     raise UserError(Message.of(message))
             with self.lease(model) as service:
-                answer = handler(service, self.language, **named)
-                if not isgenerator(answer):
+                answer: Any = handler(service, self.language, **named)
+                if not isinstance(answer, Generator):
                     yield {PROBLEM: "", **answer}
                     return
                 with closing(answer):
@@ -153,7 +153,7 @@ def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, (str, list)) and not (value.strip() if isinstance(value, str) else value))
+    return value is None or (not value.strip() if isinstance(value, str) else isinstance(value, list) and not value)
 
 
 def _special(handler: Callable[..., Any], given: set[str]) -> list[str]:

@@ -65,7 +65,7 @@ def sweep(app: Any) -> None:
 
 
 def weight(value: Any) -> int:
-    """Count the bytes of a value: of arrays, however deep in records, lists and dictionaries; of texts, their length."""
+    """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, str):
