@@ -116,10 +116,14 @@ class Ask:
             for name in (*added, *inputs, *special)])
         return {"fn": called, "inputs": [*added.values(), *inputs.values()], "outputs": targets}
 
+    def answers(self, handler: Callable[..., Any], model: str = "", **named: Any) -> Iterator[dict[str, Any]]:
+        """What a listener answers, by name and with the problem: once, or as often as a generator does."""
+        return map(_said, self._answers(handler, model, named))
+
     def answer(self, handler: Callable[..., Any], model: str = "", **named: Any) -> dict[str, Any]:
-        """What a listener answers, by name and with the problem; of a generator, its last answer."""
-        *_, last = self._answers(handler, model, named)
-        return _said(last)
+        """The last, or only, of the answers."""
+        *_, last = self.answers(handler, model, **named)
+        return last
 
     def _answers(self, handler: Callable[..., Any], model: str, named: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         try:
