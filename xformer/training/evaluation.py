@@ -6,13 +6,15 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import sacrebleu
 import torch
 from tqdm import tqdm
 
+from xformer.explain import alignment
 from xformer.results import LabelShare
 from xformer.search import Options
 from xformer.serve.reviews import SentimentService, encode, read, tidy
@@ -69,6 +71,38 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
                         "training": None if counted is None else counted[i]})
     return {"buckets": buckets, "sentences": len(pairs), "beam": options.beam,
             "bleu_signature": str(bleu.get_signature()), "chrf_signature": str(chrf.get_signature())}
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Alignment error rates of the cross-attention heads: 0 is best, 1 worst."""
+
+    rates: dict[str, np.ndarray]  # for each of `alignment.READINGS` of a row: [layers, heads]
+    reading: str  # of the best head
+    layer: int  # of the best head, counted from 1
+    head: int
+    sentences: int
+
+    @property
+    def best(self) -> float:
+        return float(self.rates[self.reading][self.layer - 1, self.head - 1])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"alignment_error_rate": {reading: rates.round(4).tolist() for reading, rates in self.rates.items()},
+                "best": {"layer": self.layer, "head": self.head, "of": self.reading}, "sentences": self.sentences}
+
+
+def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
+    """Compare what the heads of a service look at with sentence pairs aligned by hand, whatever it would translate.
+
+    Raises ValueError where the vocabulary cuts a pair into other words than its links count.
+    """
+    traces = [service.trace(pair.english, pair.spanish)
+              for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
+    rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])
+    reading, layer, head = (int(i) for i in np.unravel_index(rates.argmin(), rates.shape))
+    return AlignmentScores(dict(zip(alignment.READINGS, rates, strict=True)), alignment.READINGS[reading], layer + 1,
+                           head + 1, len(gold))
 
 
 def evaluate_sentiment(service: SentimentService, rows: Sequence[Row]) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Fetch training data."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "fetch training data"
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    kinds = p.add_subparsers(dest="what", required=True)
+    defaults = argparse.ArgumentDefaultsHelpFormatter
+    _add_translation(kinds.add_parser("translation", help="English-Spanish sentence pairs", formatter_class=defaults))
+    _add_sentiment(kinds.add_parser("sentiment", help="reviews and phrases, labelled and not",
+                                    formatter_class=defaults))
+
+
+def _add_translation(p: argparse.ArgumentParser) -> None:
+    p.description = ("Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
+                     "ATTRIBUTION.txt; no sentence of dev, on either side, occurs in train.")
+    p.set_defaults(run=translation)
+    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; earlier results are replaced")
+    p.add_argument("--url", default="https://www.manythings.org/anki/spa-eng.zip", help="zip archive with a spa.txt")
+    p.add_argument("--seed", type=int, default=0, help="of the choice of sentences to hold out")
+    p.add_argument("--dev", type=int, default=0, metavar="N",
+                   help="English sentences to hold out; 0: 2,000, or 2 %% of a small archive")
+    p.add_argument("--exclude", action="append", default=[], metavar="FILE",
+                   help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
+
+
+def translation(args: argparse.Namespace) -> None:
+    from xformer.training.fetch import fetch_translation
+    fetch_translation(args)
+
+
+def _add_sentiment(p: argparse.ArgumentParser) -> None:
+    p.description = ("Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
+                     "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and "
+                     "ATTRIBUTION.txt; no film of imdb-validation occurs in imdb-train.")
+    p.set_defaults(run=sentiment)
+    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; earlier results are replaced")
+    p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"),
+                   default=["https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+                            "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"],
+                   help="tar archive of reviews, and zip archive of trees")
+    p.add_argument("--seed", type=int, default=0, help="of the choice of films to hold out")
+
+
+def sentiment(args: argparse.Namespace) -> None:
+    from xformer.training.fetch_reviews import fetch_sentiment
+    fetch_sentiment(args)
