@@ -147,7 +147,7 @@ def test_what_is_looked_at_sums_to_one_with_the_marks(running):
     weights = found.sentiment.weights
     assert found.pooling.sum() == pytest.approx(1 - weights[0] - weights[-1], abs=1e-5)
     assert found.heads.shape == (2, 4, len(found.words)) and found.heads.dtype == np.float32
-    _, heads = attribution.looked_at(running.model, encode(running.tokenizer, TEXT, 24)[0])
+    _, _, heads = attribution.look(running.model, encode(running.tokenizer, TEXT, 24)[0])
     np.testing.assert_allclose(heads.sum(axis=-1), 1, atol=1e-5)
 
 
@@ -157,7 +157,7 @@ def test_where_all_pieces_are_pooled_alike_a_heads_look_is_the_mean_of_its_rows(
     trace = Trace()
     with torch.inference_mode():
         model(torch.tensor([row]), trace)
-    weights, heads = attribution.looked_at(model, row)
+    _, weights, heads = attribution.look(model, row)
     np.testing.assert_allclose(weights, 1 / len(row), atol=1e-6)
     np.testing.assert_allclose(heads[1, 3], trace.encoder_self.probabilities[1][0, 3].mean(dim=0), atol=1e-6)
 

@@ -15,10 +15,10 @@ from packaging.requirements import Requirement
 from tests import endpoints
 from tests.conftest import ROOT
 from tests.hub_client import Client
+from xformer import device
 from xformer.hub import card, checkpoint, space
 from xformer.results import Positions, UserError
 from xformer.search import Options
-from xformer.serve import translation as service
 from xformer.serve.limits import Guard
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
@@ -236,7 +236,7 @@ def lender(monkeypatch):
             return lent
         return decorate
     monkeypatch.setitem(sys.modules, "spaces", types.SimpleNamespace(GPU=gpu))
-    monkeypatch.setattr(service, "THREADS", service.THREADS)
+    monkeypatch.setattr(device, "THREADS", device.THREADS)
     space._decorated.cache_clear()
     yield told
     space._decorated.cache_clear()

@@ -95,6 +95,7 @@ class Translation:
     seconds: float
     options: Options  # how it was searched for
     max_length: int | None  # the most target pieces that were asked for, </s> included; None: what the model takes
+    source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
 
     @property
     def best(self) -> Candidate:

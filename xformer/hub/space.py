@@ -135,8 +135,8 @@ def _compute(kind: type, folder: Path, name: str, args: list[Any], kwargs: dict[
     """In the process with the GPU: the result of a call, or the UserError that it raised."""
     import torch
 
-    from xformer.serve import translation as service
-    service.THREADS = 1  # those of OpenMP do not come along into a forked process, which would wait for them for ever
+    from xformer import device
+    device.THREADS = 1  # those of OpenMP do not come along into a forked process, which would wait for them for ever
     torch.set_num_threads(1)
     try:
         return getattr(_opened(kind, folder), name)(*args, **kwargs)

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
+from xformer.device import choose_device
 from xformer.results import UserError
-from xformer.serve.translation import choose_device
 
 SCHEDULES = ("noam", "cosine")
 NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # what section 5.3 of Vaswani et al. trains with

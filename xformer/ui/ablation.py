@@ -6,7 +6,7 @@ import gradio as gr
 
 from xformer.figures import ablation
 from xformer.figures.translation import notice
-from xformer.results import STACKS, Translation
+from xformer.results import STACKS, Head, Translation
 from xformer.serve.translation import Service
 from xformer.strings import speaker, text
 from xformer.ui.address import SomeOf
@@ -65,7 +65,7 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
     """Translate again without these heads, and say what became of every word of the old translation."""
     if found is None or not off:
         return notice([text("ablation_none", language)], "error")
-    missing = [(stack, int(layer), int(head)) for stack, layer, head in (name.split() for name in off)]
+    missing = [Head.parse(name) for name in off]
     try:
         again = service.translate(found.source, found.alone, max_length=found.max_length, off=missing)
         after = service.trace(found.source, found.best.tokens, missing)

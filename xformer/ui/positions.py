@@ -16,9 +16,9 @@ from xformer.figures import head_payload
 from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.figures.translation import notice
-from xformer.results import POSITION_KINDS, Moved, Positions, Translation
-from xformer.serve.translation import BASES as LIMITS
-from xformer.serve.translation import MOST_SHIFT, Service
+from xformer.results import BASES as LIMITS
+from xformer.results import MOST_SHIFT, POSITION_KINDS, Moved, Positions, Translation
+from xformer.serve.translation import Service
 from xformer.strings import speaker, text
 from xformer.ui.ablation import every_head, head_names
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
