@@ -6,14 +6,16 @@ from dataclasses import fields
 import pytest
 
 from xformer.figures.attention import Choice
-from xformer.results import ModelInfo
+from xformer.results import Head, ModelInfo
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH
 from xformer.ui import address, positions
 from xformer.ui import translation as translate
 from xformer.ui import walkthrough as principles
 from xformer.ui.ablation import heads_off
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
+JOINED = (Head("encoder_self", 1, 2), Head("encoder_self", 6, 8))
 
 
 def read(**query):
@@ -28,13 +30,13 @@ def test_everything_on_the_page_is_in_its_address():
     found = read(text="A <b> & c?", tab="attention", spanish="¿Un <b>?", stack="encoder_self", layer="6", head="8",
                  show="max", heads="1.2,6.8", view="arcs", threshold="12", words="1", hide="0", weigh="1",
                  palette="magma", review="Not <bad>.")
-    choice = Choice("encoder_self", 6, 8, "max", ((1, 2), (6, 8)), "arcs", 12, True, False, True, "magma")
+    choice = Choice("encoder_self", 6, 8, "max", JOINED, "arcs", 12, True, False, True, "magma")
     assert found == address.Place("A <b> & c?", "attention", "¿Un <b>?", choice, (), "Not <bad>.")
 
 
 def test_the_keys_of_an_address_stand_in_the_order_of_a_choice():
     assert address.KEYS[3:-1] == tuple(field.name for field in fields(Choice))
-    choice = Choice("encoder_self", 6, 8, "max", ((1, 2), (6, 8)), "arcs", 12, True, False, True, "magma")
+    choice = Choice("encoder_self", 6, 8, "max", JOINED, "arcs", 12, True, False, True, "magma")
     assert address.read_choice("encoder_self", 6, 8, "max", ["1.2", "6.8"], "arcs", 12, True, False, True, "magma"
                                ) == choice
 
@@ -75,7 +77,7 @@ def test_the_tabs_begin_with_the_defaults_that_an_address_leaves_out(service):
     take = address.reader({}, said)
     *of_principles, _ = principles.arrive(service, take)
     for tab, arrived in ((translate, translate.arrive(service, take)),
-                         (positions, positions.arrive(service, "en", take)), (principles, of_principles)):
+                         (positions, positions.arrive(service, ENGLISH, take)), (principles, of_principles)):
         wanted = [kind.default for kind in tab.kinds(service).values()]
         assert [tuple(value) if isinstance(value, list) else value for value in values(arrived)] == wanted
     assert not said
@@ -114,7 +116,7 @@ def test_an_address_sets_every_control_of_the_positions(service):
                  moved="1")
     assert list(query) == list(positions.kinds(service))
     said = []
-    assert values(positions.arrive(service, "en", address.reader(query, said))) == [
+    assert values(positions.arrive(service, ENGLISH, address.reader(query, said))) == [
         100, 16, 2.5, [0, 15], 7, 9, 4, "base", 12, 500.5, True, 42, "encoder_self 1 2", True]
     assert not said
 
@@ -143,7 +145,7 @@ def test_an_address_sets_every_control_of_first_principles(service):
     ({"compare": "cross 9 9"}, "compare is “cross 9 9”; it must be one of encoder_self 1 1")])
 def test_nonsense_about_positions_is_named_and_passed_over(service, query, said):
     problems = []
-    found = values(positions.arrive(service, "en", address.reader(query, problems)))
+    found = values(positions.arrive(service, ENGLISH, address.reader(query, problems)))
     assert len(problems) == 1 and said in problems[0].say()
     bad = list(positions.kinds(service)).index(list(query)[-1])
     width = int(query["d_model"]) if "d_model" in query and bad != 1 else None

@@ -24,6 +24,7 @@ from xformer.results import UserError
 from xformer.serve import pool as models
 from xformer.serve.pool import MOST_LOADED, Models, offered
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import ablation, address, architecture, page, translation
 from xformer.ui.handlers import bound
 
@@ -169,7 +170,7 @@ def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, t
 
 def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
-    ask, switching = bound(pool, "en", translation.run), threading.Event()
+    ask, switching = bound(pool, ENGLISH, translation.run), threading.Event()
 
     def visitor(name):
         answers = []
@@ -182,7 +183,7 @@ def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     with ThreadPoolExecutor(4) as threads:
         visitors = [threads.submit(visitor, name) for name in ("", "copy-0", "copy-1", "other-shape")]
         try:
-            said = [[*page._choose(pool, "en", f"copy-{i % 4}", "", "The cat sleeps.", "?tab=attention")]
+            said = [[*page._choose(pool, ENGLISH, f"copy-{i % 4}", "", "The cat sleeps.", "?tab=attention")]
                     for i in range(10)]
         finally:
             switching.set()
@@ -282,18 +283,18 @@ def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(name, shar
 
 
 def test_a_bound_handler_still_gets_events_and_progress(pool):
-    assert list(signature(bound(pool, "en", ablation.rank)).parameters) == ["name", "found", "stack", "progress"]
-    assert isinstance(signature(bound(pool, "en", ablation.rank)).parameters["progress"].default, gr.Progress)
-    assert get_type_hints(bound(pool, "en", architecture._choose))["event"] is gr.EventData
+    assert list(signature(bound(pool, ENGLISH, ablation.rank)).parameters) == ["name", "found", "stack", "progress"]
+    assert isinstance(signature(bound(pool, ENGLISH, ablation.rank)).parameters["progress"].default, gr.Progress)
+    assert get_type_hints(bound(pool, ENGLISH, architecture._choose))["event"] is gr.EventData
 
 
 def test_a_refusal_inside_a_handler_is_a_notice_and_changes_nothing(pool):
     with pytest.warns(UserWarning, match="&lt;b&gt; is none of the models"):
-        assert bound(pool, "en", translation.run)("<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
+        assert bound(pool, ENGLISH, translation.run)("<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
 
 
 def choose(pool, chosen, name="", sentence="The cat sleeps.", search=""):
-    return [*page._choose(pool, "en", chosen, name, sentence, search)]
+    return [*page._choose(pool, ENGLISH, chosen, name, sentence, search)]
 
 
 def test_the_address_goes_to_the_other_model_but_for_what_it_lacks(pool):
@@ -316,13 +317,13 @@ def test_nothing_happens_where_the_model_is_there_already_or_cannot_be_had(pool)
 
 def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_that(pool):
     query = {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"}
-    said, _, sentence, *rest = page._arrive(pool, "es", query)
+    said, _, sentence, *rest = page._arrive(pool, SPANISH, query)
     assert "gone no es ninguno de los modelos" in said and said.count("<p>") == 1
     assert sentence == "Hi." and rest[0] == "model" and "" in rest
 
 
 def test_choices_come_before_what_is_chosen(pool):
-    answer = page._arrive(pool, "en", {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
+    answer = page._arrive(pool, ENGLISH, {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
     choices, values = page._in_steps(answer)
     assert not [step for step in choices if "value" in step]
     both = [(step["choices"], value) for step, value in zip(choices, values, strict=True) if "choices" in step]

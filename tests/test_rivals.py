@@ -12,6 +12,7 @@ from xformer.figures import counterfactual as figures
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import counterfactual as tab
 
 
@@ -73,7 +74,7 @@ def test_a_step_that_is_not_there_is_named_with_the_limit(running, found, step):
         running.choose(found.source, found.best, step, "▁El")
     assert str(told.value) == (f"There is no step {step + 1}: this translation has {steps} pieces; "
                                f"choose a step from 1 to {steps}.")
-    assert told.value.say("es").startswith(f"No hay un paso {step + 1}")
+    assert told.value.say(SPANISH).startswith(f"No hay un paso {step + 1}")
 
 
 @pytest.mark.parametrize("piece", ["▁zebra", "", "<s>", "<pad>"])
@@ -82,7 +83,7 @@ def test_a_piece_that_no_translation_can_hold_is_refused(running, found, piece):
         running.choose(found.source, found.best, 1, piece)
     assert str(told.value) == (f"“{piece}” is not a piece that this model can write; "
                                "choose one of those listed for the step.")
-    assert f"«{piece}» no es una pieza" in told.value.say("es")
+    assert f"«{piece}» no es una pieza" in told.value.say(SPANISH)
 
 
 def test_every_piece_leads_back_to_its_id(tokenizer):
@@ -162,7 +163,7 @@ def test_the_picture_names_every_head_and_shows_its_difference(traces):
     assert figure.layout.title.text == "Cross-attention after “perro” minus after “&lt;i&gt;”"
     assert drawn.colorbar.title.text == "difference in probability"
     assert drawn.text[1][1] == "layer 1, head 2 · 0.25: +0.250 at &lt;b&gt; (+: looked at more after “perro”)"
-    spanish = figures.difference(*traces, 1, "es")
+    spanish = figures.difference(*traces, 1, SPANISH)
     assert spanish.layout.title.text.startswith("Atención cruzada tras «perro»")
     assert spanish.layout.yaxis.ticktext[2] == "capa 2, cabeza 1 · 0.50"
 
@@ -206,7 +207,7 @@ def test_a_translation_that_ends_with_the_choice_is_said_and_not_drawn(traces):
 
 
 def test_steps_are_counted_from_one_and_begin_where_the_model_was_least_sure(found):
-    step, piece, result, plot = tab.offer("en", found)
+    step, piece, result, plot = tab.offer(ENGLISH, found)
     best = found.best
     assert len(step["choices"]) == len(best.pieces) and step["choices"][0][0].startswith("1 · after <s> → ")
     assert step["choices"][-1][0].startswith(f"{len(best.pieces)} · after . → </s> ")
@@ -215,18 +216,18 @@ def test_steps_are_counted_from_one_and_begin_where_the_model_was_least_sure(fou
         name for name, _ in best.alternatives[step["value"]] if name != best.pieces[step["value"]]]
     assert piece["value"] == piece["choices"][0][1] and " · " in piece["choices"][0][0]
     assert (result, plot) == ("", None)
-    assert tab.offer("en", None)[0]["choices"] == tab.offer_rivals(None, None)["choices"] == []
+    assert tab.offer(ENGLISH, None)[0]["choices"] == tab.offer_rivals(None, None)["choices"] == []
 
 
 def test_the_tab_answers_every_choice_with_a_result_or_a_sentence(running, found, monkeypatch):
-    ask = partial(tab.run, running, "en", found)
+    ask = partial(tab.run, running, ENGLISH, found)
     html, plot = ask(1, rival(found.best, 1))
     assert "The heads that changed most" in html and len(json.loads(plot["figure"])["layout"]["yaxis"]["ticktext"]) == 8
     html, plot = ask(1, "</s>")
     assert "One of the two translations ends with this choice" in html and plot is None
     html, plot = ask(99, "▁El")
     assert 'class="notice error"' in html and "There is no step 100" in html and plot is None
-    assert "Translate a sentence first" in tab.run(running, "en", None, None, None)[0]
+    assert "Translate a sentence first" in tab.run(running, ENGLISH, None, None, None)[0]
 
     def broken(*_):
         raise RuntimeError("out of memory")
@@ -240,4 +241,4 @@ def test_a_loop_that_a_choice_leads_into_is_warned_of(running, found, monkeypatc
     again = running.choose(found.source, found.best, 1, rival(found.best, 1))
     warned = replace(again, warnings=(Message.of("warning_repetition"),))
     monkeypatch.setattr(running, "choose", lambda *_: warned)
-    assert "in a loop" in tab.run(running, "en", found, 1, rival(found.best, 1))[0]
+    assert "in a loop" in tab.run(running, ENGLISH, found, 1, rival(found.best, 1))[0]

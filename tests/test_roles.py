@@ -6,6 +6,7 @@ import pytest
 from xformer.explain import roles
 from xformer.figures.attention import Choice
 from xformer.results import Trace
+from xformer.strings import ENGLISH
 from xformer.ui import attention
 
 PIECES = ["▁the", "▁cat", "▁the", "▁dog", ".", "</s>"]
@@ -75,8 +76,8 @@ def test_nothing_is_ranked_where_there_is_nothing_to_choose():
     assert {r.role for r in found} == {"first", "last"}
     ones = (np.ones((1, 1, *shape)) for shape in ((2, 2), (1, 1), (1, 2), (2,), (1,), (2,)))
     trace = Trace(("▁the", "</s>"), ("<s>",), ("</s>",), (-0.1,), *ones, "the", ())
-    assert attention.find("en", trace, "decoder_self")[1] == []
-    assert attention._roles(trace, Choice("decoder_self"), "en") == "", "no sentence that ends in nothing"
+    assert attention.find(ENGLISH, trace, "decoder_self")[1] == []
+    assert attention._roles(trace, Choice("decoder_self"), ENGLISH) == "", "no sentence that ends in nothing"
 
 
 def test_alignedness_wants_sharp_rows_that_go_to_different_words():

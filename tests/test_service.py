@@ -16,6 +16,7 @@ from xformer.serve import batching
 from xformer.serve.bleu import bleu
 from xformer.serve.text import MAX_CHARACTERS, clean, repeats
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import attention
 
 
@@ -163,7 +164,7 @@ def test_ten_thousand_words_are_refused_with_their_number_and_the_limit(running)
     assert "50,000 characters (10,000 words)" in str(told.value)
     assert f"at most {MAX_CHARACTERS:,} characters" in str(told.value)
     assert "shorten it" in str(told.value)
-    assert "50\u202f000" in told.value.say("es")
+    assert "50\u202f000" in told.value.say(SPANISH)
 
 
 def test_more_pieces_than_the_model_has_positions_are_refused(running):
@@ -187,9 +188,9 @@ def test_spanish_that_cannot_be_read_is_refused_as_spanish(running, typed, said)
 
 def test_unknown_characters_in_typed_spanish_are_warned_of(running):
     found = running.translate("The cat sleeps.")
-    problem, trace, typed = attention.inspect(running, "en", found, "El 漢 gato.")
+    problem, trace, typed = attention.inspect(running, ENGLISH, found, "El 漢 gato.")
     assert "has never seen 漢" in problem and "<unk>" in trace.predicted and typed == "El 漢 gato."
-    assert attention.inspect(running, "en", found, found.best.text)[0] == ""
+    assert attention.inspect(running, ENGLISH, found, found.best.text)[0] == ""
 
 
 def test_unknown_characters_among_known_ones_are_warned_of(running):

@@ -10,6 +10,7 @@ from xformer.__main__ import main
 from xformer.figures.attention import Choice
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH
 from xformer.ui import attention, attribution_methods
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,10 +66,10 @@ def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped)
     trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
     layer, head = shipped.best_head
     occlusion = shipped.occlude(trace.text, trace.tokens)
-    html = attribution_methods.compare(shipped, "en", trace, occlusion, 1, f"cross {layer} {head}")
+    html = attribution_methods.compare(shipped, ENGLISH, trace, occlusion, 1, f"cross {layer} {head}")
     assert "For “amigo” the head looks most at friend, takes most along from friend" in html
     assert "Attention is read where “amigo” was given" in html
-    _, _, below, *_ = attention.draw(shipped, "en", trace, *astuple(Choice("cross", layer, head)))
+    _, _, below, *_ = attention.draw(shipped, ENGLISH, trace, *astuple(Choice("cross", layer, head)))
     assert "a Spanish piece above the map lights the row that predicts it" in below
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gradio as gr
 
 from xformer.figures import ablation
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import STACKS, Head, Translation
 from xformer.serve.translation import Service
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui.address import SomeOf
 from xformer.ui.handlers import QUIET, Ask, refusal
 
@@ -39,7 +39,7 @@ def head_names(service: Service) -> tuple[str, ...]:
                  for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
 
 
-def every_head(service: Service, language: str) -> list[tuple[str, str]]:
+def every_head(service: Service, language: Language) -> list[tuple[str, str]]:
     """Every head of the model, to choose from: what a reader calls it, and its name."""
     return [(f"{text(f'stack_{stack}', language)} · {text('finder_where', language, layer=layer, head=head)}",
              f"{stack} {layer} {head}") for stack, layer, head in map(str.split, head_names(service))]
@@ -55,13 +55,13 @@ def _add(off: list[str], stack: str, layer: int, head: int) -> list[str]:
     return off if name in off else [*off, name]
 
 
-def _add_layer(service: Service, language: str, off: list[str], stack: str, layer: int) -> list[str]:
+def _add_layer(service: Service, language: Language, off: list[str], stack: str, layer: int) -> list[str]:
     for head in range(1, service.info.n_heads + 1):
         off = _add(off, stack, layer, head)
     return off
 
 
-def run(service: Service, language: str, found: Translation | None, off: list[str]) -> str:
+def run(service: Service, language: Language, found: Translation | None, off: list[str]) -> str:
     """Translate again without these heads, and say what became of every word of the old translation."""
     if found is None or not off:
         return notice([text("ablation_none", language)], "error")
@@ -76,7 +76,7 @@ def run(service: Service, language: str, found: Translation | None, off: list[st
                                        after.log_probs, language)
 
 
-def rank(service: Service, language: str, found: Translation | None, stack: str,
+def rank(service: Service, language: Language, found: Translation | None, stack: str,
          progress: gr.Progress = gr.Progress()) -> str:  # noqa: B008
     """The heads of a stack by what they are worth to the translation on the page."""
     if found is None:

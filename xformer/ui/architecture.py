@@ -10,7 +10,7 @@ import gradio as gr
 from xformer.figures import architecture as figure
 from xformer.results import Trace
 from xformer.serve.translation import Service
-from xformer.strings import speaker
+from xformer.strings import Language, speaker
 from xformer.ui import attention
 from xformer.ui.components import PICTURES, canvas
 from xformer.ui.handlers import QUIET, Ask
@@ -33,16 +33,16 @@ def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: att
     return [towers, orders]
 
 
-def arrive(service: Service, language: str) -> list[str]:
+def arrive(service: Service, language: Language) -> list[str]:
     """The towers before there is a sentence, and both orders of normalisation."""
     return [draw(service, language, None), figure.orders(service.info.norm, language)]
 
 
-def _choose(service: Service, language: str, event: gr.EventData) -> list[Any]:
+def _choose(service: Service, language: Language, event: gr.EventData) -> list[Any]:
     return attention.open_layer(service, language, event.stack, int(event.layer))
 
 
-def draw(service: Service, language: str, trace: Trace | None) -> str:
+def draw(service: Service, language: Language, trace: Trace | None) -> str:
     """The towers, with the lengths of the sentence on the page where there is one."""
     source, target = (None, None) if trace is None else (len(trace.source), len(trace.target))
     return figure.architecture(service.info, service.blocks(), source, target, language)

@@ -14,11 +14,11 @@ from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload
 from xformer.figures.attention import SHOW, VIEWS, Choice, all_maps, picture, summary
 from xformer.figures.labels import percent
+from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
-from xformer.figures.translation import notice
 from xformer.results import STACKS, Trace, Translation
 from xformer.serve.translation import Service
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui import ablation, attribution_methods, counterfactual, export
 from xformer.ui.address import MOST_THRESHOLD, read_choice
 from xformer.ui.components import PICTURES, canvas
@@ -117,7 +117,8 @@ def build(ask: Ask, translation: gr.State, trace: gr.State, typed: gr.Textbox) -
     return Built(inspected, problem, choice, off, [seen, roles_of])
 
 
-def _other_stack(service: Service, language: str, trace: Trace | None, chosen: str, now: int, *more: Any) -> list[Any]:
+def _other_stack(service: Service, language: Language, trace: Trace | None, chosen: str, now: int, *more: Any
+                 ) -> list[Any]:
     count = service.info.layers(chosen)
     at, (number, how, _, *rest) = min(int(now), count), more
     return [gr.update(choices=numbers(count), value=at), number, how,
@@ -125,30 +126,31 @@ def _other_stack(service: Service, language: str, trace: Trace | None, chosen: s
                       choices=_names(service, chosen, language), value=[])]
 
 
-def _choose(service: Service, language: str, event: gr.EventData, trace: Trace | None, chosen: str, *more: Any
+def _choose(service: Service, language: Language, event: gr.EventData, trace: Trace | None, chosen: str, *more: Any
             ) -> list[Any]:
     at, number, how, names = _chosen(event, more[2], more[3])
     return [at, number, how, *_joining(draw(service, language, trace, chosen, at, number, how, names, *more[4:],
                                             maps_too=False), value=names)]
 
 
-def _names(service: Service, stack: str, language: str) -> list[tuple[str, str]]:
+def _names(service: Service, stack: str, language: Language) -> list[tuple[str, str]]:
     """The heads of a stack, to choose several from."""
     layers = service.info.layers(stack)
     return [(text("finder_where", language, layer=layer, head=head), f"{layer}.{head}")
             for layer in range(1, layers + 1) for head in range(1, service.info.n_heads + 1)]
 
 
-def arrive(service: Service, language: str, choice: Choice) -> list[Any]:
+def arrive(service: Service, language: Language, choice: Choice) -> list[Any]:
     """The values of the controls for a choice, in its order."""
     count = service.info.layers(choice.stack)
     return [choice.stack, gr.update(choices=numbers(count), value=choice.layer),
             gr.update(choices=numbers(service.info.n_heads), value=choice.head), choice.show,
-            gr.update(choices=_names(service, choice.stack, language), value=[f"{a}.{b}" for a, b in choice.heads]),
+            gr.update(choices=_names(service, choice.stack, language),
+                      value=[f"{one.layer}.{one.head}" for one in choice.heads]),
             choice.view, choice.threshold, choice.words, choice.hide, choice.weigh, choice.palette]
 
 
-def open_layer(service: Service, language: str, stack: str, layer: int) -> list[Any]:
+def open_layer(service: Service, language: Language, stack: str, layer: int) -> list[Any]:
     """Open this tab at a stack and layer, one head at a time: the tabs, which is open, and the first five controls."""
     count = service.info.layers(stack)
     return [gr.Tabs(selected="attention"), "attention", stack,
@@ -161,7 +163,7 @@ def numbers(count: int) -> list[tuple[str, int]]:
     return [(str(number), number) for number in range(1, count + 1)]
 
 
-def offer(service: Service, language: str, found: Translation | None, typed: str) -> tuple[Any, str, Any, str]:
+def offer(service: Service, language: Language, found: Translation | None, typed: str) -> tuple[Any, str, Any, str]:
     """The translations of a new sentence, to choose among; the best one is looked into, or the one `typed` if any."""
     if found is None:
         return gr.skip(), "", gr.skip(), ""
@@ -171,7 +173,8 @@ def offer(service: Service, language: str, found: Translation | None, typed: str
     return gr.update(choices=choices, value=typed), *inspect(service, language, found, typed)
 
 
-def inspect(service: Service, language: str, found: Translation | None, spanish: str | None) -> tuple[str, Any, Any]:
+def inspect(service: Service, language: Language, found: Translation | None, spanish: str | None
+            ) -> tuple[str, Any, Any]:
     """Trace another translation of the sentence: one that was found, piece by piece as it was, or one typed by hand.
 
     -> a problem, the trace, and what the address says of it.
@@ -206,7 +209,7 @@ def _open(index: int, found: list[tuple[int, int]]) -> tuple[int, int, str]:
     return *found[index], "head"
 
 
-def find(language: str, trace: Trace | None, stack: str) -> tuple[Any, list[tuple[int, int]]]:
+def find(language: Language, trace: Trace | None, stack: str) -> tuple[Any, list[tuple[int, int]]]:
     """The best head of the stack for every role, best first, as rows to click; and where each row leads."""
     if trace is None:
         return gr.skip(), []
@@ -225,7 +228,8 @@ def _ranked(trace: Trace, stack: str, layers: slice = slice(None), heads: slice 
     return roles.rank(stack, getattr(trace, stack)[layers, heads], queries, keys)
 
 
-def draw(service: Service, language: str, trace: Trace | None, *values: Any, maps_too: bool = True) -> tuple[Any, ...]:
+def draw(service: Service, language: Language, trace: Trace | None, *values: Any, maps_too: bool = True
+         ) -> tuple[Any, ...]:
     """The small maps, the picture of what is chosen, its rules, sink meter and summary in words; controls it needs.
 
     maps_too: whether the small maps are sent, or only which of them is chosen.
@@ -235,7 +239,8 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
     thresholding = gr.update(visible=choice.view == "arcs")
     if trace is None:
         return None, None, f"<p>{escape(text('no_trace', language))}</p>", joining, thresholding
-    seen = picture(trace, choice, language)
+    stack_maps = all_maps(trace, choice.stack, choice.weigh)
+    seen = picture(trace, choice, language, stack_maps)
     said = [*seen.rules]
     if choice.show == "head":
         said += [sentence for sentence in (_alignment(service, choice, language), _roles(trace, choice, language))
@@ -244,7 +249,7 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
     meter = escape(text("sink_meter", language, percent=percent(seen.sinks)))
     label = escape(text("summary_label", language))
     identity = f"{service.info.name} {service.info.identity}"
-    small = (grid.payload if maps_too else grid.chosen)(all_maps(trace, choice.stack, choice.weigh), choice, language)
+    small = (grid.payload if maps_too else grid.chosen)(stack_maps, choice, language)
     return ({**small, "about": [trace.number, choice.stack, choice.layer, choice.head]},
             head_payload.payload(seen, choice, identity, language),
             f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> {meter}</p>'
@@ -252,7 +257,7 @@ def draw(service: Service, language: str, trace: Trace | None, *values: Any, map
             joining, thresholding)
 
 
-def _alignment(service: Service, choice: Choice, language: str) -> str:
+def _alignment(service: Service, choice: Choice, language: Language) -> str:
     """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
     errors = service.alignment_errors(choice.layer, choice.head) if choice.stack == "cross" else None
     if errors is None or "sentences" not in service.metrics["alignment"]:
@@ -261,7 +266,7 @@ def _alignment(service: Service, choice: Choice, language: str) -> str:
                 predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}", count=service.metrics["alignment"]["sentences"])
 
 
-def _roles(trace: Trace, choice: Choice, language: str) -> str:
+def _roles(trace: Trace, choice: Choice, language: Language) -> str:
     """What a head does most on this sentence, if any role says something of it."""
     own = _ranked(trace, choice.stack, slice(choice.layer - 1, choice.layer), slice(choice.head - 1, choice.head))
     named = ", ".join(f"{text(f'role_{role.role}', language)} ({percent(role.score)})" for role in own[:3])

@@ -10,11 +10,11 @@ import gradio as gr
 from xformer.explain.attribution_methods import answers
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.labels import shown
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.pieces import words
 from xformer.results import Occlusion, Trace
 from xformer.serve.translation import Service
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui.components import figure, plot
 from xformer.ui.handlers import QUIET, Ask, refusal
 
@@ -56,7 +56,7 @@ def _names(trace: Trace) -> list[str]:
     return [shown("".join(trace.predicted[i] for i in group)) for group in words(trace.predicted)]
 
 
-def occlude(service: Service, language: str, trace: Trace | None) -> tuple[str, Any, Any]:
+def occlude(service: Service, language: Language, trace: Trace | None) -> tuple[str, Any, Any]:
     """What each source word did for each target piece: a problem, the heatmap, and the numbers."""
     if trace is None:
         return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
@@ -67,7 +67,7 @@ def occlude(service: Service, language: str, trace: Trace | None) -> tuple[str, 
         return refusal(error, language), gr.skip(), gr.skip()
 
 
-def compare(service: Service, language: str, trace: Trace | None, found: Occlusion | None, word: int | None,
+def compare(service: Service, language: Language, trace: Trace | None, found: Occlusion | None, word: int | None,
             where: str) -> str:
     """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
     if trace is None or found is None or word is None:

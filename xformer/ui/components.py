@@ -12,14 +12,14 @@ import plotly
 from starlette.requests import Request
 from starlette.responses import FileResponse
 
-from xformer.strings import ASSETS, text
+from xformer.strings import ASSETS, Language, text
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
 
 
-def canvas(script: str, template: str, name: str, value: Any = None, save: str | None = None,
+def canvas(script: str, template: str, name: str, value: Any = None, save: Language | None = None,
            files: Sequence[str] = FILES) -> gr.HTML:
     """A component that assets/`script` draws from its value, and that may trigger events of its own.
 
@@ -36,7 +36,7 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: str |
                    js_on_load="\n".join((ASSETS / one).read_text(encoding="utf-8") for one in scripts))
 
 
-def plot(name: str, language: str) -> gr.HTML:
+def plot(name: str, language: Language) -> gr.HTML:
     """A component for a Plotly figure, sent as `figure` makes it.
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.

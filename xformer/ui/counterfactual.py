@@ -11,11 +11,11 @@ import gradio as gr
 
 from xformer.figures import counterfactual
 from xformer.figures.labels import percent, shown
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
 from xformer.serve.translation import Service
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui.components import figure, plot
 from xformer.ui.handlers import QUIET, Ask, refusal
 
@@ -36,7 +36,7 @@ def build(ask: Ask, translation: gr.State) -> None:
     button.click(**ask(run, [translation, step, piece]), outputs=[result, picture], api_visibility="private")
 
 
-def steps(found: Candidate, language: str) -> list[tuple[str, int]]:
+def steps(found: Candidate, language: Language) -> list[tuple[str, int]]:
     """Every step of a translation: what was given last, what was chosen, and how sure the model was."""
     given = [SPECIAL[BOS], *found.pieces]
     return [(text("rivals_step_choice", language, number=i + 1, given=shown(given[i]), piece=shown(piece),
@@ -44,7 +44,7 @@ def steps(found: Candidate, language: str) -> list[tuple[str, int]]:
             for i, (piece, log_prob) in enumerate(zip(found.pieces, found.log_probs, strict=True))]
 
 
-def offer(language: str, found: Translation | None) -> tuple[Any, Any, str, Any]:
+def offer(language: Language, found: Translation | None) -> tuple[Any, Any, str, Any]:
     """The steps of a new translation, first the one at which the model was least sure; nothing is compared yet."""
     if found is None:
         return gr.update(choices=[], value=None), offer_rivals(None, None), "", None
@@ -61,7 +61,7 @@ def offer_rivals(found: Translation | None, step: int | None) -> Any:
     return gr.update(choices=choices, value=choices[0][1] if choices else None)
 
 
-def run(service: Service, language: str, found: Translation | None, step: int | None, piece: str | None
+def run(service: Service, language: Language, found: Translation | None, step: int | None, piece: str | None
         ) -> tuple[str, Any]:
     """Translate on from the rival, and show both translations and where the heads look after each choice."""
     if found is None or step is None or piece is None:

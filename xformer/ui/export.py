@@ -12,10 +12,10 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain.export import encode
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import Trace
 from xformer.serve.translation import Service
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui.address import read_choice
 from xformer.ui.components import canvas
 from xformer.ui.handlers import Ask, refusal
@@ -35,14 +35,14 @@ def build(ask: Ask, trace: gr.State, choice: list[Any]) -> None:
         button.click(**ask(save, [trace, *choice], kind=kind), outputs=[problem, file], api_visibility="private")
 
 
-def save(service: Service, language: str, trace: Trace | None, *values: Any, kind: str) -> tuple[str, Any]:
+def save(service: Service, language: Language, trace: Trace | None, *values: Any, kind: str) -> tuple[str, Any]:
     """A problem, and what assets/download.js offers: the whole pass."""
     if trace is None:
         return notice([text("no_trace", language)], "error"), gr.skip()
     info = service.info
     try:
         choice = read_choice(*values)
-        content = encode(trace, info, f".{kind}", (choice.stack, choice.layer, choice.head), language)
+        content = encode(trace, info, f".{kind}", choice.chosen, language)
     except Exception as error:
         return refusal(error, language), gr.skip()
     return "", {"name": f"{info.name.replace('/', '-')}-attention.{kind}",

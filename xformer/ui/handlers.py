@@ -11,11 +11,11 @@ from typing import Any, get_type_hints
 
 import gradio as gr
 
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import UserError
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
-from xformer.strings import text
+from xformer.strings import Language, text
 
 log = logging.getLogger(__name__)
 # How most listeners are: no endpoint of the API, and no progress shown. It is hidden, and nothing may show it either:
@@ -26,7 +26,7 @@ QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden",
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}
 
 
-def refusal(error: Exception, language: str) -> str:
+def refusal(error: Exception, language: Language) -> str:
     """What the page says where there is no answer, called in an `except`; what we did not foresee goes to the log."""
     if isinstance(error, UserError):
         return notice([error.say(language)], "error")
@@ -40,7 +40,7 @@ class Ask:
 
     models: Models
     name: gr.Textbox
-    language: str
+    language: Language
 
     @property
     def service(self) -> Service:
@@ -52,7 +52,7 @@ class Ask:
         return {"fn": bound(self.models, self.language, handler, **fixed), "inputs": [self.name, *inputs]}
 
 
-def bound(models: Models, language: str, handler: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
+def bound(models: Models, language: Language, handler: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
     """A handler(service, language, *values) as one of (name of a model, *values); a refusal becomes a notice."""
     def ask(name: str, *values: Any) -> Any:
         try:

@@ -13,12 +13,12 @@ import gradio as gr
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
-from xformer.strings import ASSETS, LANGUAGES, speaker, text
+from xformer.strings import ASSETS, ENGLISH, LANGUAGES, SPANISH, Language, speaker, text
 from xformer.ui import (
     address,
     api,
@@ -62,10 +62,10 @@ def create(models: Models, reader: SentimentService | UserError | None = None) -
     if isinstance(reader, SentimentService):
         reader.guard = models.guard
     with gr.Blocks(title=text("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
-        _page(demo, models, reader, "en")
+        _page(demo, models, reader, ENGLISH)
         api.publish(demo, models.default, reader if isinstance(reader, SentimentService) else None)
     with demo.route(LANGUAGES["es"], "/es", show_in_navbar=False) as spanish:
-        _page(spanish, models, reader, "es")
+        _page(spanish, models, reader, SPANISH)
     return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
 
 
@@ -93,7 +93,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     return address
 
 
-def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError | None, language: str) -> None:
+def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError | None, language: Language) -> None:
     say = speaker(language)
     gr.Navbar(visible=False)
     header = gr.HTML(_header(models.default, language), elem_classes="header")
@@ -163,7 +163,7 @@ def _page(demo: gr.Blocks, models: Models, reader: SentimentService | UserError 
     gr.on([control.change for control in (tab, typed, *seen.choice, reviewed, *more)], **write)
 
 
-def _arrive(models: Models, language: str, query: dict[str, str]) -> list[Any]:
+def _arrive(models: Models, language: Language, query: dict[str, str]) -> list[Any]:
     """Set the page as its address says; where its model cannot be had, as far as the default has what it asks for."""
     try:
         name = models.known_as(query.get("model", ""))
@@ -176,7 +176,7 @@ def _arrive(models: Models, language: str, query: dict[str, str]) -> list[Any]:
     return [notice(said, "warning"), *answer]
 
 
-def _set(models: Models, service: Service, name: str, language: str, query: dict[str, str]
+def _set(models: Models, service: Service, name: str, language: Language, query: dict[str, str]
          ) -> tuple[list[Any], list[Message]]:
     """What is on the page for an address and a model: tabs, sentence, tab, what the Attention tab shows, and so on;
     and what of the address is nonsense."""
@@ -214,7 +214,7 @@ def _defaults(service: Service) -> str:
     return address.defaults({"layer": layer, "head": head, **{name: kind.default for name, kind in kinds.items()}})
 
 
-def _choose(models: Models, language: str, chosen: str | None, name: str, sentence: str | None,
+def _choose(models: Models, language: Language, chosen: str | None, name: str, sentence: str | None,
             search: str) -> Iterator[tuple[str, str]]:
     """Load another model while the page goes on with its own: what is said, and then what GO reads.
 
@@ -240,7 +240,7 @@ def _choose(models: Models, language: str, chosen: str | None, name: str, senten
     yield _loading(chosen, language), json.dumps({"name": chosen, "query": urlencode(kept)})
 
 
-def _loading(name: str, language: str) -> str:
+def _loading(name: str, language: Language) -> str:
     return notice([text("model_loading", language, name=name)], "warning")
 
 
@@ -248,7 +248,7 @@ def _first(sample: list[str]) -> str:
     return sample[0]
 
 
-def _header(service: Service, language: str) -> str:
+def _header(service: Service, language: Language) -> str:
     info = service.info
     model = text("model_line", language, name=info.name, norm=info.norm, encoder=info.n_layers,
                  decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",

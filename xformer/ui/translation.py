@@ -11,11 +11,12 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import translation as figure
+from xformer.figures.notice import notice
 from xformer.results import Translation
 from xformer.search import Options
 from xformer.serve.bleu import bleu
 from xformer.serve.translation import Service
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui.address import Kind, Real, Take, Whole
 from xformer.ui.handlers import Ask, refusal
 
@@ -67,7 +68,7 @@ def arrive(service: Service, take: Take) -> list[Any]:
     return [*found, gr.update(maximum=service.max_pieces, value=longest)]
 
 
-def run(service: Service, language: str, sentence: str, beam: float, n_best: float, alpha: float, longest: float
+def run(service: Service, language: Language, sentence: str, beam: float, n_best: float, alpha: float, longest: float
         ) -> tuple[Any, ...]:
     """Translate and trace: status, translation, trace, the Spanish, the n-best table. An error leaves the rest be."""
     try:
@@ -77,21 +78,21 @@ def run(service: Service, language: str, sentence: str, beam: float, n_best: flo
             trace = service.trace(found.source, found.best.tokens)
     except Exception as error:
         return refusal(error, language), *[gr.skip()] * 4
-    warnings = figure.notice([warning.say(language) for warning in found.warnings], "warning")
+    warnings = notice([warning.say(language) for warning in found.warnings], "warning")
     return warnings, found, trace, _spanish(found, options, language), figure.n_best(found.n_best, language)
 
 
-def _spanish(found: Translation, options: Options, language: str) -> str:
+def _spanish(found: Translation, options: Options, language: Language) -> str:
     total = sum(found.best.log_probs)
     meta = text("meta", language, seconds=f"{found.seconds:.2f}", beam=options.beam, pieces=len(found.best.pieces),
                 log_prob=f"{total:.2f} ({100 * math.exp(total):.2g} %)")
     return f'{figure.translation(found.best, language)}<p class="meta">{escape(meta)}</p>'
 
 
-def run_bleu(language: str, found: Translation | None, reference: str) -> str:
+def run_bleu(language: Language, found: Translation | None, reference: str) -> str:
     """BLEU of the translation on the page against what the reader typed."""
     if not (reference or "").strip() or found is None:
-        return figure.notice([text("error_reference_empty", language)], "error")
+        return notice([text("error_reference_empty", language)], "error")
     try:
         return figure.bleu(bleu(found.best.text, reference), language)
     except Exception as error:
