@@ -17,6 +17,7 @@ from xformer.hub import checkpoint
 from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
+from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
 from xformer.serve.text import MARKUP, Prepared, one_line, unknown_characters
 from xformer.tokenizer import Tokenizer
@@ -108,6 +109,7 @@ class SentimentService(Pretrained):
         """A service on a checkpoint folder; raises UserError where it cannot be used."""
         return cls(checkpoint.load(folder, TransformerClassifier), device)
 
+    @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
         """Classify texts, in order. `progress` is told how many more are done.
 
@@ -128,6 +130,7 @@ class SentimentService(Pretrained):
         seconds = time.perf_counter() - began
         return [self._sentiment(*one, seconds) for one in zip(prepared, marked, logits, weights, strict=True)]
 
+    @computes
     @torch.inference_mode()
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
         """Classify a text, and say what each of its words did for the label, by occlusion (Li et al. 2016): the word's

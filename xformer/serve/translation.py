@@ -43,6 +43,7 @@ from xformer.results import (
 )
 from xformer.search import Hypothesis
 from xformer.serve.batching import Decoder, Request
+from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
 from xformer.serve.protocol import Source, Target
 from xformer.serve.text import Prepared, clean, one_line, prepare, repeats
@@ -113,6 +114,7 @@ class Service(Pretrained):
 
     # Translation
 
+    @computes
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
                   max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
                   timeout: float | None = None) -> Translation:
@@ -125,6 +127,7 @@ class Service(Pretrained):
         return self.translate_many([text], options, [prefix], max_length, off=off, positions=positions,
                                    timeout=timeout)[0]
 
+    @computes
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
@@ -135,6 +138,7 @@ class Service(Pretrained):
         with self.guard.enter(timeout) as wait:
             return self._translated(wait, texts, options, prefixes, max_length, progress, change)
 
+    @computes
     def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
                             ) -> tuple[Translation, Trace]:
         """Translate a text and trace the pass over it and the best translation, as one request. Raises UserError."""
@@ -142,6 +146,7 @@ class Service(Pretrained):
             (translation,) = self._translated(wait, [text], options, max_length=max_length)
             return translation, self._traced(self._pair(translation, translation.best.tokens), translation.source)
 
+    @computes
     def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
         """Translate again: as the candidate `found` before a step (the first is 0), with `piece` there, searched after.
@@ -209,6 +214,7 @@ class Service(Pretrained):
 
     # Looking inside
 
+    @computes
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
         """All attention maps of one pass over a source and a target.
 
@@ -218,10 +224,12 @@ class Service(Pretrained):
         pair, text = self._pair(source, target), source if isinstance(source, str) else source.source
         return self._traced(pair, text, intervene(self.model, off, positions))
 
+    @computes
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """All attention maps for a source and a target; where none is given, for the model's own translation."""
         return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
 
+    @computes
     def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
                        options: Options | None = None, max_length: int | None = None) -> Moved:
         """Translate with other positions, and see what they do to a translation that was made with the model's own.
@@ -238,6 +246,7 @@ class Service(Pretrained):
             (translation,) = self._translated(wait, [changed], options, max_length=max_length, change=change)
             return Moved(changed, translation, self._traced(before, text), self._traced(after, changed, change))
 
+    @computes
     def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
         """Every number of one head in a pass over a source and a target, from q, k and v to what it adds.
 
@@ -247,6 +256,7 @@ class Service(Pretrained):
         with self.guard.work():
             return passes.walk(self.model, self.tokenizer, pair, Head(stack, layer, head), padding)
 
+    @computes
     def occlude(self, source: Source, target: Target) -> Occlusion:
         """Leave out each word of the source in turn, for how much likelier each target piece was with it.
 
@@ -256,6 +266,7 @@ class Service(Pretrained):
         with self.guard.work() as pause:
             return passes.occlude(self.model, self.tokenizer, pair, pause)
 
+    @computes
     def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
         """Leave out each head in turn; the one whose loss costs the translation most log-probability comes first.
@@ -266,12 +277,14 @@ class Service(Pretrained):
         with self.guard.work() as pause:
             return passes.head_effects(self.model, pair, stacks, pause, progress)
 
+    @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """One vector a text, (texts, D): the mean of the encoder's output over its pieces. Raises UserError."""
         sources = [prepare(self.tokenizer, text, self.max_pieces).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self.model, sources)
 
+    @computes
     def embedded(self, source: str) -> Embedded:
         """The vectors that the encoder is given, before they are added up. Raises UserError."""
         return passes.embedded(self.model, self.tokenizer, prepare(self.tokenizer, source, self.max_pieces).tokens)
