@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.hub.shipped import CHECKPOINT_HELP
 from xformer.results import Options, UserError
@@ -14,6 +15,7 @@ from xformer.results import Options, UserError
 if TYPE_CHECKING:
     from xformer.training.corpora import Pair
 
+Record = TypeVar("Record")
 SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
 SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
 
@@ -56,6 +58,12 @@ def read_pairs(path: Path) -> list[Pair]:
     from xformer.training import corpora
     with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of English, a tab, Spanish."):
         return corpora.read_pairs(path)
+
+
+def record(kind: type[Record], args: argparse.Namespace, **more: Any) -> Record:
+    """Make a record of options: each field that `more` does not name is the argument of its name."""
+    return kind(**{**{f.name: getattr(args, f.name) for f in fields(kind)  # type: ignore[arg-type]
+                      if f.name not in more}, **more})
 
 
 @contextmanager

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+from xformer.commands.arguments import record
+from xformer.training.options import SentimentDownload, TranslationDownload
 
 HELP = "fetch training data"
 
@@ -15,12 +19,20 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                                     formatter_class=defaults))
 
 
+def _add_out(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--out", required=True, type=Path, metavar="DIR",
+                   help="folder to write to; earlier results are replaced")
+
+
+# Translation
+
+
 def _add_translation(p: argparse.ArgumentParser) -> None:
     p.description = ("Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
                      "ATTRIBUTION.txt; no sentence of dev, on either side, occurs in train.")
     p.set_defaults(run=translation)
-    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; earlier results are replaced")
-    p.add_argument("--url", default="https://www.manythings.org/anki/spa-eng.zip", help="zip archive with a spa.txt")
+    _add_out(p)
+    p.add_argument("--url", default=TranslationDownload.url, help="zip archive with a spa.txt")
     p.add_argument("--seed", type=int, default=0, help="of the choice of sentences to hold out")
     p.add_argument("--dev", type=int, default=0, metavar="N",
                    help="English sentences to hold out; 0: 2,000, or 2 %% of a small archive")
@@ -29,8 +41,19 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
 
 
 def translation(args: argparse.Namespace) -> None:
+    """Download pairs; print how many were left out and written."""
     from xformer.training.fetch import fetch_translation
-    fetch_translation(args)
+    download = record(TranslationDownload, args)
+    fetched = fetch_translation(download)
+    print(f"{download.url}: {fetched.archived:,} pairs in {fetched.bytes:,} bytes\n"
+          f"left out: {fetched.unreadable:,} lines that are no pairs, {fetched.duplicates:,} duplicates, "
+          f"{fetched.in_tests:,} pairs that share a sentence with test pairs, {fetched.in_dev:,} with dev\n"
+          f"{download.out / 'train.tsv.xz'}: {fetched.train:,} pairs\n"
+          f"{download.out / 'dev.tsv'}: {fetched.dev:,} pairs of {fetched.held_out:,} English sentences\n"
+          f"{download.out / 'ATTRIBUTION.txt'}: source and licence, to be handed on with the data", flush=True)
+
+
+# Sentiment
 
 
 def _add_sentiment(p: argparse.ArgumentParser) -> None:
@@ -38,14 +61,15 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
                      "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and "
                      "ATTRIBUTION.txt; no film of imdb-validation occurs in imdb-train.")
     p.set_defaults(run=sentiment)
-    p.add_argument("--out", required=True, metavar="DIR", help="folder to write to; earlier results are replaced")
-    p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"),
-                   default=["https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
-                            "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"],
+    _add_out(p)
+    p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
                    help="tar archive of reviews, and zip archive of trees")
     p.add_argument("--seed", type=int, default=0, help="of the choice of films to hold out")
 
 
 def sentiment(args: argparse.Namespace) -> None:
+    """Download reviews and phrases; print how many texts each file has."""
     from xformer.training.fetch_reviews import fetch_sentiment
-    fetch_sentiment(args)
+    imdb, sst = args.url
+    texts = fetch_sentiment(SentimentDownload(args.out, imdb, sst, args.seed))
+    print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import (
     SAVE_HELP,
@@ -20,6 +22,9 @@ from xformer.commands.arguments import (
 from xformer.commands.keep import keep, keep_score, own_folder
 from xformer.hub.shipped import SENTIMENT_HELP, checkpoint_folder, sentiment_folder
 from xformer.results import UserError
+
+if TYPE_CHECKING:
+    from xformer.serve.translation import Service
 
 HELP = "score a model"
 TRANSLATION_KEPT = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam", "identity")
@@ -61,15 +66,15 @@ def translation(args: argparse.Namespace) -> None:
     service = Service.open(folder, args.device)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
     if args.save:
-        keep_score(folder, Path(args.pairs), {**{key: scores[key] for key in TRANSLATION_KEPT}, "plain": args.plain,
-                                              "lowercase": args.lowercase})
+        keep_score(folder, Path(args.pairs), {**{key: getattr(scores, key) for key in TRANSLATION_KEPT},
+                                              "plain": args.plain, "lowercase": args.lowercase})
     if args.json:
-        print(json.dumps(scores))
+        print(json.dumps(asdict(scores)))
     else:
-        print(f"BLEU {scores['bleu']}  {scores['bleu_signature']}")
-        print(f"chrF {scores['chrf']}  {scores['chrf_signature']}")
-        print(f"{scores['sentences']:,} sentences in {scores['seconds']} s on {scores['device']}, "
-              f"beam {scores['beam']}, checkpoint {scores['checkpoint']} {scores['identity']}")
+        print(f"BLEU {scores.bleu}  {scores.bleu_signature}")
+        print(f"chrF {scores.chrf}  {scores.chrf_signature}")
+        print(f"{scores.sentences:,} sentences in {scores.seconds} s on {scores.device}, beam {scores.beam}, "
+              f"checkpoint {scores.checkpoint} {scores.identity}")
 
 
 # Alignment
@@ -101,8 +106,7 @@ def alignment(args: argparse.Namespace) -> None:
         scores = evaluation.evaluate_alignment(service, gold)
     kept = scores.to_json()
     if args.json:
-        print(json.dumps({**kept, "checkpoint": service.info.name, "identity": service.info.identity,
-                          "device": service.info.device}))
+        print(json.dumps({**kept, **_origin(service)}))
     else:
         for reading, rates in scores.rates.items():
             print(f"Alignment error rate, each row counted for the piece {reading}")
@@ -139,25 +143,32 @@ def lengths(args: argparse.Namespace) -> None:
     service = Service.open(folder, args.device)
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     if args.json:
-        print(json.dumps({**scores, "checkpoint": service.info.name, "identity": service.info.identity,
-                          "device": service.info.device}))
+        print(json.dumps({**scores.to_json(), **_origin(service)}))
     else:
         print(f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}")
-        for bucket in scores["buckets"]:
-            first, last, count, bleu, chrf, learned = bucket.values()
-            print(f"{f'{first}-{last or str()}':<9}{count:>10,}" + "".join(
-                f"{'–' if value is None else f'{value:,}':>{width}}"
-                for value, width in ((bleu, 8), (chrf, 8), (learned, 12))))
-        print(f"{scores['sentences']:,} sentences, beam {scores['beam']}, checkpoint {service.info.name} "
+        for bucket in scores.buckets:
+            pieces = f"{bucket.first}-" if bucket.last is None else f"{bucket.first}-{bucket.last}"
+            print(f"{pieces:<9}{bucket.sentences:>10,}{_number(bucket.bleu):>8}{_number(bucket.chrf):>8}"
+                  f"{_number(bucket.training):>12}")
+        print(f"{scores.sentences:,} sentences, beam {scores.beam}, checkpoint {service.info.name} "
               f"{service.info.identity}")
     if args.save:
-        keep(folder, "lengths", scores)
+        keep(folder, "lengths", scores.to_json())
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _origin(service: Service) -> dict[str, str]:
+    """Say which weights were scored, and on what."""
+    return {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
 
 
 def _training_sentences(folder: Path) -> list[str]:
     """Read the English sentences that a model was trained on; raises UserError where there are none."""
-    from xformer.training.corpora import find
-    files = [path for name in ("train", "extra") if (path := find(folder, name))]
+    from xformer.training.corpora import data_file
+    files = [path for name in ("train", "extra") if (path := data_file(folder, name))]
     if not files:
         raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
                         f"trained on.")
@@ -192,13 +203,13 @@ def sentiment(args: argparse.Namespace) -> None:
     service = SentimentService.open(folder, args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
     if args.save:
-        keep_score(folder, path, {key: scores[key] for key in SENTIMENT_KEPT})
+        keep_score(folder, path, {key: getattr(scores, key) for key in SENTIMENT_KEPT})
     if args.json:
-        print(json.dumps(scores))
+        print(json.dumps(asdict(scores)))
     else:
-        print(f"accuracy {scores['accuracy']:.4f}, expected calibration error {scores['calibration_error']:.4f}")
-        print(f"{scores['rows']:,} texts ({scores['cut']:,} of them cut) in {scores['seconds']} s on "
-              f"{scores['device']}, checkpoint {scores['checkpoint']} {scores['identity']}")
+        print(f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}")
+        print(f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {scores.device}, "
+              f"checkpoint {scores.checkpoint} {scores.identity}")
 
 
 # Pre-training
@@ -220,14 +231,14 @@ def pretraining(args: argparse.Namespace) -> None:
     from xformer.training import evaluation
     with plainly():
         shares = evaluation.label_shares({run: checkpoint.read_metrics(Path(run)) for run in args.runs})
+    kept = [asdict(share) for share in shares]
     if args.json:
-        print(json.dumps(shares))
+        print(json.dumps(kept))
     else:
         print(f"{'begun':<14}{'labels':>9}{'share':>8}{'steps':>9}{'IMDb':>9}{'SST-2':>9}")
         for share in shares:
-            begun = "pre-trained" if share["pretrained"] else "from nothing"
-            print(f"{begun:<14}{share['labels']:>9,}{share['share']:>8.0%}{share['steps']:>9,}{share['imdb']:>9.4f}"
-                  f"{share['sst2']:>9.4f}")
+            begun = "pre-trained" if share.pretrained else "from nothing"
+            print(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
+                  f"{share.sst2:>9.4f}")
     if args.save:
-        folder = own_folder(sentiment_folder(args.checkpoint), args.save)
-        keep(folder, "label_shares", shares)
+        keep(own_folder(sentiment_folder(args.checkpoint), args.save), "label_shares", kept)
