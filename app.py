@@ -15,7 +15,6 @@ with suppress(ImportError):  # on hosts that lend GPUs; it has to come before to
 
 import gradio as gr
 
-from xformer.hub import space
 from xformer.hub.shipped import (
     CHECKPOINT_HELP,
     CHECKPOINTS,
@@ -25,6 +24,7 @@ from xformer.hub.shipped import (
     sentiment_folder,
 )
 from xformer.results import UserError
+from xformer.serve.lent_gpu import open_service
 from xformer.serve.pool import Models, offered
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
@@ -38,7 +38,7 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False) -> Models:
     """The models, the first of them loaded once however often the page is made anew; raises UserError."""
     folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
-    return Models(space.open_service(Service, folder, device), offered(folder, checkpoints[1:], CHECKPOINTS),
+    return Models(open_service(Service, folder, device), offered(folder, checkpoints[1:], CHECKPOINTS),
                   device, any_name)
 
 
@@ -56,7 +56,7 @@ def reader(checkpoint: str | None = None, device: str | None = None) -> Sentimen
     if not named and not folder.exists():
         return None
     try:
-        return space.open_service(SentimentService, folder, device)
+        return open_service(SentimentService, folder, device)
     except UserError as error:
         if named:
             raise

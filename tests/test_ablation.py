@@ -88,14 +88,14 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
                                               piece=found.best.alternatives[0][1][0])])
 def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned_pairs, monkeypatch, change):
     found = running.translate(learned_pairs[1][0], Options(beam=3, n_best=2, length_penalty=0.5), max_length=4)
-    translate, asked = running.translate, []
+    translated, asked = running._translated, []
 
-    def watched(source, options=None, prefix=(), max_length=None, **more):
-        again = translate(source, options, prefix, max_length, **more)
+    def watched(*args, **more):
+        (again,) = translated(*args, **more)
         asked.append((again.options.beam, again.options.length_penalty, again.max_length))
-        return again
+        return [again]
 
-    monkeypatch.setattr(running, "translate", watched)
+    monkeypatch.setattr(running, "_translated", watched)
     change(running, found)
     assert asked == [(3, 0.5, 4)]
 

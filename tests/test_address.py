@@ -11,7 +11,7 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.figures.attention import Choice
-from xformer.results import ModelInfo
+from xformer.results import Head, ModelInfo
 from xformer.serve.translation import Service
 from xformer.ui import attention, positions, walkthrough
 from xformer.ui.components import script
@@ -53,8 +53,8 @@ def test_everything_on_the_page_is_in_its_address(read):
     values, problems = read(text="A <b> & c?", tab="attention", spanish="¿Un <b>?", stack="encoder_self", layer="6",
                             head="8", show="max", heads="encoder_self.1.2,encoder_self.6.8", view="arcs",
                             threshold="12", words="1", hide="0", weigh="1", palette="magma", review="Not <bad>.")
-    assert choice(values) == Choice("encoder_self", 6, 8, "max", ((1, 2), (6, 8)), "arcs", 12, True, False, True,
-                                    "magma")
+    joined = (Head("encoder_self", 1, 2), Head("encoder_self", 6, 8))
+    assert choice(values) == Choice("encoder_self", 6, 8, "max", joined, "arcs", 12, True, False, True, "magma")
     assert (values["text"], values["tab"], values["spanish"]) == ("A <b> & c?", "attention", "¿Un <b>?")
     assert values["review"] == "Not <bad>." and not problems
 

@@ -14,7 +14,7 @@ from xformer.explain.alignment import Gold, alignment_error_rate, head_scores, r
 from xformer.hub import checkpoint
 from xformer.pieces import WORD_START
 from xformer.results import Trace
-from xformer.strings import Language
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import attention
 
 SOURCE = ("▁the", "▁c", "ats", ".", "</s>")
@@ -241,12 +241,12 @@ def test_the_page_says_on_how_many_sentences_a_head_was_measured(running, monkey
     found = running.explain("The cat sleeps.")
 
     def said(language):
-        return attention.draw(running, Language(language), trace=found, stack="cross", layer=1, head=2)["below"]
+        return attention.draw(running, language, trace=found, stack="cross", layer=1, head=2)["below"]
 
     monkeypatch.setitem(running.metrics, "alignment", {**measured, "sentences": 3})
-    assert "on 3 hand-aligned sentences" in said("en") and "en 3 oraciones alineadas a mano" in said("es")
+    assert "on 3 hand-aligned sentences" in said(ENGLISH) and "en 3 oraciones alineadas a mano" in said(SPANISH)
     monkeypatch.setitem(running.metrics, "alignment", measured)
-    assert "hand-aligned" not in said("en"), "saved by an older version, which did not say on how many"
+    assert "hand-aligned" not in said(ENGLISH), "saved by an older version, which did not say on how many"
 
 
 @pytest.mark.parametrize(("content", "said"), [

@@ -72,3 +72,18 @@ def test_only_two_files_know_the_hub():
 def test_importing_the_package_loads_no_torch():
     code = "import sys, xformer; sys.exit('torch' in sys.modules or 'gradio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_figures_and_explanations_load_no_torch_by_any_way():
+    """But for the two modules of explain whose work is a pass of the model."""
+    names = [name for name in MODULES if name.startswith(("xformer.figures.", "xformer.explain."))
+             and name not in ("xformer.explain.attribution", "xformer.explain.passes")]
+    code = f"""
+import importlib, sys
+for name in {names}:
+    importlib.import_module(name)
+    heavy = {{"torch", "gradio", "sentencepiece", "xformer.model"}} & {{*sys.modules}}
+    assert not heavy, (name, heavy)
+"""
+    assert len(names) > 15
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -9,6 +9,7 @@ from xformer.figures import architecture
 from xformer.model import NORMS
 from xformer.results import Block, ModelInfo
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
 
 PARAMETERS = re.compile(r"([\d,]+) parameters(?! of| and|\.)")
 
@@ -89,7 +90,7 @@ def test_shapes_are_those_of_the_sentence(tiny_model):
         assert shape in architecture.architecture(info, blocks)
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
 @pytest.mark.parametrize("own", NORMS)
 def test_both_orders_stand_side_by_side_and_the_models_is_marked(own, language):
     drawn = architecture.orders(own, language)

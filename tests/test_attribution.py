@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from xformer.classifier import POOLINGS, ClassifierConfig, TransformerClassifier
-from xformer.explain import attribution, ranks
+from xformer.explain import attribution
+from xformer.figures.sentiment import rank_correlation, ranks
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Trace
 from xformer.pieces import BOS, EOS, UNK
@@ -147,7 +148,7 @@ def test_what_is_looked_at_sums_to_one_with_the_marks(running):
     weights = found.sentiment.weights
     assert found.pooling.sum() == pytest.approx(1 - weights[0] - weights[-1], abs=1e-5)
     assert found.heads.shape == (2, 4, len(found.words)) and found.heads.dtype == np.float32
-    _, heads = attribution.looked_at(running.model, encode(running.tokenizer, TEXT, 24)[0])
+    _, _, heads = attribution.look(running.model, encode(running.tokenizer, TEXT, 24)[0])
     np.testing.assert_allclose(heads.sum(axis=-1), 1, atol=1e-5)
 
 
@@ -157,7 +158,7 @@ def test_where_all_pieces_are_pooled_alike_a_heads_look_is_the_mean_of_its_rows(
     trace = Trace()
     with torch.inference_mode():
         model(torch.tensor([row]), trace)
-    weights, heads = attribution.looked_at(model, row)
+    _, weights, heads = attribution.look(model, row)
     np.testing.assert_allclose(weights, 1 / len(row), atol=1e-6)
     np.testing.assert_allclose(heads[1, 3], trace.encoder_self.probabilities[1][0, 3].mean(dim=0), atol=1e-6)
 
@@ -171,7 +172,7 @@ def test_a_word_is_looked_at_as_much_as_its_pieces_together():
 
 
 def test_ranks_that_tie_share_their_mean():
-    assert ranks.ranks(np.array([10, 20, 20, 5])).tolist() == [2, 3.5, 3.5, 1]
+    assert ranks(np.array([10, 20, 20, 5])).tolist() == [2, 3.5, 3.5, 1]
 
 
 @pytest.mark.parametrize(("first", "second", "wanted"), [
@@ -180,7 +181,7 @@ def test_ranks_that_tie_share_their_mean():
     ([86, 97, 99, 100, 101, 103, 106, 110, 112, 113], [2, 20, 28, 27, 50, 29, 7, 17, 6, 12], -29 / 165),  # Wikipedia's
     ([1, 2], [1, 2], None), ([1, 2, 3], [4, 4, 4], None), ([], [], None)])
 def test_rank_correlation_by_hand(first, second, wanted):
-    found = ranks.rank_correlation(np.array(first, float), np.array(second, float))
+    found = rank_correlation(np.array(first, float), np.array(second, float))
     assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-12))
 
 

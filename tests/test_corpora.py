@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from xformer.training import corpora
-from xformer.training.corpora import Roughening, TranslationBatches, find, join, plain, read_pairs, roughen, slip
+from xformer.training.corpora import Roughening, TranslationBatches, data_file, join, plain, read_pairs, roughen, slip
 
 NEVER = Roughening(0, 0, 0, 0, 0, 0)
 
@@ -106,11 +106,11 @@ def test_a_file_in_another_format_is_refused(tmp_path, name, content):
 
 
 def test_files_are_found_plain_or_packed(tmp_path):
-    assert find(tmp_path, "train") is None
+    assert data_file(tmp_path, "train") is None
     (tmp_path / "train.tsv.xz").touch()
-    assert find(tmp_path, "train") == tmp_path / "train.tsv.xz"
+    assert data_file(tmp_path, "train") == tmp_path / "train.tsv.xz"
     (tmp_path / "train.tsv").touch()
-    assert find(tmp_path, "train") == tmp_path / "train.tsv"
+    assert data_file(tmp_path, "train") == tmp_path / "train.tsv"
 
 
 # Roughening

@@ -9,7 +9,8 @@ import pytest
 
 from xformer.__main__ import main
 from xformer.explain import export
-from xformer.results import STACKS, UserError
+from xformer.results import STACKS, Head, UserError
+from xformer.strings import ENGLISH, SPANISH
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +65,16 @@ def test_html_asks_for_nothing_and_holds_markup_as_text(running):
 
 
 def test_a_page_speaks_its_language_and_opens_on_what_was_seen(trace, running):
-    for language, said, model in (("en", "Attention maps of one translation", "2 + 2 layers × 4 heads"),
-                                  ("es", "Mapas de atención de una traducción", "2 + 2 capas × 4 cabezas")):
-        page = export.encode(trace, running.info, ".html", ("decoder_self", 2, 3), language).decode()
+    for language, said, model in ((ENGLISH, "Attention maps of one translation", "2 + 2 layers × 4 heads"),
+                                  (SPANISH, "Mapas de atención de una traducción", "2 + 2 capas × 4 cabezas")):
+        page = export.encode(trace, running.info, ".html", Head("decoder_self", 2, 3), language).decode()
         data = data_of(page)
-        assert f'<html lang="{language}">' in page and data["texts"]["html_title"] == said
+        assert f'<html lang="{language.code}">' in page and data["texts"]["html_title"] == said
         assert running.info.identity in data["model"] and model in data["model"]
         assert data["start"] == {"stack": "decoder_self", "layer": 1, "head": 2}
         used = set(re.findall(r"""(?:data-text="|say\(')(\w+)""", page))
         assert used | set(STACKS) == set(export.TEXTS)
-    beyond = export.encode(trace, running.info, ".html", ("cross", 6, 8)).decode()
+    beyond = export.encode(trace, running.info, ".html", Head("cross", 6, 8)).decode()
     assert data_of(beyond)["start"] == {"stack": "cross", "layer": 1, "head": 3}, "the last that this model has"
 
 

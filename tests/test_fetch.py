@@ -120,7 +120,7 @@ def test_files_are_those_that_training_reads(server, call, tmp_path):
 
 def test_program_says_its_name_and_version(server, tmp_path):
     server.body = b"content"
-    fetch.download(server.url, tmp_path / "file")
+    fetch.fetch_file(server.url, tmp_path / "file")
     assert server.asked["User-Agent"] == f"xformer/{__version__}"
     assert (tmp_path / "file").read_bytes() == b"content" and os.listdir(tmp_path) == ["file"]
 
@@ -234,7 +234,7 @@ def test_bar_counts_bytes_in_a_terminal(server, tmp_path, monkeypatch):
             return True
     server.body = bytes(300_000)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    fetch.download(server.url, tmp_path / "file")
+    fetch.fetch_file(server.url, tmp_path / "file")
     assert "spa-eng.zip: 100%" in sys.stderr.getvalue() and "300k/300k" in sys.stderr.getvalue()
 
 
@@ -281,7 +281,7 @@ def test_address_that_leads_nowhere(tmp_path, capsys, url):
 def test_server_that_says_nothing(server, tmp_path):
     server.silent.clear()
     with pytest.raises(UserError, match=r"spa-eng\.zip was reached, but no answer came for 0\.05 s; try again later"):
-        fetch.download(server.url, tmp_path / "file", timeout=0.05)
+        fetch.fetch_file(server.url, tmp_path / "file", timeout=0.05)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -296,7 +296,7 @@ def test_server_that_stops_half_way(tmp_path):
         thread.start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/a.zip"
         with pytest.raises(UserError, match="The connection to .*a.zip broke off after 0 of 5,000 bytes; run the"):
-            fetch.download(url, tmp_path / "file", timeout=0.2)
+            fetch.fetch_file(url, tmp_path / "file", timeout=0.2)
         thread.join()
         held[0].close()
     assert list(tmp_path.iterdir()) == []

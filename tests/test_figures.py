@@ -13,9 +13,10 @@ from xformer.explain.attribution_methods import answers
 from xformer.figures import ablation, grid_payload, head_payload, labels, translation
 from xformer.figures.attention import Choice, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
+from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
-from xformer.results import Bleu, Candidate, HeadEffect, Occlusion, Trace
-from xformer.strings import text
+from xformer.results import Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
+from xformer.strings import ENGLISH, SPANISH
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def trace():
                  *(1 + rng.random((2, 2, keys)).astype(np.float32) for keys in (5, 3, 5)), "the cat the", (7, 8))
 
 
-def drawn(trace, choice, language="en"):
+def drawn(trace, choice, language=ENGLISH):
     """What the browser is sent, with the numbers read back from its bytes."""
     shown = picture(trace, choice, language)
     sent = head_payload.payload(shown, choice, "en-es 0123", language)
@@ -62,14 +63,14 @@ def test_equal_words_keep_their_own_columns(trace):
 
 
 def test_every_text_of_the_drawing_is_in_both_languages(trace):
-    for language in ("en", "es"):
+    for language in (ENGLISH, SPANISH):
         sent, _ = drawn(trace, Choice("decoder_self", 2, 1), language)
         assert set(sent["texts"]) == set(head_payload.TEXTS) and all(sent["texts"].values())
     assert sent["queries"][1] == "tras el → predice gato" and "{query} mira a {list}" in sent["texts"]["looks_at"]
 
 
 def test_chosen_heads_are_joined_by_their_rule_and_named(trace):
-    choice = Choice("cross", 1, 1, "mean", ((1, 2), (2, 1)))
+    choice = Choice("cross", 1, 1, "mean", (Head("cross", 1, 2), Head("cross", 2, 1)))
     sent, values = drawn(trace, choice)
     np.testing.assert_allclose(values, (trace.cross[0, 1] + trace.cross[1, 0]) / 2, atol=1e-7)
     assert sent["rules"] == ("Mean over layer 1, head 2, layer 2, head 1.",)
@@ -153,9 +154,9 @@ def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
     assert (sent["layers"], sent["heads"], sent["rows"], sent["columns"]) == (2, 2, 3, 5)
     assert "Chosen: layer 2, head 1" in sent["description"] and sent["joined"] == []
     assert (sent["layer_label"], sent["head_label"]) == ("L", "H")
-    spanish = grid_payload.payload(trace.cross, Choice("cross", 2, 1), "es")
-    assert f"{spanish['layer_label']}: capa, {spanish['head_label']}: cabeza" in text("grid_hint", "es")
-    joined = grid_payload.payload(trace.cross, Choice("cross", 2, 1, "max", ((1, 2),)))
+    spanish = grid_payload.payload(trace.cross, Choice("cross", 2, 1), SPANISH)
+    assert f"{spanish['layer_label']}: capa, {spanish['head_label']}: cabeza" in SPANISH.say("grid_hint")
+    joined = grid_payload.payload(trace.cross, Choice("cross", 2, 1, "max", (Head("cross", 1, 2),)))
     assert joined["joined"] == ["1.2"]
 
 
@@ -182,7 +183,7 @@ def test_text_from_a_model_or_person_is_never_html():
     assert "<script>" not in html and "&lt;script&gt;" in html
     table = translation.n_best([Candidate("<img src=x>", -1.0, (5,), ("▁x",), (-1.0,), ((),), True)])
     assert "<img" not in table
-    assert "<b>" not in translation.notice(["<b>bold</b>"], "error")
+    assert "<b>" not in notice(["<b>bold</b>"], "error")
 
 
 def test_bleu_table_shows_matches_totals_and_brevity():

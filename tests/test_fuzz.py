@@ -13,6 +13,7 @@ from xformer.results import Positions, UserError
 from xformer.search import Options
 from xformer.serve import many
 from xformer.serve.bleu import bleu
+from xformer.strings import ENGLISH, SPANISH
 
 # Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
 PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", "<s>", "<unk>", "▁", "\n", "\t", "\x00",
@@ -28,7 +29,7 @@ def answered(ask, *values):
     try:
         return ask(*values)
     except UserError as refused:
-        for language in ("en", "es"):
+        for language in (ENGLISH, SPANISH):
             sentence = refused.say(language)
             assert sentence.endswith(".") and "\n" not in sentence and len(sentence) < 500, sentence
         return None

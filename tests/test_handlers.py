@@ -23,11 +23,11 @@ def both(service, language, *, one, two="nothing"):
     return {"three": f"{service} {language.code} {one} {two}"}
 
 
-def test_inputs_and_outputs_go_by_name_and_not_by_place(parts):
+def test_inputs_and_outputs_go_by_name_and_what_is_not_named_is_left_alone(parts):
     listener = Ask.always("service", SPANISH)(
         both, {"two": parts["two"], "one": parts["one"]}, {"one": parts["one"], "three": parts["three"]})
     assert listener["inputs"] == [parts["two"], parts["one"]] and listener["outputs"] == [parts["one"], parts["three"]]
-    assert listener["fn"]("second", "first") == [gr.skip(), "service es first second"], "what is not named is left alone"
+    assert listener["fn"]("second", "first") == [gr.skip(), "service es first second"]
 
 
 def test_an_answer_that_names_no_output_is_an_error_of_the_code(parts):

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import ROOT, endless, free_port
-from xformer.results import OWN, UserError
-from xformer.search import Options
-from xformer.serve import translation as service
+from xformer.explain import passes
+from xformer.results import Options, Positions, UserError
+from xformer.serve import batching
 from xformer.serve.limits import AT_WORK, Guard, most_people
 from xformer.ui import sessions as visitors
 
@@ -25,13 +25,13 @@ PEOPLE = 3
 # The app, on a search that goes on until the word "go" comes, and says when it begins and when it was stopped.
 STEERED = """
 import sys, threading, time
-from xformer.serve import reviews, translation as service
+from xformer.serve import batching, reviews
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.ui import create, launch
 
-go, find, read = threading.Event(), service.translating, reviews.read
+go, find, read = threading.Event(), batching.translating, reviews.read
 
 def held(model, sources, *rest):
     print("began", len(sources), flush=True)
@@ -55,7 +55,7 @@ def held_reading(model, rows, progress=None):
         raise
     return read(model, rows, progress)
 
-service.translating, reviews.read = held, held_reading
+batching.translating, reviews.read = held, held_reading
 running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
 demo = create(Models(running), reader)
 print("Running on", launch(demo, server_port=int(sys.argv[3]), wait=False), flush=True)
@@ -220,7 +220,7 @@ def requests(running, reader, english, review):
     return {"translate": lambda: running.translate(english), "trace": lambda: running.trace(english, "El gato"),
             "occlude": lambda: running.occlude(english, found.best.tokens),
             "head_effects": lambda: running.head_effects(english, found.best.tokens),
-            "with_positions": lambda: running.with_positions(english, found.best.tokens, service.Positions("none")),
+            "with_positions": lambda: running.with_positions(english, found.best.tokens, Positions("none")),
             "classify": lambda: reader.classify([review]), "attribute": lambda: reader.attribute(review)}
 
 
@@ -259,7 +259,7 @@ def test_whatever_takes_too_long_is_given_up(running, reader, guarded, learned_p
 def test_whatever_nobody_waits_for_is_given_up(running, reader, guarded, learned_pairs, monkeypatch):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     stopped = threading.Event()
-    monkeypatch.setattr(service, "translating", endless(stopped))
+    monkeypatch.setattr(batching, "translating", endless(stopped))
     door = guarded(asker=lambda: lambda: False)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
         with pytest.raises(UserError, match="^Nobody waits for this answer any more"):
@@ -309,14 +309,14 @@ def test_a_number_of_people_that_is_none_is_named(monkeypatch, wanted):
 
 def test_a_long_sentence_shares_no_batch_with_short_ones(running):
     lengths = [3, 12, 31, 32, 60, 64]
-    waiting = [service._Request([5] * length, Options(), [], 8, frozenset(), OWN, service.Future())
-               for length in lengths]
-    together = [[len(request.tokens) for request in batch.requests] for batch in running._batches(waiting)]
+    waiting = [batching.Request([5] * length, Options(), [], 8, passes.UNCHANGED) for length in lengths]
+    together = [[len(request.tokens) for request in batch.requests]
+                for batch in batching.form_batches(running.model, waiting)]
     assert together == [[3, 12, 31], [32, 60], [64]]
 
 
 def test_words_are_left_out_in_batches_of_any_size(running, learned_pairs, monkeypatch):
     english, spanish = learned_pairs[1]
     whole = running.occlude(english, spanish)
-    monkeypatch.setattr(service, "OCCLUDED_PIECES", 1)
+    monkeypatch.setattr(passes, "OCCLUDED_PIECES", 1)
     assert running.occlude(english, spanish).effect == pytest.approx(whole.effect, abs=1e-5)

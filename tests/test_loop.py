@@ -10,7 +10,8 @@ from torch import nn
 
 from xformer.results import UserError
 from xformer.training import loop
-from xformer.training.loop import Average, Options, Trainer, learning_rate
+from xformer.training.loop import Average, Trainer, learning_rate
+from xformer.training.options import SCHEDULES, TrainingOptions
 
 CPU = torch.device("cpu")
 OFTEN = {"evaluate_minutes": 0.0, "save_minutes": 0.0}  # after every step
@@ -71,7 +72,7 @@ def weights(model):
 
 
 def train(task, folder, **options):
-    trainer = Trainer(task, folder, Options(**{"weight_decay": 0.1, "peak": 0.01, "warmup": 3, **options}), CPU)
+    trainer = Trainer(task, folder, TrainingOptions(**{"weight_decay": 0.1, "peak": 0.01, "warmup": 3, **options}), CPU)
     return trainer, trainer.train()
 
 
@@ -84,27 +85,28 @@ def lines(folder):
 
 def test_noam_is_the_formula_of_the_paper():
     """d_model^-0.5 min(step^-0.5, step warmup^-1.5) of section 5.3, with its d_model of 512 and warmup of 4,000."""
-    options = Options(steps=1, schedule="noam", peak=1.0, warmup=4000)
+    options = TrainingOptions(steps=1, schedule="noam", peak=1.0, warmup=4000)
     rates = {step: learning_rate(step, 0.0, options, 512) for step in range(1, 20_001)}
     assert max(rates, key=rates.get) == 4000
     assert rates[4000] == pytest.approx(512 ** -0.5 * 4000 ** -0.5) == pytest.approx(6.99e-4, rel=1e-3)
     assert rates[1] == pytest.approx(rates[4000] / 4000)
     assert rates[2000] == pytest.approx(rates[4000] / 2)
     assert rates[16_000] == pytest.approx(rates[4000] / 2)
-    assert learning_rate(4000, 0.9, Options(steps=1, schedule="noam", peak=2.0, warmup=4000), 512) == 2 * rates[4000]
+    twice = TrainingOptions(steps=1, schedule="noam", peak=2.0, warmup=4000)
+    assert learning_rate(4000, 0.9, twice, 512) == 2 * rates[4000]
 
 
 def test_cosine_rises_to_the_peak_and_ends_at_zero():
-    options = Options(steps=1, schedule="cosine", peak=0.8, warmup=100)
+    options = TrainingOptions(steps=1, schedule="cosine", peak=0.8, warmup=100)
     assert [learning_rate(step, 0.0, options, 512) for step in (1, 50, 100, 5000)] == pytest.approx(
         [0.008, 0.4, 0.8, 0.8])
     assert [learning_rate(1000, done, options, 512) for done in (1 / 3, 0.5, 2 / 3, 1.0, 1.2)] == pytest.approx(
         [0.6, 0.4, 0.2, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("schedule", loop.SCHEDULES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_no_warmup_is_no_division_by_zero(schedule):
-    assert learning_rate(1, 0.0, Options(steps=1, schedule=schedule, warmup=0, peak=1.0), 4) in (0.5, 1.0)
+    assert learning_rate(1, 0.0, TrainingOptions(steps=1, schedule=schedule, warmup=0, peak=1.0), 4) in (0.5, 1.0)
 
 
 @pytest.mark.parametrize(("change", "text"), [
@@ -114,7 +116,7 @@ def test_no_warmup_is_no_division_by_zero(schedule):
     ({"steps": 1, "average": 1.0}, "average is 1.0; it must be at least 0 and below 1")])
 def test_wrong_options_are_refused(change, text):
     with pytest.raises(ValueError) as error:
-        Options(**change)
+        TrainingOptions(**change)
     assert str(error.value) == text
 
 
@@ -327,7 +329,7 @@ def test_a_run_goes_on_from_the_last_state_only(tmp_path):
     whole, stopped, resumed = LineTask(), LineTask(crash_at=7), LineTask(seed=99)
     (tmp_path / "whole").mkdir()
     train(whole, tmp_path / "whole", steps=10)
-    trainer = Trainer(stopped, tmp_path, Options(steps=10, weight_decay=0.1, peak=0.01, warmup=3), CPU)
+    trainer = Trainer(stopped, tmp_path, TrainingOptions(steps=10, weight_decay=0.1, peak=0.01, warmup=3), CPU)
     learn = trainer._learn
 
     def save_after_three(batch, done):
@@ -404,7 +406,7 @@ class Trap:
 def test_a_state_cannot_run_code(tmp_path):
     torch.save({"model": Trap(str(tmp_path / "ran"))}, tmp_path / "state.pt")
     with pytest.raises(Exception, match="(?i)weights.only"):
-        Trainer(LineTask(), tmp_path, Options(steps=1), CPU)
+        Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
     assert not (tmp_path / "ran").exists()
 
 
@@ -415,7 +417,7 @@ def test_batches_too_small_to_share_out_are_passed_over_but_counted(tmp_path, mo
     """So that a run that goes on skips what the one before has seen: of 2, 4, 1 and 3 examples the third."""
     monkeypatch.setattr(loop, "dist", SimpleNamespace(broadcast_object_list=lambda parcel, src: None,
                                                       is_initialized=lambda: False))
-    trainer = Trainer(LineTask(), tmp_path, Options(steps=1), CPU)
+    trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
     trainer.processes = 2
     seen = []
     for batch in trainer._shared(trainer.task.batches(0, 0)):
@@ -429,7 +431,7 @@ def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch
     monkeypatch.setattr(loop, "dist", SimpleNamespace(all_reduce=lambda total: None, is_initialized=lambda: False))
     found = {}
     for processes, rank in ((1, 0), (2, 0), (2, 1)):
-        trainer = Trainer(LineTask(), tmp_path, Options(steps=1, clip=1e9), CPU)
+        trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1, clip=1e9), CPU)
         trainer.processes, trainer.rank = processes, rank
         trainer._learn(list(trainer.task.batches(0, 0))[1], 0.0)
         assert [len(batch) for batch in trainer.task.seen] == [4 // processes]

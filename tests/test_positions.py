@@ -17,6 +17,7 @@ from xformer.figures.attention import Choice
 from xformer.model import sinusoids
 from xformer.results import POSITION_KINDS, Embedded, LengthScore, Positions, UserError
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
 from xformer.training.evaluation import LENGTHS
 from xformer.ui import positions as tab
 
@@ -389,7 +390,7 @@ def test_quality_stands_above_what_was_learned_from():
     assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
 def test_every_picture_says_what_it_is_in_both_languages(language):
     rows = explain.table(12, 8, 100)
     drawn = [figures.table(rows, 100, language), figures.curves(rows, [1], 100, language),
@@ -408,7 +409,7 @@ def test_every_picture_says_what_it_is_in_both_languages(language):
 def test_controls_keep_to_what_there_is(running):
     assert (tab._base(3.0), tab._base(2.5)) == (1_000, 316.2)
     assert tab._bases(2.5) == [100, 316.2, 1_000, 10_000]
-    figure, proof = tab.draw_rotation("en", 8, 8, 4.0, 9, 200, 20)
+    figure, proof = tab.draw_rotation(ENGLISH, 8, 8, 4.0, 9, 200, 20)
     title = json.loads(figure["figure"])["layout"]["title"]["text"]
     assert "from position 0 to 7" in title.replace("<br>", " ") and "1 positions" in proof
 
@@ -418,13 +419,13 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
     for asked, said in ((("own", 5, 100, False, 1), "Nothing would change"),
                         (("shift", 5_000, 100, False, 1), "0 to 1,000"), (("base", 5, 1, False, 1), "2 to 1,000,000"),
                         (("base", 5, None, False, 1), "A number is missing")):
-        html, kept, update, *maps, went = tab.run(running, "en", found, *asked, "cross 1 2")
+        html, kept, update, *maps, went = tab.run(running, ENGLISH, found, *asked, "cross 1 2")
         assert 'role="alert"' in html and said in html and kept is None
         assert not update["visible"] and maps == [None, None] and not went
-    html, kept, *_ = tab.run(running, "en", None, "none", 5, 100, False, 1, "cross 1 2")
+    html, kept, *_ = tab.run(running, ENGLISH, None, "none", 5, 100, False, 1, "cross 1 2")
     assert 'role="alert"' in html and kept is None
     html, (moved, positions), update, before, after, went = tab.run(
-        running, "en", found, "none", 5, 100, True, 1, "cross 1 2")
+        running, ENGLISH, found, "none", 5, 100, True, 1, "cross 1 2")
     assert positions == Positions("none") and moved.source != found.source
     assert went and update["visible"]
     assert before["title"].endswith("as learned") and after["title"].endswith("words shuffled")
@@ -432,22 +433,22 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
 
 def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
     found = running.translate(learned_pairs[0][0])
-    assert tab.draw_sentence(running, "en", found, "attention")[1] == gr.skip()
-    drawn = json.loads(tab.draw_sentence(running, "en", found, tab.TAB)[1]["figure"])
+    assert tab.draw_sentence(running, ENGLISH, found, "attention")[1] == gr.skip()
+    drawn = json.loads(tab.draw_sentence(running, ENGLISH, found, tab.TAB)[1]["figure"])
     assert drawn["layout"]["title"]["text"].startswith("Your sentence")
 
 
 def test_only_what_changed_is_drawn_again():
     start = (16, 8, 4.0, [0, 1], 1, 2, 3)
     for near, count in ((True, 2), (False, 6)):
-        assert tab.draw("en", near, {}, "attention", *start) == [{}, *[gr.skip()] * count]
-        drawn, *pictures = tab.draw("en", near, {}, tab.TAB, *start)
+        assert tab.draw(ENGLISH, near, {}, "attention", *start) == [{}, *[gr.skip()] * count]
+        drawn, *pictures = tab.draw(ENGLISH, near, {}, tab.TAB, *start)
         assert len(pictures) == count and gr.skip() not in pictures
-        assert tab.draw("en", near, drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * count]
-    *_, confusion = tab.draw("en", False, drawn, tab.TAB, 16, 8, 2.5, *start[3:])
+        assert tab.draw(ENGLISH, near, drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * count]
+    *_, confusion = tab.draw(ENGLISH, False, drawn, tab.TAB, 16, 8, 2.5, *start[3:])
     assert [line["name"] for line in json.loads(confusion["figure"])["data"]] == [
         "base 100", "base 316.2", "base 1\u202f000", "base 10\u202f000"]
     _, waves, distances, compared, circle, proof, confusion = tab.draw(
-        "en", False, drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
+        ENGLISH, False, drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
     assert [waves, distances, compared, confusion] == [gr.skip()] * 4
     assert circle != gr.skip() != proof

@@ -13,6 +13,7 @@ from xformer.figures import walkthrough as figures
 from xformer.model import Record, Trace
 from xformer.pieces import BOS, EOS
 from xformer.results import UserError, Walk
+from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
 
 LOG2 = math.log(2)
@@ -306,7 +307,7 @@ def test_variance_and_splitting_are_drawn_with_their_axes():
     assert figures.split_costs(found).count('<td class="number">256</td>') == 2
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
 def test_every_step_has_its_formula_and_its_text(language):
     for name in figures.FORMULAS:
         assert "<i>" in figures.heading(name, language) and 'class="note"' in figures.heading(name, language)

@@ -13,7 +13,7 @@ from xformer.figures import counterfactual as figures
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
-from xformer.strings import ENGLISH
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import counterfactual as tab
 from xformer.ui.handlers import Ask
 
@@ -76,7 +76,7 @@ def test_a_step_that_is_not_there_is_named_with_the_limit(running, found, step):
         running.choose(found.source, found.best, step, "▁El")
     assert str(told.value) == (f"There is no step {step + 1}: this translation has {steps} pieces; "
                                f"choose a step from 1 to {steps}.")
-    assert told.value.say("es").startswith(f"No hay un paso {step + 1}")
+    assert told.value.say(SPANISH).startswith(f"No hay un paso {step + 1}")
 
 
 @pytest.mark.parametrize("piece", ["▁zebra", "", "<s>", "<pad>"])
@@ -85,7 +85,7 @@ def test_a_piece_that_no_translation_can_hold_is_refused(running, found, piece):
         running.choose(found.source, found.best, 1, piece)
     assert str(told.value) == (f"“{piece}” is not a piece that this model can write; "
                                "choose one of those listed for the step.")
-    assert f"«{piece}» no es una pieza" in told.value.say("es")
+    assert f"«{piece}» no es una pieza" in told.value.say(SPANISH)
 
 
 def test_every_piece_leads_back_to_its_id(tokenizer):
@@ -165,7 +165,7 @@ def test_the_picture_names_every_head_and_shows_its_difference(traces):
     assert figure.layout.title.text == "Cross-attention after “perro” minus after “&lt;i&gt;”"
     assert drawn.colorbar.title.text == "difference in probability"
     assert drawn.text[1][1] == "layer 1, head 2 · 0.25: +0.250 at &lt;b&gt; (+: looked at more after “perro”)"
-    spanish = figures.difference(*traces, 1, "es")
+    spanish = figures.difference(*traces, 1, SPANISH)
     assert spanish.layout.title.text.startswith("Atención cruzada tras «perro»")
     assert spanish.layout.yaxis.ticktext[2] == "capa 2, cabeza 1 · 0.50"
 

@@ -24,7 +24,7 @@ MARKUP = f'cat: <img src=x onerror=alert(1)> {MARKER}\ndog: "><svg onload=alert(
 # The app, with a model that fails in the middle of everything that is asked of it.
 BROKEN = """
 import sys
-from xformer.serve import reviews, translation
+from xformer.serve import batching, reviews
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
@@ -38,7 +38,7 @@ def fail_later(*values):
     fail()
 
 running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
-translation.translating, reviews.read = fail_later, fail
+batching.translating, reviews.read = fail_later, fail
 for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
     setattr(running, name, fail)
 print("Running on local URL", launch(create(Models(running), reader), server_port=int(sys.argv[3])), flush=True)

@@ -11,6 +11,7 @@ from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment, UserError
 from xformer.serve.reviews import SentimentService
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import sentiment as tab
 
 WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")
@@ -52,8 +53,8 @@ def test_spaces_stand_where_words_begin():
     assert re.sub(r"<[^>]+>", "", figures.marked(attribution(), 1)) == "a &lt;b&gt;&amp; dull film."
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "[12 pieces left out here]"),
-                                                ("es", "[aquí se han dejado fuera 12 piezas]")])
+@pytest.mark.parametrize(("language", "said"), [(ENGLISH, "[12 pieces left out here]"),
+                                                (SPANISH, "[aquí se han dejado fuera 12 piezas]")])
 def test_the_cut_stands_where_it_was_made(language, said):
     html = figures.effects(attribution(cut=3), language)
     assert said in html and html.index("&amp;</span>") < html.index(said) < html.index(">dull<")
@@ -119,7 +120,7 @@ def test_every_pair_has_two_texts_and_a_line_in_both_languages():
 
 
 @pytest.mark.parametrize(("language", "axes"), [
-    ("en", ("confidence (%)", "judged right (%)")), ("es", ("confianza (%)", "bien juzgados (%)"))])
+    (ENGLISH, ("confidence (%)", "judged right (%)")), (SPANISH, ("confianza (%)", "bien juzgados (%)"))])
 def test_the_reliability_diagram_shows_what_was_measured(language, axes):
     found = Calibration(1.37, 0.0213, 0.08, (Bin(10, 0.55, 0.6), Bin(1000, 0.97, 0.95)))
     figure = figures.reliability(found, language)
@@ -157,7 +158,7 @@ def running(tiny_classifier):
 
 def test_numbers_on_the_page_are_those_of_the_service(running):
     text = "It's a clever story, beautifully told."
-    problem, found, verdict, effects, reviewed = tab._judge(running, "en")(text)
+    problem, found, verdict, effects, reviewed = tab._judge(running, ENGLISH)(text)
     (alone,) = running.classify([text])
     assert problem == "" and reviewed == text
     assert f"{100 * alone.probability:.1f} %" in verdict
@@ -169,16 +170,16 @@ def test_numbers_on_the_page_are_those_of_the_service(running):
     ("", "There is nothing to judge"), (None, "There is nothing to judge"), ("🙂", "never seen these characters"),
     ("word " * 6001, "at most 30,000 characters")])
 def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, text, said):
-    problem, *rest = tab._judge(running, "en")(text)
+    problem, *rest = tab._judge(running, ENGLISH)(text)
     assert said in problem and 'role="alert"' in problem and all("__type__" in one for one in rest)
-    assert said in tab.compare(running, "en", running.attribute("A film."), text)
+    assert said in tab.compare(running, ENGLISH, running.attribute("A film."), text)
 
 
 @pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (3600.0, False)])
 def test_progress_is_shown_once_it_takes_long(running, monkeypatch, patience, shown):
     monkeypatch.setattr(tab, "PATIENCE", patience)
     steps = []
-    _, found, *_ = tab._judge(running, "en")("I loved every minute of it!", steps.append)
+    _, found, *_ = tab._judge(running, ENGLISH)("I loved every minute of it!", steps.append)
     assert steps == ([(len(found.words),) * 2] if shown else [])
 
 
@@ -186,8 +187,8 @@ def test_a_failure_inside_is_one_sentence(running, monkeypatch, caplog):
     found = running.attribute("A film.")
     for name in ("classify", "attribute"):
         monkeypatch.setattr(running, name, lambda *_: 1 / 0)
-    for said in (tab._judge(running, "en")("A film.")[0], tab.compare(running, "en", found, "A film."),
-                 tab.read_pair(running, "en", 0)):
+    for said in (tab._judge(running, ENGLISH)("A film.")[0], tab.compare(running, ENGLISH, found, "A film."),
+                 tab.read_pair(running, ENGLISH, 0)):
         assert "Something went wrong" in said and "ZeroDivisionError" not in said
     assert "ZeroDivisionError" in caplog.text
 
@@ -197,14 +198,14 @@ def test_every_pair_is_read_by_the_model_and_counted(running):
     right = sum(found.label == one["label"]
                 for found, one in zip(running.classify([one["text"] for one in texts]), texts, strict=True))
     for number in range(len(tab.PAIRS)):
-        html = tab.read_pair(running, "es", number)
+        html = tab.read_pair(running, SPANISH, number)
         assert tab.PAIRS[number]["look"]["es"] in html
         assert f"De los {len(texts)} textos de todos los pares, el modelo acierta {right}." in html
 
 
 def test_without_a_classifier_the_tab_says_what_to_do():
-    assert "No classifier of reviews is loaded: train one with" in tab.missing(None, "en")
-    assert "It is broken &amp; old." in tab.missing(UserError("It is broken & old."), "es")
+    assert "No classifier of reviews is loaded: train one with" in tab.missing(None, ENGLISH)
+    assert "It is broken &amp; old." in tab.missing(UserError("It is broken & old."), SPANISH)
 
 
 def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, tiny_checkpoint, tmp_path, monkeypatch,

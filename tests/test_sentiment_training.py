@@ -20,7 +20,15 @@ from xformer.pieces import BOS, EOS, UNK
 from xformer.serve.reviews import SentimentService, encode
 from xformer.training import loop
 from xformer.training.language_model import LanguageModelTask
-from xformer.training.reviews import ReviewBatches, Windows, encode_rows, encode_texts, read_rows, share, vocabulary
+from xformer.training.reviews import (
+    ReviewBatches,
+    Windows,
+    encode_rows,
+    encode_texts,
+    learn_vocabulary,
+    read_rows,
+    share,
+)
 from xformer.training.sentiment import SentimentTask, fit_temperature, reliability
 
 CPU = torch.device("cpu")
@@ -86,7 +94,7 @@ def test_a_share_that_is_none_is_refused(part):
 
 
 def test_a_vocabulary_of_reviews_has_no_capitals(reviews):
-    tokenizer = vocabulary([text for _, text in reviews] * 3, 60, 0)
+    tokenizer = learn_vocabulary([text for _, text in reviews] * 3, 60, 0)
     assert all(piece == piece.lower() for piece in tokenizer.pieces(range(4, len(tokenizer))))
 
 

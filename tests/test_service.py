@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from tests.conftest import endless
 from xformer import results
 from xformer.pieces import EOS
-from xformer.results import UserError
-from xformer.search import Options
-from xformer.serve import translation as service
+from xformer.results import Options, UserError
+from xformer.serve import batching
 from xformer.serve.bleu import bleu
 from xformer.serve.text import MAX_CHARACTERS, clean, repeats
 from xformer.serve.translation import Service
-from xformer.strings import ENGLISH
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import attention
 
 
@@ -69,13 +68,13 @@ def test_a_trace_of_a_typed_translation_is_that_of_its_pieces(running, learned_p
 
 def test_requests_of_many_threads_share_batches_and_never_see_each_other(running, learned_pairs, monkeypatch):
     batches = []
-    decode = service.translating
+    decode = batching.translating
 
     def counted(model, sources, *rest):
         batches.append(len(sources))
         return decode(model, sources, *rest)
 
-    monkeypatch.setattr(service, "translating", counted)
+    monkeypatch.setattr(batching, "translating", counted)
     alone = {english: running.trace(english, spanish) for english, spanish in learned_pairs}
     together = threading.Barrier(len(learned_pairs) * 2)
     wrong = []
@@ -106,7 +105,7 @@ def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running,
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(service, "translating", broken)
+        patch.setattr(batching, "translating", broken)
         with pytest.raises(RuntimeError, match="out of memory"):
             running.translate(learned_pairs[0][0])
     assert running.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
@@ -114,7 +113,7 @@ def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running,
 
 def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learned_pairs, monkeypatch):
     (long, spanish), (short, quick) = learned_pairs[:2]
-    decode, answered, steps = service.translating, threading.Event(), []
+    decode, answered, steps = batching.translating, threading.Event(), []
 
     def slow(model, sources, *rest):
         if sources == [running.tokenizer.encode(long)]:
@@ -123,14 +122,14 @@ def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learn
                 yield
         return (yield from decode(model, sources, *rest))
 
-    monkeypatch.setattr(service, "translating", slow)
+    monkeypatch.setattr(batching, "translating", slow)
     found = []
     other = threading.Thread(target=lambda: found.append(running.translate(long)))
     other.start()
     while not steps:
         pass
     assert running.translate(short).best.text == quick
-    assert not found and len(steps) >= service.PATIENCE, "the long one was not in the middle of its search"
+    assert not found and len(steps) >= batching.PATIENCE, "the long one was not in the middle of its search"
     answered.set()
     other.join()
     assert found[0].best.text == spanish
@@ -139,7 +138,7 @@ def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learn
 def test_a_search_that_nobody_waits_for_any_longer_stops(running, learned_pairs, monkeypatch):
     stopped = threading.Event()
     with monkeypatch.context() as patch:
-        patch.setattr(service, "translating", endless(stopped))
+        patch.setattr(batching, "translating", endless(stopped))
         with pytest.raises(UserError, match="took longer than 0 seconds and was given up"):
             running.translate(learned_pairs[0][0], timeout=0.1)
         assert stopped.wait(10)
@@ -165,7 +164,7 @@ def test_ten_thousand_words_are_refused_with_their_number_and_the_limit(running)
     assert "50,000 characters (10,000 words)" in str(told.value)
     assert f"at most {MAX_CHARACTERS:,} characters" in str(told.value)
     assert "shorten it" in str(told.value)
-    assert "50\u202f000" in told.value.say("es")
+    assert "50\u202f000" in told.value.say(SPANISH)
 
 
 def test_more_pieces_than_the_model_has_positions_are_refused(running):

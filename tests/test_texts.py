@@ -11,6 +11,7 @@ from xformer.figures import many as figure
 from xformer.results import Judged, Message, UserError
 from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import many as part
 
 
@@ -126,7 +127,7 @@ def test_any_bytes_give_rows_or_one_sentence(name, data):
     try:
         sheet = texts.parse(name, data)
     except UserError as error:
-        assert error.say("es") and error.say("en")
+        assert error.say(SPANISH) and error.say(ENGLISH)
         return
     assert sheet.rows and 0 <= sheet.text < len(sheet.columns) and sheet.label != sheet.text
     for column in range(len(sheet.columns)):
@@ -183,7 +184,7 @@ def test_what_was_read_before_a_refusal_is_shown_and_can_be_saved(reader, monkey
         return answer(some)
 
     monkeypatch.setattr(reader, "classify", busy)
-    *_, (problem, result, found, _, keep, _) = part.run(reader, "en", "Good.\nVery good.", None, None)
+    *_, (problem, result, found, _, keep, _) = part.run(reader, ENGLISH, "Good.\nVery good.", None, None)
     assert "128 people are being served" in problem and "Good." in result and keep.interactive
     assert [row.label is None for row in found] == [False, True]
 
@@ -218,7 +219,7 @@ def test_the_summary_counts_and_says_what_was_not_read():
         "negative: 1 of 2 (50.0 %), probability 60.0 % on average.",
         "Accuracy: 50.0 %, 1 of the 2 texts that have a label.",
         "1 of 3 rows were not read; the notes say why."]
-    assert figure.summary(FOUND, "es")[0] == "positiva: 1 de 2 (50.0 %), con una probabilidad media del 90.0 %."
+    assert figure.summary(FOUND, SPANISH)[0] == "positiva: 1 de 2 (50.0 %), con una probabilidad media del 90.0 %."
 
 
 def test_the_table_shows_text_as_text_cut_and_the_first_rows_only():

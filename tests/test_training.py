@@ -7,7 +7,6 @@ import random
 import shutil
 import subprocess
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,17 @@ import torch.nn.functional as F
 
 import xformer
 from xformer.__main__ import main, parser
+from xformer.commands.arguments import record
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError
 from xformer.training import loop
 from xformer.training.corpora import Roughening, TranslationBatches
-from xformer.training.run import given, train_translation
-from xformer.training.translation import SmoothedCrossEntropy, TranslationTask, vocabulary
+from xformer.training.loss import SmoothedCrossEntropy
+from xformer.training.options import LanguageModelRun, SentimentRun, TrainingOptions, TranslationRun
+from xformer.training.run import train_translation
+from xformer.training.translation import TranslationTask, learn_vocabulary
 
 CPU = torch.device("cpu")
 SMALL = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "32", "--vocab-size", "150"]
@@ -130,7 +132,7 @@ def test_a_wrong_translation_costs_marks(tiny_checkpoint, learned_pairs):
 
 
 def test_the_vocabulary_is_learned_from_both_languages_and_lower_case(pairs):
-    tokenizer = vocabulary([("ZEBRA QUIZ WALTZ.", "ÑANDÚ Y PINGÜINO.")] * 5, 38)
+    tokenizer = learn_vocabulary([("ZEBRA QUIZ WALTZ.", "ÑANDÚ Y PINGÜINO.")] * 5, 38)
     assert tokenizer.unknown("ZEBRA ÑANDÚ zebra quiz waltz.") == []
     assert tokenizer.unknown("ñandú") != []
 
@@ -297,11 +299,31 @@ def test_a_malformed_line_is_refused(data, tmp_path, capsys):
 
 
 def test_errors_are_user_errors_for_callers_too(data, tmp_path):
-    args = parser().parse_args(command(data, tmp_path))
     with pytest.raises(UserError, match=r"^Training cannot start: the length of training is 0; .+\.$"):
-        train_translation(args)
+        train_translation(TranslationRun(data, tmp_path))
 
 
 def test_options_not_given_keep_their_defaults():
-    args = Namespace(steps=5, peak=None, unrelated=3)
-    assert given(args, loop.Options, warmup=7) == loop.Options(steps=5, warmup=7)
+    run = TranslationRun(Path("data"), Path("out"), steps=5, peak=None, warmup=7)
+    assert run.training_options() == TrainingOptions(steps=5, warmup=7)
+
+
+@pytest.mark.parametrize(("run", "schedule", "peak", "warmup"), [
+    (TranslationRun(Path(), Path(), steps=1), "cosine", 1.5e-3, 200),
+    (TranslationRun(Path(), Path(), steps=1, norm="post"), "noam", 1.0, 4000),
+    (TranslationRun(Path(), Path(), steps=1, norm="post", peak=2.0, warmup=9), "noam", 2.0, 9),
+    (TranslationRun(Path(), Path(), steps=1, norm="post", schedule="cosine"), "cosine", 1.5e-3, 200),
+    (LanguageModelRun(Path(), Path(), steps=1), "cosine", 1.5e-3, 200),
+    (SentimentRun(Path(), Path(), steps=1), "cosine", 1e-3, 200),
+    (SentimentRun(Path(), Path(), steps=1, start="a/b"), "cosine", 4e-4, 200),
+    (SentimentRun(Path(), Path(), steps=1, start="a/b", norm="post"), "noam", 1.0, 4000)])
+def test_the_pace_is_what_is_usual_for_the_norm_and_the_task(run, schedule, peak, warmup):
+    assert run.training_options() == TrainingOptions(steps=1, schedule=schedule, peak=peak, warmup=warmup)
+
+
+@pytest.mark.parametrize(("what", "kind"), [
+    ("translation", TranslationRun), ("language-model", LanguageModelRun), ("sentiment", SentimentRun)])
+def test_the_command_line_has_the_defaults_of_the_record(what, kind):
+    args = parser().parse_args(["train", what, "--data", "here", "--out", "there"])
+    more = {"roughening": not args.no_roughening} if what == "translation" else {}
+    assert record(kind, args, **more) == kind(Path("here"), Path("there"))

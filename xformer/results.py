@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xformer import strings
+from xformer.strings import ENGLISH, Language
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Message:
     def of(cls, key: str, /, **values: Any) -> Message:
         return cls(key, tuple(values.items()))
 
-    def say(self, language: str = "en") -> str:
-        return strings.text(self.key, language, **dict(self.values))
+    def say(self, language: Language = ENGLISH) -> str:
+        return language.say(self.key, **dict(self.values))
 
 
 class UserError(ValueError):
@@ -37,7 +37,7 @@ class UserError(ValueError):
         self.message = message
         super().__init__(self.say())
 
-    def say(self, language: str = "en") -> str:
+    def say(self, language: Language = ENGLISH) -> str:
         return self.message if isinstance(self.message, str) else self.message.say(language)
 
 
@@ -95,6 +95,7 @@ class Translation:
     seconds: float
     options: Options  # how it was searched for
     max_length: int | None  # the most target pieces that were asked for, </s> included; None: what the model takes
+    source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
 
     @property
     def best(self) -> Candidate:

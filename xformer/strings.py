@@ -1,4 +1,4 @@
-"""Texts of the interface and of messages, from assets/strings: English and Spanish."""
+"""Interface and message texts in English and Spanish, read from assets/strings."""
 
 from __future__ import annotations
 
@@ -36,12 +36,17 @@ class Language(str):
     def code(self) -> str:
         return str(self)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """All texts by key, their {values} not filled in."""
+        return table(self.code)
+
     def say(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values} filled in, unescaped."""
         return text(key, self.code, **values)
 
     def html(self, key: str, /, **values: Any) -> str:
-        """The same, escaped, values too: safe between tags and in quoted attributes."""
+        """The text of a key, escaped with its values: safe between tags and in quoted attributes."""
         return escape(self.say(key, **values))
 
 

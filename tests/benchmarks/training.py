@@ -25,12 +25,13 @@ from tests.benchmarks.translation import TorchModel, marian
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.training import loop
+from xformer.training.options import TrainingOptions
 from xformer.training.translation import TranslationTask
 from xformer.translator import pad
 
 PAIRS, LENGTH = 200, 9  # of a batch; in pieces, without BOS and EOS
 SMOOTHING = 0.1
-OPTIONS = loop.Options(steps=1_000_000)
+OPTIONS = TrainingOptions(steps=1_000_000)
 OURS, TORCH, MARIAN = "this project", "nn.Transformer", "Marian, transformers"
 
 Batch = list[tuple[list[int], list[int]]]

@@ -1,1 +1,4 @@
-"""What can be asked of one pass: maps put together, roles of heads, alignment. Numbers only; no torch."""
+"""Questions to a pass of the model: maps, head roles, alignment, positions, attributions.
+
+Numpy only, but for `attribution` and `passes`, which run the model and need torch.
+"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -81,18 +82,27 @@ def log_odds(logits: Tensor, label: int) -> Tensor:
     return logits[..., label] - others.logsumexp(dim=-1)
 
 
+class Look(NamedTuple):
+    """One pass over a row of S pieces, and how much of the look each of them got."""
+
+    logits: Tensor  # [C], not yet divided by the temperature
+    pooling: np.ndarray  # (S,), from the pooling; sums to 1
+    heads: np.ndarray  # (layers, heads, S), from each head; sums to 1
+
+
 @torch.inference_mode()
-def looked_at(model: TransformerClassifier, row: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """How much of the look each piece of a row gets: from the pooling (S,), and from each head (layers, heads, S).
+def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
+    """Read a row once, and see how much the pooling and each head looked at each piece.
 
     The share of a head is the mean of its map's rows, each weighted as the pooling weighs the position that asks: rows
-    that hardly reach the verdict hardly count. Both sum to 1 over the pieces.
+    that hardly reach the verdict hardly count.
     """
     trace = Trace()
     reading = model(torch.tensor([row], device=model.embedding.weight.device), trace)
     weights = reading.weights[0].float()
     maps = torch.stack([layer[0].float() for layer in trace.encoder_self.probabilities])  # [layers, H, S, S]
-    return weights.cpu().numpy(), torch.einsum("q,lhqk->lhk", weights, maps).cpu().numpy()
+    heads = torch.einsum("q,lhqk->lhk", weights, maps)
+    return Look(reading.logits[0].float().cpu(), weights.cpu().numpy(), heads.cpu().numpy())
 
 
 def of_words(values: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A trace as a file: JSON, NPZ, or one HTML page that opens offline."""
+"""Export a trace as a file: JSON, NPZ, or one HTML page that opens offline."""
 
 from __future__ import annotations
 
@@ -9,35 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from xformer.results import STACKS, ModelInfo, Trace, UserError
-from xformer.strings import ASSETS, table, text
+from xformer.results import STACKS, Head, ModelInfo, Trace, UserError
+from xformer.strings import ASSETS, ENGLISH, Language
 
 FORMATS = (".json", ".npz", ".html")
 TEXTS = ("html_title", "html_source", "html_target", "html_hint", "stack", *STACKS, "picture_title", "finder_where",
          "row_target", "looks_at", "attention_note")  # of the page
+FIRST = Head("cross", 1, 1)
 
 
-def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
-    """Everything of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
-    return {**_about(trace, info), **{name: array.tolist() for name, array in _arrays(trace).items()}}
+def check(path: Path) -> None:
+    """Refuse a path to which no trace can be written, before anything is computed; raises UserError."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"The file {path} is of a kind that is not known; end its name with one of "
+                        f"{', '.join(FORMATS)}.")
+    if not path.parent.is_dir():
+        raise UserError(f"There is no folder {path.parent}; make it first, or name another.")
 
 
-def _about(trace: Trace, info: ModelInfo) -> dict[str, Any]:
-    return {"checkpoint": {"name": info.name, "identity": info.identity}, "source": list(trace.source),
-            "target": list(trace.target), "predicted": list(trace.predicted), "log_probs": list(trace.log_probs),
-            "axes": ["layer", "head", "query", "key"]}
+def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, language: Language = ENGLISH) -> bytes:
+    """Write a trace as the content of a file of the kind `suffix`; raises UserError for a kind that is not known.
 
-
-def _arrays(trace: Trace) -> dict[str, Any]:
-    """The maps of each stack, and how much its heads take along from each key."""
-    return {name: getattr(trace, name) for stack in STACKS for name in (stack, f"{stack}_norms")}
-
-
-def encode(trace: Trace, info: ModelInfo, suffix: str, start: tuple[str, int, int] = ("cross", 1, 1),
-           language: str = "en") -> bytes:
-    """The content of a file of this kind; raises UserError for a kind that is not known.
-
-    start: stack, layer and head, counted from 1, on which a page opens; language: of its texts.
+    start: the head on which a page opens; language: of its texts.
     """
     if suffix == ".json":
         return json.dumps(as_json(trace, info), ensure_ascii=False).encode()
@@ -53,30 +46,37 @@ def encode(trace: Trace, info: ModelInfo, suffix: str, start: tuple[str, int, in
     raise UserError(f"The kind of file {suffix or '(none)'} is not known; choose one of {', '.join(FORMATS)}.")
 
 
-def _page(trace: Trace, info: ModelInfo, start: tuple[str, int, int], language: str) -> str:
-    """A page that holds its numbers, texts and script, and asks for nothing from outside."""
-    stack, layer, head = start
-    layers, heads = getattr(trace, stack).shape[:2]
-    model = text("html_model", language, name=info.name, identity=info.identity, norm=info.norm,
-                 encoder=info.n_layers, decoder=info.n_decoder_layers, heads=info.n_heads)
-    data = {**_about(trace, info), "model": model, "texts": {key: table(language)[key] for key in TEXTS},
-            "start": {"stack": stack, "layer": min(layer, layers) - 1, "head": min(head, heads) - 1},
-            # Three decimals are more than a screen shows, and a quarter of the size.
-            **{name: np.round(getattr(trace, name).astype(float), 3).tolist() for name in STACKS}}
-    template = (ASSETS / "explain.html").read_text(encoding="utf-8").replace("__LANGUAGE__", language)
+def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
+    """Everything of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
+    return {**_about(trace, info), **{name: array.tolist() for name, array in _arrays(trace).items()}}
+
+
+def _about(trace: Trace, info: ModelInfo) -> dict[str, Any]:
+    return {"checkpoint": {"name": info.name, "identity": info.identity}, "source": list(trace.source),
+            "target": list(trace.target), "predicted": list(trace.predicted), "log_probs": list(trace.log_probs),
+            "axes": ["layer", "head", "query", "key"]}
+
+
+def _arrays(trace: Trace) -> dict[str, Any]:
+    """The maps and the value norms of each stack, by their names in a file."""
+    arrays: dict[str, Any] = {}
+    for stack in STACKS:
+        attention = trace.of(stack)
+        arrays |= {stack: attention.probabilities, f"{stack}_norms": attention.norms}
+    return arrays
+
+
+def _page(trace: Trace, info: ModelInfo, start: Head, language: Language) -> str:
+    """Fill the template assets/explain.html with numbers and texts; the page asks for nothing from outside."""
+    # Three decimals are more than a screen shows, and a quarter of the size.
+    arrays = {stack: np.round(trace.of(stack).probabilities.astype(float), 3) for stack in STACKS}
+    layers, heads = arrays[start.stack].shape[:2]
+    model = language.say("html_model", name=info.name, identity=info.identity, norm=info.norm,
+                         encoder=info.n_layers, decoder=info.n_decoder_layers, heads=info.n_heads)
+    data = {**_about(trace, info), "model": model, "texts": {key: language.texts[key] for key in TEXTS},
+            "start": {"stack": start.stack,  # the script counts layers and heads from 0
+                      "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
+            **{stack: array.tolist() for stack, array in arrays.items()}}
+    template = (ASSETS / "explain.html").read_text(encoding="utf-8").replace("__LANGUAGE__", language.code)
     # Inside a script element, only "</script" and "<!--" could end the data early: no "<" is left in it.
     return template.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
-
-
-def safe(cell: str) -> str:
-    """A cell for a spreadsheet: behind an apostrophe where it would be taken for a formula, which could do harm."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
-
-
-def check(path: Path) -> None:
-    """Raise UserError where a trace cannot be written to this path, before anything is computed."""
-    if path.suffix not in FORMATS:
-        raise UserError(f"The file {path} is of a kind that is not known; end its name with one of "
-                        f"{', '.join(FORMATS)}.")
-    if not path.parent.is_dir():
-        raise UserError(f"There is no folder {path.parent}; make it first, or name another.")

@@ -1,4 +1,4 @@
-"""What an attention picture shows, before it is drawn: which heads, joined how, with which labels, by which rules."""
+"""An attention picture before it is drawn: the values of one head or of several joined, labels, and the rules used."""
 
 from __future__ import annotations
 
@@ -7,31 +7,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from xformer.explain import maps
-from xformer.figures.labels import percent, shown
+from xformer.figures.labels import percent, place, shown
 from xformer.pieces import words
-from xformer.results import Trace
-from xformer.strings import text
+from xformer.results import Head, Trace
+from xformer.strings import ENGLISH, Language
 
 SHOW = ("head", "mean", "max", "rollout")
 VIEWS = ("heatmap", "arcs")
-Head = tuple[int, int]  # layer and head, counted from 1
+AXES = {"encoder_self": ("axis_asks_source", "axis_seen_source"),  # titles of the axes of queries and of keys
+        "decoder_self": ("axis_asks_target", "axis_seen_target"), "cross": ("axis_asks_target", "axis_seen_source")}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a person wants to see; layer and head count from 1. Its order is that of the page's controls."""
+    """The picture to show: a head, or several joined, and how. Its order is that of the page's controls."""
 
-    stack: str = "cross"
-    layer: int = 1
-    head: int = 1
-    show: str = "head"
+    stack: str = "cross"  # of results.STACKS
+    layer: int = 1  # from 1
+    head: int = 1  # from 1
+    show: str = "head"  # of SHOW
     heads: tuple[Head, ...] = ()  # joined by mean or max; none: all of the layer
-    view: str = "heatmap"
+    view: str = "heatmap"  # of VIEWS
     threshold: int = 5  # percent; arcs below it are not drawn
     words: bool = False  # pieces joined into words
     hide: bool = False  # sinks hidden, rows renormalised
-    weigh: bool = False  # attention times the norm of what is taken along
-    palette: str = "blue"
+    weigh: bool = False  # attention times the norm of the value vectors
+    palette: str = "blue"  # of palettes.PALETTES
+
+    @property
+    def chosen(self) -> Head:
+        """The head that is chosen."""
+        return Head(self.stack, self.layer, self.head)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +46,8 @@ class Picture:
 
     title: str
     rules: tuple[str, ...]  # how the numbers were made, in sentences; none for a head as it is
-    queries: tuple[str, ...]  # label of each row: who asks
-    keys: tuple[str, ...]  # label of each column: what is looked at
+    queries: tuple[str, ...]  # label of each row
+    keys: tuple[str, ...]  # label of each column
     values: np.ndarray  # (queries, keys), float32
     sinks: float  # share of the attention that lies on sinks, before they are hidden
     asks: str  # title of the axis of queries
@@ -49,74 +55,83 @@ class Picture:
     line: tuple[str, ...]  # the queries in short, as they stand in the sentence
 
 
-def picture(trace: Trace, choice: Choice, language: str = "en") -> Picture:
-    """Choose, weigh, join, and hide as asked; every step that changes a number adds its rule."""
-    stack, encoder = (all_maps(trace, name, choice.weigh) for name in (choice.stack, "encoder_self"))
-    layers, heads = stack.shape[:2]
-    layer, head = min(choice.layer, layers), min(choice.head, heads)
-    query_pieces = trace.source if choice.stack == "encoder_self" else trace.predicted
-    key_pieces = trace.target if choice.stack == "decoder_self" else trace.source
-    joined = [(a, b) for a, b in choice.heads if a <= layers and b <= heads]
+def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_maps: np.ndarray | None = None
+            ) -> Picture:
+    """Choose, weigh, join, and hide as asked; every step that changes a number adds its rule.
 
-    def say(key: str) -> str:
-        return text(key, language, stack=text(choice.stack, language), layer=layer, layers=layers, head=head,
-                    heads=len(joined) or heads,
-                    names=", ".join(text("finder_where", language, layer=a, head=b) for a, b in joined))
-
-    rules = [say("rule_weigh")] if choice.weigh else []
-    across = "_cross" if choice.stack == "cross" else ""
-    if choice.show == "head":
-        values, title = stack[layer - 1, head - 1], say("picture_title")
-    elif choice.show == "rollout":
-        values = maps.cross_rollout(stack[layer - 1], encoder) if across else maps.rollout(stack)
-        title = say(f"picture_title_rollout{across}")
-        rules.append(say(f"rule_rollout{across}"))
-    else:
-        chosen = "_chosen" if joined else ""
-        values = maps.combine(np.stack([stack[a - 1, b - 1] for a, b in joined]) if joined else stack[layer - 1],
-                              choice.show)
-        title = say(f"picture_title_{choice.show}{chosen}")
-        rules.append(say(f"rule_{choice.show}{chosen}"))
-
-    sinks = maps.sinks(key_pieces)
+    stack_maps: `all_maps` of the choice, where they are at hand.
+    """
+    if stack_maps is None:
+        stack_maps = all_maps(trace, choice.stack, choice.weigh)
+    attention = trace.of(choice.stack)
+    values, title, rule = _chosen(trace, choice, stack_maps, language)
+    rules = [language.say("rule_weigh")] if choice.weigh else []
+    if rule:
+        rules.append(rule)
+    sinks = maps.sinks(attention.seen)
     share = maps.mass(values, sinks)
     if choice.hide:
         values = maps.hide(values, sinks)
-        rules.append(say("rule_hidden"))
+        rules.append(language.say("rule_hidden"))
+    rows = attention.predicted or attention.asks  # a row of a decoder is counted for the piece it is to predict
     if choice.words:
-        query_groups, key_groups = words(query_pieces), words(key_pieces)
-        values = maps.by_words(values, query_groups, key_groups)
-        rules.append(say("rule_words"))
+        row_groups, key_groups = words(rows), words(attention.seen)
+        values = maps.by_words(values, row_groups, key_groups)
+        rules.append(language.say("rule_words"))
     else:
-        query_groups, key_groups = ([[i] for i in range(len(pieces))] for pieces in (query_pieces, key_pieces))
-    line = [_joined(query_pieces, group) for group in query_groups]
-    keys = [_joined(key_pieces, group) for group in key_groups]
-    if choice.stack == "encoder_self":
-        queries = line
-    else:  # what a position was given last, and what it is asked to predict
-        given = [shown(trace.target[0]), *line[:-1]]
-        queries = [text("row_target", language, given=g, wanted=w) for g, w in zip(given, line, strict=True)]
-    return Picture(title, tuple(rules), tuple(queries), tuple(keys), values.astype(np.float32), share,
-                   say("axis_asks_source" if choice.stack == "encoder_self" else "axis_asks_target"),
-                   say("axis_seen_target" if choice.stack == "decoder_self" else "axis_seen_source"), tuple(line))
+        row_groups, key_groups = ([[i] for i in range(len(pieces))] for pieces in (rows, attention.seen))
+    line = [_label(rows, group) for group in row_groups]
+    queries = line
+    if attention.predicted:  # the word given last, and the one to predict
+        given = [shown(attention.asks[0]), *line[:-1]]
+        queries = [language.say("row_target", given=g, wanted=w) for g, w in zip(given, line, strict=True)]
+    asks, seen = AXES[choice.stack]
+    return Picture(title, tuple(rules), tuple(queries), tuple(_label(attention.seen, group) for group in key_groups),
+                   values.astype(np.float32), share, language.say(asks), language.say(seen), tuple(line))
+
+
+def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
+            ) -> tuple[np.ndarray, str, str | None]:
+    """One map (queries, keys) of a head or of several joined, its title, and the rule by which they were joined."""
+    layers, heads = stack_maps.shape[:2]
+    layer, head = min(choice.layer, layers), min(choice.head, heads)
+    joined = [one for one in choice.heads if one.layer <= layers and one.head <= heads]
+    names = ", ".join(place(one, language) for one in joined)
+
+    def say(key: str) -> str:
+        return language.say(key, stack=language.say(choice.stack), layer=layer, layers=layers, head=head,
+                            heads=len(joined) or heads, names=names)
+
+    if choice.show == "head":
+        return stack_maps[layer - 1, head - 1], say("picture_title"), None
+    if choice.show == "rollout" and choice.stack == "cross":
+        encoder = all_maps(trace, "encoder_self", choice.weigh)
+        values = maps.cross_rollout(stack_maps[layer - 1], encoder)
+        return values, say("picture_title_rollout_cross"), say("rule_rollout_cross")
+    if choice.show == "rollout":
+        return maps.rollout(stack_maps), say("picture_title_rollout"), say("rule_rollout")
+    together, kind = stack_maps[layer - 1], choice.show
+    if joined:
+        together, kind = np.stack([stack_maps[one.layer - 1, one.head - 1] for one in joined]), f"{kind}_chosen"
+    return maps.combine(together, choice.show), say(f"picture_title_{kind}"), say(f"rule_{kind}")
 
 
 def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
-    """The maps (layers, heads, queries, keys) of a stack, as they are or weighed."""
-    values: np.ndarray = getattr(trace, stack)
-    return maps.weigh(values, getattr(trace, f"{stack}_norms")) if weighed else values
+    """The maps (layers, heads, queries, keys) of a stack, as they are or weighed by the norms of the values."""
+    attention = trace.of(stack)
+    return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
 
 
-def _joined(pieces: tuple[str, ...], group: list[int]) -> str:
-    """A word as a label; a piece alone keeps the mark that it goes on with a word."""
+def _label(pieces: tuple[str, ...], group: list[int]) -> str:
+    """Label a word; a piece alone keeps the mark that it goes on with a word."""
     return shown("".join(pieces[i] for i in group))
 
 
-def summary(shown_picture: Picture, language: str = "en") -> str:
-    """The picture in words, for who cannot see it: its rules, and where every row looks most."""
-    lines = [text("summary_start", language, title=shown_picture.title), *shown_picture.rules]
-    for query, values in zip(shown_picture.queries, shown_picture.values, strict=True):
+def summary(picture: Picture, language: Language = ENGLISH) -> str:
+    """Describe the picture in words, for those who cannot see it: its rules, and where every row looks most."""
+    lines = [language.say("summary_start", title=picture.title), *picture.rules]
+    for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())
-        lines.append(text("summary_row", language, query=query, key=shown_picture.keys[best],
-                          percent=percent(float(values[best]))))
+        lines.append(language.say("summary_row", query=query, key=picture.keys[best],
+                                  percent=percent(float(values[best]))))
     return " ".join(lines)

@@ -1,4 +1,4 @@
-"""What each source word did for each target piece, measured by leaving it out, and beside it what attention says."""
+"""Attribution methods side by side: a heatmap of leave-one-out effects, and a table of three methods for one word."""
 
 from __future__ import annotations
 
@@ -10,54 +10,52 @@ import plotly.graph_objects as go
 from xformer.explain.attribution_methods import Answers
 from xformer.figures.heatmap import DIVERGING, matrix
 from xformer.figures.labels import shown, shown_all
+from xformer.figures.tables import header
 from xformer.results import Occlusion
-from xformer.strings import text
+from xformer.strings import ENGLISH, Language
 
 
-def occlusion(found: Occlusion, language: str = "en") -> go.Figure:
-    """A row a target piece, a column a source word left out; the value is the fall of the piece's log-probability.
+def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
+    """Plot how much each target piece loses without each source word: a row a target piece, a column a source word.
 
-    Orange where the word helped, blue where it stood in the way.
+    The value is the fall of the piece's log-probability in nats: orange where the word helped, blue where it hindered.
     """
-    def say(key: str, **values: object) -> str:
-        return text(key, language, **values)
+    say = language.say
 
     def hover(piece: str, word: str, value: float) -> str:
         return say("occlusion_hover", piece=piece, word=word, value=f"{value:+.2f}")
 
-    reach = max(1.0, float(np.abs(found.effect).max()))
-    return matrix(found.effect, shown_all(found.predicted), [shown(word) for word in found.words], hover,
+    reach = max(1.0, float(np.abs(effects.effect).max()))
+    return matrix(effects.effect, shown_all(effects.predicted), [shown(word) for word in effects.words], hover,
                   title=say("occlusion_title"), rows=say("occlusion_rows"), columns=say("occlusion_columns"),
                   bar=say("occlusion_bar"), colours=DIVERGING, span=(-reach, reach))
 
 
-def compared(found: Answers, word: str, where: str, language: str = "en",
+def compared(answers: Answers, word: str, where: str, language: Language = ENGLISH,
              errors: tuple[float, float] | None = None) -> str:
-    """The three answers for one target word as an HTML table with bars, which rows were read and why, and who comes
-    first in each, in a sentence.
+    """Tabulate the three methods' answers for one target word, with bars; then name the winner of each. HTML.
 
-    errors: alignment error rates of the head for the piece it predicts and the piece it was given, where measured.
+    where: the name of the head. errors: its alignment error rates for the piece it predicts and for the piece it was
+    given, where they were measured; they say which rows of its map were read.
     """
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **values))
-
-    reach = max(1.0, float(np.nanmax(np.abs(found.effect), initial=0)))
-    rows = "".join(
-        f'<tr><td lang="en">{escape(shown(source))}</td>{_bar(raw, 1, f"{raw:.3f}")}'
-        f'{_bar(weighed, 1, f"{weighed:.3f}")}'
-        f'{_bar(0 if np.isnan(effect) else effect, reach, "–" if np.isnan(effect) else f"{effect:+.2f}")}</tr>'
-        for source, raw, weighed, effect in zip(found.words, found.raw, found.weighed, found.effect, strict=True))
+    say, html = language.say, language.html
+    reach = max(1.0, float(np.nanmax(np.abs(answers.effect), initial=0)))
+    rows = []
+    for source, raw, weighed, effect in zip(answers.words, answers.raw, answers.weighed, answers.effect, strict=True):
+        last = _bar(0, reach, "–") if np.isnan(effect) else _bar(effect, reach, f"{effect:+.2f}")
+        rows.append(f'<tr><td lang="en">{escape(shown(source))}</td>{_bar(raw, 1, f"{raw:.3f}")}'
+                    f'{_bar(weighed, 1, f"{weighed:.3f}")}{last}</tr>')
     if errors is None:
-        read = say("compared_rows", word=word)
+        read = html("compared_rows", word=word)
     else:  # only </s> is read where it is predicted in spite of what was measured
-        kind = "given" if found.given else "end" if errors[1] < errors[0] else "predicted"
-        read = say(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
-    first = [shown(found.words[int(np.nanargmax(values))]) if np.isfinite(values).any() else "–"
-             for values in (found.raw, found.weighed, found.effect)]
-    return (f'<table class="plain bars"><caption>{say("compared_title", word=word, where=where)}</caption><thead><tr>'
-            f'<th>{say("compared_word")}</th><th>{say("compared_raw")}</th><th>{say("compared_weighed")}</th>'
-            f'<th>{say("compared_effect")}</th></tr></thead><tbody>{rows}</tbody></table>'
-            f'<p>{say("compared_first", word=word, raw=first[0], weighed=first[1], effect=first[2])}</p>'
+        kind = "given" if answers.given else "end" if errors[1] < errors[0] else "predicted"
+        read = html(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
+    first = [shown(answers.words[int(np.nanargmax(values))]) if np.isfinite(values).any() else "–"
+             for values in (answers.raw, answers.weighed, answers.effect)]
+    names = [say(key) for key in ("compared_word", "compared_raw", "compared_weighed", "compared_effect")]
+    return (f'<table class="plain bars"><caption>{html("compared_title", word=word, where=where)}</caption>'
+            f'{header(names)}<tbody>{"".join(rows)}</tbody></table>'
+            f'<p>{html("compared_first", word=word, raw=first[0], weighed=first[1], effect=first[2])}</p>'
             f'<p class="note">{read}</p>')
 
 

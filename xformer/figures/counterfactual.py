@@ -1,4 +1,4 @@
-"""Two translations that part at one step, and where the heads look right after it. All text in HTML is escaped."""
+"""Two translations that part at one step: a heatmap and sentences about where heads look next. HTML is escaped."""
 
 from __future__ import annotations
 
@@ -10,72 +10,72 @@ import plotly.graph_objects as go
 from xformer.explain import counterfactual
 from xformer.figures import heatmap
 from xformer.figures.ablation import changed_words
-from xformer.figures.labels import shown, shown_all
+from xformer.figures.labels import place, shown, shown_all
 from xformer.figures.layout import literal
-from xformer.results import Candidate, Trace
-from xformer.strings import text
+from xformer.results import Candidate, Head, Trace
+from xformer.strings import ENGLISH, Language
 
 MOST = 3  # heads that are named in words
 
 
-def difference(old: Trace, new: Trace, step: int, language: str = "en") -> go.Figure | None:
-    """A row a cross-attention head, a column a source piece: attention after the new piece minus after the old one.
+def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> go.Figure | None:
+    """Plot attention after the new piece minus after the old: a row a cross-attention head, a column a source piece.
 
     Orange where the new piece draws more attention, blue where less. None where a translation ends at the step.
     """
+    say = language.say
     if not counterfactual.comparable(old.cross, new.cross, step):
         return None
     values = counterfactual.difference(old.cross, new.cross, step)
     distances = counterfactual.distance(old.cross, new.cross, step)
-    names = {"old": shown(old.predicted[step]), "new": shown(new.predicted[step])}
-    safe = dict(zip(names, literal([*names.values()]), strict=True))
+    old_piece, new_piece = shown(old.predicted[step]), shown(new.predicted[step])
+    (safe_piece,) = literal([new_piece])
 
     def hover(head: str, key: str, value: float) -> str:
-        return text("rivals_hover", language, head=head, key=key, value=f"{value:+.3f}", new=safe["new"])
+        return say("rivals_hover", head=head, key=key, value=f"{value:+.3f}", new=safe_piece)
 
-    layers, heads, _ = values.shape
-    rows = [f"{_head(layer, head, language)} · {distances[layer, head]:.2f}"
-            for layer in range(layers) for head in range(heads)]
+    heads = _heads(distances)
+    rows = [f"{place(head, language)} · {distance:.2f}" for head, distance in zip(heads, distances.flat, strict=True)]
     reach = max(0.1, float(np.abs(values).max()))  # heads that hardly changed stay pale
-    return heatmap.matrix(values.reshape(layers * heads, -1), rows, shown_all(old.source), hover,
-                          title=text("rivals_title", language, **names), rows=text("rivals_rows", language),
-                          columns=text("axis_seen_source", language), bar=text("rivals_bar", language),
-                          colours=heatmap.DIVERGING, span=(-reach, reach))
+    return heatmap.matrix(values.reshape(len(heads), -1), rows, shown_all(old.source), hover,
+                          title=say("rivals_title", old=old_piece, new=new_piece), rows=say("rivals_rows"),
+                          columns=say("axis_seen_source"), bar=say("rivals_bar"), colours=heatmap.DIVERGING,
+                          span=(-reach, reach))
 
 
-def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trace, step: int, language: str = "en"
-               ) -> str:
-    """Both translations, what they are worth to the model, and the picture of the difference in a sentence."""
-    names = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
-
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **names, **values))
+def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trace, step: int,
+               language: Language = ENGLISH) -> str:
+    """Compare two translations: texts, log-probabilities, and the heads that changed most in a sentence. HTML."""
+    html = language.html
+    pieces = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
     before, after = sum(old.log_probs), sum(new.log_probs)
-    total = say("rivals_total", before=f"{before:.2f}", after=f"{after:.2f}", change=f"{after - before:+.2f}")
-    was = escape(old.text) or say("rivals_empty")
-    now = changed_words(old.text, new.text) if new.text else say("rivals_empty")
-    return (f'<div role="status"><p class="sub">{say("rivals_before", number=step + 1)}</p>'
+    total = html("rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
+                 change=f"{after - before:+.2f}")
+    nothing = html("rivals_empty")
+    was = escape(old.text) or nothing
+    now = changed_words(old.text, new.text) if new.text else nothing
+    return (f'<div role="status"><p class="sub">{html("rivals_before", **pieces, number=step + 1)}</p>'
             f'<p class="large" lang="es">{was}</p>'
-            f'<p class="sub">{say("rivals_after", number=step + 1)}</p>'
+            f'<p class="sub">{html("rivals_after", **pieces, number=step + 1)}</p>'
             f'<p class="large" lang="es">{now}</p><p>{total}</p>'
             f"<p>{escape(summary(old_trace, new_trace, step, language))}</p></div>")
 
 
-def summary(old: Trace, new: Trace, step: int, language: str = "en") -> str:
-    """The heads that changed most, and between which source pieces; or why there is nothing to compare."""
+def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> str:
+    """Name the MOST heads that changed most, and the source pieces; or say why there is nothing to compare."""
     if not counterfactual.comparable(old.cross, new.cross, step):
-        return text("rivals_end", language)
-    values = counterfactual.difference(old.cross, new.cross, step)
+        return language.say("rivals_end")
+    values = counterfactual.difference(old.cross, new.cross, step).reshape(-1, len(old.source))
     distances = counterfactual.distance(old.cross, new.cross, step)
-    labels = shown_all(old.source)
-    most = np.argsort(-distances, axis=None, kind="stable")[:MOST]
-    named = [text("rivals_head", language, head=_head(layer, head, language), distance=f"{distances[layer, head]:.2f}",
-                  more=labels[values[layer, head].argmax()], less=labels[values[layer, head].argmin()])
-             for layer, head in zip(*np.unravel_index(most, distances.shape), strict=True)]
-    return text("rivals_heads", language, old=shown(old.predicted[step]), new=shown(new.predicted[step]),
-                heads="; ".join(named))
+    heads, labels = _heads(distances), shown_all(old.source)
+    named = [language.say("rivals_head", head=place(heads[i], language), distance=f"{distances.flat[i]:.2f}",
+                          more=labels[values[i].argmax()], less=labels[values[i].argmin()])
+             for i in np.argsort(-distances, axis=None, kind="stable")[:MOST]]
+    return language.say("rivals_heads", old=shown(old.predicted[step]), new=shown(new.predicted[step]),
+                        heads="; ".join(named))
 
 
-def _head(layer: int, head: int, language: str) -> str:
-    """A head by its place, both counted from 0 here and from 1 in words."""
-    return text("finder_where", language, layer=int(layer) + 1, head=int(head) + 1)
+def _heads(values: np.ndarray) -> list[Head]:
+    """The cross-attention heads of values (layers, heads), in the order of `values.flat`."""
+    return [Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(values.shape)]
+

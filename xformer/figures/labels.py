@@ -1,4 +1,4 @@
-"""How pieces and texts stand in and above pictures: legible, and never able to be taken for a mark of the page."""
+"""Labels of pieces and heads, and probabilities as people read them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.pieces import SPECIAL, WORD_START
+from xformer.results import Head
+from xformer.strings import ENGLISH, Language
 
 
 def shown(piece: str) -> str:
-    """A piece as an axis label: a word's first piece bare, one that goes on with a word after an ellipsis."""
+    """Label a piece: bare where it begins a word, after an ellipsis where it goes on with one."""
     if piece in SPECIAL.values():
         return piece
     if piece.startswith(WORD_START):
@@ -18,11 +20,17 @@ def shown(piece: str) -> str:
 
 
 def shown_all(pieces: Sequence[str]) -> list[str]:
+    """Label several pieces."""
     return [shown(piece) for piece in pieces]
 
 
+def place(head: Head, language: Language = ENGLISH) -> str:
+    """Name a head within its stack: "layer 1, head 2"."""
+    return language.say("finder_where", layer=head.layer, head=head.head)
+
+
 def percent(probability: float) -> str:
-    """A probability as people read it: two figures, and never 100 % for what is not certain."""
+    """Write a probability in percent: to one decimal, and never as 100 % unless it is certain."""
     value = 100 * probability
     if value >= 99.95:
         return "100 %" if probability >= 0.9999995 else "> 99.9 %"
@@ -30,6 +38,6 @@ def percent(probability: float) -> str:
 
 
 def lesson(title: str, formula: str, note: str) -> str:
-    """What a picture is about, its formula (HTML), and what to notice in it, as HTML."""
+    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML."""
     return (f'<h4>{escape(title)} <span class="formula">{formula}</span></h4>'
             f'<p class="note">{escape(note)}</p>')

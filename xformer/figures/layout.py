@@ -1,4 +1,4 @@
-"""How every Plotly figure looks: on no paper, so that the dark theme shows through, in the page's font.
+"""The look of every plotly figure: transparent, so that the dark theme shows through, and in the page's font.
 
 Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layout` and `update_xaxes` take ten times as
 long, and a slider waits for them.
@@ -18,7 +18,10 @@ LOOK: dict[str, Any] = {"font": {"size": FONT, "family": "system-ui, sans-serif"
 
 def layout(title: str, height: int, *, x: dict[str, Any], y: dict[str, Any], bottom: int = 100, **more: Any
            ) -> dict[str, Any]:
-    """The layout of a figure with two axes and a legend below; as wide as there is room, on a phone too."""
+    """Lay out a figure with two axes and a legend below; it is as wide as there is room, on a phone too.
+
+    height, bottom: in pixels, of the figure and of the margin below it. more: entries of plotly's layout.
+    """
     lines = textwrap.wrap(title, more.get("width", 380) // 10)
     return {
         "title": {"text": "<br>".join(literal(lines)), "x": 0, "xref": "container", "y": 1,
@@ -28,9 +31,10 @@ def layout(title: str, height: int, *, x: dict[str, Any], y: dict[str, Any], bot
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with a title. more: entries of plotly's axis."""
     return {"title": {"text": title, "standoff": 6}, "gridcolor": GRID, "zeroline": False, **more}
 
 
 def literal(labels: Sequence[str]) -> list[str]:
-    """Plotly reads some HTML in its texts; labels are only ever text."""
+    """Escape labels for plotly, which reads some HTML in its texts."""
     return [label.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for label in labels]

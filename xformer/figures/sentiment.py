@@ -1,4 +1,4 @@
-"""What a classifier made of a text, and why: HTML, all text in it escaped, and two plotly figures."""
+"""A classifier's verdict on a text and the reasons for it: HTML, all text escaped, and two plotly figures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.explain.ranks import rank_correlation
 from xformer.figures.labels import percent
 from xformer.figures.layout import axis, layout
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
+from xformer.figures.palettes import BLUE, GREY, ORANGE
+from xformer.figures.tables import header
 from xformer.pieces import WORD_START
 from xformer.results import Attribution, Calibration, LabelShare, Sentiment
-from xformer.strings import table, text
+from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
 HEIGHT = 400  # pixels, of a plot
@@ -30,247 +31,284 @@ TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 @dataclass(frozen=True)
 class View:
-    """What is shown beside the effects: the pooling's weights, or a head's look, layer and head counted from 1."""
+    """A share of attention to show beside the effects: the pooling's, or that of one head."""
 
     kind: str = "pooling"  # of VIEWS
-    layer: int = 1
-    head: int = 1
+    layer: int = 1  # from 1
+    head: int = 1  # from 1
 
-    def of(self, found: Attribution) -> np.ndarray:
+    def of(self, attribution: Attribution) -> np.ndarray:
         """The share of each word, (W,)."""
-        return found.pooling if self.kind == "pooling" else found.heads[self.layer - 1, self.head - 1]
+        if self.kind == "pooling":
+            return attribution.pooling
+        return attribution.heads[self.layer - 1, self.head - 1]
+
+    @property
+    def place(self) -> dict[str, int]:
+        """Layer and head as values of a text that names them; empty for the pooling."""
+        return {"layer": self.layer, "head": self.head} if self.kind == "head" else {}
 
 
 @dataclass(frozen=True)
 class Example:
-    """A text of a minimal pair, what people would say of it, and what the model says."""
+    """One text of a minimal pair: the model's judgement, and the right one."""
 
-    found: Attribution
-    label: str
+    attribution: Attribution
+    label: str  # the right one
 
     @property
     def right(self) -> bool:
-        return self.found.sentiment.label == self.label
+        return self.attribution.sentiment.label == self.label
 
 
-def label_name(label: str, language: str = "en") -> str:
-    """A label in the reader's language, where it has a name there."""
-    return table(language).get(f"label_{label}", label)
+@dataclass(frozen=True)
+class Mark:
+    """The look of one word in a text."""
+
+    kind: str  # CSS classes
+    share: float  # of full colour, 0 to 1
+    hint: str  # shown while the pointer rests on it
 
 
-def verdict(found: Sentiment, language: str = "en") -> str:
-    """The label, and the probability of every label as a bar."""
+def label_name(label: str, language: Language = ENGLISH) -> str:
+    """Translate a label, where the language has a name for it."""
+    return language.texts.get(f"label_{label}", label)
+
+
+def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
+    """Show the label, and the probability of every label as a bar."""
     rows = "".join(
         f'<tr><td>{escape(label_name(label, language))}</td><td class="number">'
         f'<span class="bar" style="--share:{probability:.3f}">{percent(probability)}</span></td></tr>'
-        for label, probability in found.probabilities.items())
-    return (f'<p class="large verdict">{escape(label_name(found.label, language))} '
-            f'<b>{percent(found.probability)}</b></p><table class="plain bars"><tbody>{rows}</tbody></table>')
+        for label, probability in sentiment.probabilities.items())
+    return (f'<p class="large verdict">{escape(label_name(sentiment.label, language))} '
+            f'<b>{percent(sentiment.probability)}</b></p><table class="plain bars"><tbody>{rows}</tbody></table>')
 
 
-def reading(found: Attribution, language: str = "en") -> str:
-    """What is odd about the text, the verdict, and what it took."""
-    judged = found.sentiment
-    meta = text("review_meta", language, seconds=f"{found.seconds:.2f}", pieces=len(judged.pieces))
-    return (notice([warning.say(language) for warning in judged.warnings], "warning") + verdict(judged, language)
-            + f'<p class="meta">{escape(meta)}</p>')
+def reading(attribution: Attribution, language: Language = ENGLISH) -> str:
+    """Show the warnings about a text, the verdict, and the time it took."""
+    judged = attribution.sentiment
+    warnings = notice([warning.say(language) for warning in judged.warnings], "warning")
+    meta = language.html("review_meta", seconds=f"{attribution.seconds:.2f}", pieces=len(judged.pieces))
+    return f'{warnings}{verdict(judged, language)}<p class="meta">{meta}</p>'
 
 
-def effects(found: Attribution, language: str = "en") -> str:
-    """The text with what each word did: orange and a solid line where it speaks for the label, blue and a dashed line
-    where it speaks against it."""
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **values))
+def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
+    """Show a text with the effect of each word on the verdict.
 
-    reach = _reach(found)
-    toward = label_name(found.toward, language)
-    legend = (f'<p class="legend"><span class="word for" style="--share:1">{say("review_for", label=toward)}</span> '
-              f'<span class="word against" style="--share:1">{say("review_against")}</span> '
-              f'{say("review_scale", reach=f"±{reach:.2f} nats")}</p>')
-    return (f'<h4>{say("review_why")}</h4><p class="note">{say("review_why_text", toward=toward)}</p>'
-            f"{marked(found, reach, language)}{legend}")
+    Words that speak for the label are orange with a solid line, words against it blue with a dashed line.
+    """
+    html = language.html
+    reach = _reach(attribution)
+    toward = label_name(attribution.toward, language)
+    legend = (f'<p class="legend"><span class="word for" style="--share:1">{html("review_for", label=toward)}</span> '
+              f'<span class="word against" style="--share:1">{html("review_against")}</span> '
+              f'{html("review_scale", reach=f"±{reach:.2f} nats")}</p>')
+    return (f'<h4>{html("review_why")}</h4><p class="note">{html("review_why_text", toward=toward)}</p>'
+            f"{marked(attribution, reach, language)}{legend}")
 
 
-def marked(found: Attribution, reach: float, language: str = "en") -> str:
-    """The words of a text, coloured and underlined by their effects; at `reach` nats the colour is strongest."""
-    def mark(i: int) -> tuple[str, float, str]:
-        effect = float(found.effect[i])
+def marked(attribution: Attribution, reach: float, language: Language = ENGLISH) -> str:
+    """Colour and underline the words of a text by their effects; at `reach` nats the colour is strongest."""
+    def mark(i: int) -> Mark:
+        effect = float(attribution.effect[i])
         kind = "for" if effect > 0 else "against"
-        return kind if abs(effect) >= MARKED * reach else f"{kind} weak", abs(effect) / reach, text(
-            "review_hover", language, word=_bare(found.words[i]), value=f"{effect:+.2f}")
-    return _text(found, mark, language)
+        if abs(effect) < MARKED * reach:
+            kind += " weak"
+        hint = language.say("review_hover", word=_bare(attribution.words[i]), value=f"{effect:+.2f}")
+        return Mark(kind, abs(effect) / reach, hint)
+
+    return _text(attribution, mark, language)
 
 
-def looked(found: Attribution, view: View, language: str = "en") -> str:
-    """The text with how much of the look each word gets, and how far that agrees with the effects, in a sentence."""
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **values))
-
-    shares = view.of(found)
+def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
+    """Show a text with the share of attention of each word, and how far that agrees with the effects."""
+    html = language.html
+    shares = view.of(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
 
-    def mark(i: int) -> tuple[str, float, str]:
-        return "seen", float(shares[i]) / most, text("review_hover_share", language, word=_bare(found.words[i]),
-                                                     percent=percent(float(shares[i])))
+    def mark(i: int) -> Mark:
+        share = float(shares[i])
+        hint = language.say("review_hover_share", word=_bare(attribution.words[i]), percent=percent(share))
+        return Mark("seen", share / most, hint)
 
-    scale = say("review_scale_share", percent=percent(most), rest=percent(max(0.0, 1 - float(shares.sum()))))
-    return (f'<h4>{say(f"review_view_{view.kind}")}</h4><p class="note">'
-            f'{say(f"review_text_{view.kind}", **_place(view))}</p>{_text(found, mark, language)}'
-            f'<p class="legend">{scale}</p><p class="agree">{escape(agreement(found, view, language))}</p>')
+    scale = html("review_scale_share", percent=percent(most), rest=percent(max(0.0, 1 - float(shares.sum()))))
+    return (f'<h4>{html(f"review_view_{view.kind}")}</h4>'
+            f'<p class="note">{html(f"review_text_{view.kind}", **view.place)}</p>'
+            f'{_text(attribution, mark, language)}<p class="legend">{scale}</p>'
+            f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')
 
 
-def agreement(found: Attribution, view: View, language: str = "en") -> str:
-    """How well the sizes of the effects agree with what is looked at, by rank correlation."""
-    value = rank_correlation(np.abs(found.effect), view.of(found))
+def agreement(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
+    """Say how well the sizes of the effects agree with the shares of attention, by rank correlation."""
+    value = rank_correlation(np.abs(attribution.effect), view.of(attribution))
     if value is None:
-        return text("review_agree_none", language)
+        return language.say("review_agree_none")
     how = next(name for least, name in AGREEMENT if value >= least or name == "opposite")
-    return text("review_agree", language, how=text(f"review_agree_{how}", language), value=f"{value:+.2f}",
-                words=len(found.words))
+    return language.say("review_agree", how=language.say(f"review_agree_{how}"), value=f"{value:+.2f}",
+                        words=len(attribution.words))
 
 
-def strongest(found: Attribution, view: View, language: str = "en") -> str:
-    """The words with the largest effects, with their numbers, as a table with bars."""
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **values))
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Spearman's rank correlation of two rows of values (n,), from -1 (opposite order) to 1 (the same order).
+
+    It is Pearson's correlation of the ranks. None where it is not defined: fewer than three values, or one side all
+    equal.
+    """
+    a, b = (ranks(values) - (len(values) + 1) / 2 for values in (first, second))
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if len(first) > 2 and size else None
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks (n,) of values (n,), from 1 for the least; equal values share the mean of their ranks."""
+    ordered = np.sort(values)
+    return (np.searchsorted(ordered, values, "left") + 1 + np.searchsorted(ordered, values, "right")) / 2
+
+
+def strongest(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
+    """Tabulate the MOST words with the largest effects, with their numbers and bars."""
+    html = language.html
 
     def bar(kind: str, share: float, label: str) -> str:
         return f'<td class="number"><span class="bar{kind}" style="--share:{share:.3f}">{label}</span></td>'
 
-    reach, shares = _reach(found), view.of(found)
+    reach, shares = _reach(attribution), view.of(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
-    order = np.argsort(-np.abs(found.effect), kind="stable")[:MOST]
-    rows = "".join(
-        f'<tr><td lang="en">{escape(_bare(found.words[i]))}</td>'
-        f'{bar(" for" if effect > 0 else " against", abs(effect) / reach, f"{effect:+.2f}")}'
-        f'{bar("", float(shares[i]) / most, percent(float(shares[i])))}</tr>'
-        for i, effect in ((i, float(found.effect[i])) for i in order))
-    return (f'<table class="plain bars effects"><caption>{say("review_most")}</caption><thead><tr>'
-            f'<th>{say("review_word")}</th><th>{say("review_effect")}</th>'
-            f'<th>{say(f"review_share_{view.kind}", **_place(view))}</th></tr></thead><tbody>{rows}</tbody></table>')
+    rows = []
+    for i in np.argsort(-np.abs(attribution.effect), kind="stable")[:MOST]:
+        effect, share = float(attribution.effect[i]), float(shares[i])
+        rows.append(f'<tr><td lang="en">{escape(_bare(attribution.words[i]))}</td>'
+                    f'{bar(" for" if effect > 0 else " against", abs(effect) / reach, f"{effect:+.2f}")}'
+                    f'{bar("", share / most, percent(share))}</tr>')
+    names = [language.say("review_word"), language.say("review_effect"),
+             language.say(f"review_share_{view.kind}", **view.place)]
+    return (f'<table class="plain bars effects"><caption>{html("review_most")}</caption>{header(names)}'
+            f'<tbody>{"".join(rows)}</tbody></table>')
 
 
-def before_and_after(before: Sentiment, after: Sentiment, language: str = "en") -> str:
-    """A text as it was judged and as it is edited, side by side with their probabilities; "" where nothing changed."""
+def before_and_after(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
+    """Compare an edited text with the one judged before: both with verdicts, side by side; "" where nothing changed."""
     if before.text == after.text:
         return ""
+    html = language.html
     old, new = _changes(before.text, after.text)
     label = before.label
     was, now = before.probabilities[label], after.probabilities[label]
-    moved = text("review_moved", language, label=label_name(label, language), before=percent(was), after=percent(now),
+    moved = html("review_moved", label=label_name(label, language), before=percent(was), after=percent(now),
                  change=f"{100 * (now - was):+.1f}")
     warnings = notice([warning.say(language) for warning in after.warnings if warning not in before.warnings],
                       "warning")
     sides = "".join(
-        f'<section><p class="sub">{escape(text(key, language))}</p><div class="review" lang="en">{words}</div>'
+        f'<section><p class="sub">{html(key)}</p><div class="review" lang="en">{words}</div>'
         f"{verdict(judged, language)}</section>"
         for key, words, judged in (("review_before", old, before), ("review_after", new, after)))
-    return f'{warnings}<div class="sides" role="status">{sides}</div><p class="moved">{escape(moved)}</p>'
+    return f'{warnings}<div class="sides" role="status">{sides}</div><p class="moved">{moved}</p>'
 
 
-def pair(examples: Sequence[Example], look: str, right: int, every: int, language: str = "en") -> str:
-    """A minimal pair as the model reads it, the effects on one scale; `right` of `every` text of all pairs is right."""
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **values))
+def pair(examples: Sequence[Example], look: str, right: int, every: int, language: Language = ENGLISH) -> str:
+    """Show a minimal pair as the model reads it, the effects of both texts on one scale.
 
-    reach = max(_reach(example.found) for example in examples)
+    look: what to look at in it. right: how many of `every` text of all pairs are judged right.
+    """
+    html = language.html
+    reach = max(_reach(example.attribution) for example in examples)
     sides = ""
     for example in examples:
-        said = (say("pairs_right") if example.right else
-                f'<b>{say("pairs_wrong", label=label_name(example.label, language))}</b>')
-        sides += (f"<section>{marked(example.found, reach, language)}{verdict(example.found.sentiment, language)}"
+        if example.right:
+            said = html("pairs_right")
+        else:
+            said = f'<b>{html("pairs_wrong", label=label_name(example.label, language))}</b>'
+        sides += (f"<section>{marked(example.attribution, reach, language)}"
+                  f"{verdict(example.attribution.sentiment, language)}"
                   f'<p class="{"right" if example.right else "wrong"}">{said}</p></section>')
-    return (f'<p><b>{say("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
-            f'<p class="note">{say("pairs_score", all=every, right=right)}</p>')
+    return (f'<p><b>{html("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
+            f'<p class="note">{html("pairs_score", all=every, right=right)}</p>')
 
 
-def reliability(found: Calibration, language: str = "en") -> go.Figure:
-    """Share of right labels by confidence (Guo et al. 2017); the larger a point, the more texts."""
-    def say(key: str, **values: object) -> str:
-        return text(key, language, **values)
-
-    confidence, accuracy = ([100 * getattr(one, name) for one in found.bins] for name in ("confidence", "accuracy"))
-    most = max((one.count for one in found.bins), default=1)
+def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Figure:
+    """Plot the share of right labels by confidence (Guo et al. 2017); the larger a point, the more texts."""
+    say, bins = language.say, calibration.bins
+    confidence, accuracy = [100 * one.confidence for one in bins], [100 * one.accuracy for one in bins]
+    most = max((one.count for one in bins), default=1)
     least = min([*confidence, *accuracy, 50])
+    hints = [say("calibration_hover", count=one.count, confidence=percent(one.confidence),
+                 accuracy=percent(one.accuracy)) for one in bins]
     return go.Figure([
-        go.Scatter(x=[0, 100], y=[0, 100], mode="lines", line={"color": "#9ca3af", "dash": "dash"},
+        go.Scatter(x=[0, 100], y=[0, 100], mode="lines", line={"color": GREY, "dash": "dash"},
                    name=say("calibration_perfect"), hoverinfo="skip"),
-        go.Scatter(
-            x=confidence, y=accuracy, mode="lines+markers", line={"color": "#2b7af6"}, name=say("calibration_model"),
-            marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in found.bins]},
-            text=[say("calibration_hover", count=one.count, confidence=percent(one.confidence),
-                      accuracy=percent(one.accuracy)) for one in found.bins], hovertemplate="%{text}<extra></extra>")],
+        go.Scatter(x=confidence, y=accuracy, mode="lines+markers", line={"color": BLUE},
+                   name=say("calibration_model"), marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]},
+                   text=hints, hovertemplate="%{text}<extra></extra>")],
         layout(say("calibration_plot"), HEIGHT,
                x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
                y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
 
 
-def calibration_text(found: Calibration, language: str = "en") -> str:
-    """What the diagram means and the expected calibration error, as HTML."""
-    said = text("calibration_text", language, texts=sum(one.count for one in found.bins), error=percent(found.error),
-                before=percent(found.error_before), temperature=f"{found.temperature:.2f}")
-    return f'<p class="note">{escape(said)}</p>'
+def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> str:
+    """Explain the calibration diagram, with the expected calibration error before and after; HTML."""
+    said = language.html("calibration_text", texts=sum(one.count for one in calibration.bins),
+                         error=percent(calibration.error), before=percent(calibration.error_before),
+                         temperature=f"{calibration.temperature:.2f}")
+    return f'<p class="note">{said}</p>'
 
 
-def label_shares(found: Sequence[LabelShare], language: str = "en") -> go.Figure:
-    """Accuracy by the share of the labels that was learned from, begun as a language model and from nothing."""
-    def say(key: str, **values: object) -> str:
-        return text(key, language, **values)
-
-    curves = []
-    for pretrained, colour in ((True, "#2b7af6"), (False, "#d97706")):
-        rows = sorted((one for one in found if one.pretrained == pretrained), key=lambda one: one.share)
-        for test, dash in zip(TESTS, ("solid", "dot"), strict=True) if rows else ():
+def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> go.Figure:
+    """Plot accuracy by the share of labels learned from, with and without pre-training as a language model."""
+    say, curves = language.say, []
+    for pretrained, colour in ((True, BLUE), (False, ORANGE)):
+        rows = sorted((one for one in scores if one.pretrained == pretrained), key=lambda one: one.share)
+        if not rows:
+            continue
+        began = say("shares_pretrained" if pretrained else "shares_nothing")
+        for test, dash in zip(TESTS, ("solid", "dot"), strict=True):
             values = [getattr(one, test) for one in rows]
             curves.append(go.Scatter(
                 x=[one.share for one in rows], y=[100 * value for value in values], mode="lines+markers",
-                line={"color": colour, "dash": dash},
-                name=f'{TESTS[test]}, {say("shares_pretrained" if pretrained else "shares_nothing")}',
+                line={"color": colour, "dash": dash}, name=f"{TESTS[test]}, {began}",
                 text=[say("shares_hover", labels=one.labels, value=percent(value))
                       for one, value in zip(rows, values, strict=True)],
                 hovertemplate="%{fullData.name}, %{text}<extra></extra>"))
-    shares = sorted({one.share for one in found})
+    shares = sorted({one.share for one in scores})
     percents = [f"{100 * share:g} %" for share in shares]
     return go.Figure(curves, layout(
         say("shares_plot"), HEIGHT, x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
         y=axis(say("shares_accuracy"))))
 
 
-def _reach(found: Attribution) -> float:
-    return max(LEAST_REACH, float(np.abs(found.effect).max(initial=0)))
-
-
-def _place(view: View) -> dict[str, int]:
-    return {"layer": view.layer, "head": view.head} if view.kind == "head" else {}
+def _reach(attribution: Attribution) -> float:
+    """The effect in nats at which the colour is strongest."""
+    return max(LEAST_REACH, float(np.abs(attribution.effect).max(initial=0)))
 
 
 def _bare(word: str) -> str:
     return word.replace(WORD_START, " ").strip() or "␣"
 
 
-def _text(found: Attribution, mark: Callable[[int], tuple[str, float, str]], language: str) -> str:
-    """The words in a row, each with the class, the share of full colour, and the hint that `mark` gives it."""
+def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Language) -> str:
+    """Write the words of a text in a row, each as `mark` says for its number; a cut in the text is named."""
     parts = []
-    for i, word in enumerate(found.words):
-        if i == found.cut:
-            parts.append(f' <span class="cut">[{escape(text("review_left_out", language, cut=found.sentiment.cut))}]'
-                         "</span>")
-        kind, share, hint = mark(i)
+    for i, word in enumerate(attribution.words):
+        if i == attribution.cut:
+            cut = language.html("review_left_out", cut=attribution.sentiment.cut)
+            parts.append(f' <span class="cut">[{cut}]</span>')
+        look = mark(i)
         space = " " if i and word.startswith(WORD_START) else ""
-        parts.append(f'{space}<span class="word {kind}" style="--share:{share:.3f}" title="{escape(hint)}">'
-                     f"{escape(_bare(word))}</span>")
+        parts.append(f'{space}<span class="word {look.kind}" style="--share:{look.share:.3f}" '
+                     f'title="{escape(look.hint)}">{escape(_bare(word))}</span>')
     return f'<div class="review" lang="en">{"".join(parts)}</div>'
 
 
 def _changes(old: str, new: str) -> tuple[str, str]:
-    """Both texts with the words marked that the other lacks, long stretches without a change left out."""
+    """Mark in both texts the words that the other lacks, and leave out long stretches without a change."""
     before, after = old.split(), new.split()
     sides: tuple[list[str], list[str]] = ([], [])
     steps = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
     for number, (kind, a, b, c, d) in enumerate(steps):
         if kind == "equal":
             kept = before[a:b]
-            first, last = 0 if number == 0 else CONTEXT, 0 if number == len(steps) - 1 else CONTEXT
+            first = 0 if number == 0 else CONTEXT
+            last = 0 if number == len(steps) - 1 else CONTEXT
             if len(kept) > first + last + CONTEXT:
                 kept = [*kept[:first], "…", *kept[len(kept) - last:]]
             for side in sides:

@@ -1,5 +1,4 @@
-"""A translation as text whose pieces can be asked about, and tables of what the search found. HTML, all of it escaped.
-"""
+"""A translation whose pieces show their alternatives, the n-best table, and BLEU in parts. HTML, all text escaped."""
 
 from __future__ import annotations
 
@@ -8,65 +7,61 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.figures.labels import percent, shown
-from xformer.pieces import WORD_START
+from xformer.figures.tables import header
+from xformer.pieces import EOS, SPECIAL, WORD_START
 from xformer.results import Bleu, Candidate
-from xformer.strings import text
+from xformer.strings import ENGLISH, Language
 
 
-def translation(candidate: Candidate, language: str = "en") -> str:
-    """The pieces of a translation, each shaded by how unsure the model was, with its rivals for whoever asks."""
-    parts = []
+def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
+    """Show a translation piece by piece, each shaded by the model's uncertainty, with its alternatives as a tooltip."""
+    html = language.html
     steps = zip(candidate.pieces, candidate.log_probs, candidate.alternatives, strict=True)
-    for i, (piece, log_prob, rivals) in enumerate(steps):
-        probability = math.exp(log_prob)
-        end = piece == "</s>"
-        label = text("end", language) if end else piece.removeprefix(WORD_START) or "\u00a0"
-        space = " " if i and (piece.startswith(WORD_START) or end) else ""
-        listed = "".join(
-            f'<li{" class=chosen" if rival == piece else ""}><b>{escape(shown(rival))}</b> '
-            f"{percent(math.exp(value))}</li>" for rival, value in rivals)
-        heading = f"{escape(shown(piece))} {percent(probability)}"
-        parts.append(
-            f'{space}<span class="piece{" end" if end else ""}" tabindex="0" style="--unsure:{1 - probability:.3f}">'
+    pieces = "".join(_piece(*step, first=i == 0, language=language) for i, step in enumerate(steps))
+    return (f'<div class="translation"><div lang="es" class="large">{pieces}</div></div>'
+            f'<p class="legend">{html("legend")} <span class="scale" aria-hidden="true">'
+            f'{html("legend_sure")}<i></i>{html("legend_unsure")}</span></p>')
+
+
+def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]], first: bool, language: Language
+           ) -> str:
+    """One piece of a translation, after a space where a word begins."""
+    probability = math.exp(log_prob)
+    end = piece == SPECIAL[EOS]
+    label = language.say("end") if end else piece.removeprefix(WORD_START) or "\u00a0"
+    space = " " if not first and (piece.startswith(WORD_START) or end) else ""
+    listed = "".join(
+        f'<li{" class=chosen" if other == piece else ""}><b>{escape(shown(other))}</b> {percent(math.exp(value))}</li>'
+        for other, value in alternatives)
+    heading = f"{escape(shown(piece))} {percent(probability)}"
+    return (f'{space}<span class="piece{" end" if end else ""}" tabindex="0" style="--unsure:{1 - probability:.3f}">'
             f'{escape(label)}<span class="rivals" role="note"><span class="asked">{heading}</span>'
-            f'<span class="sub">{escape(text("rivals", language))}</span><ol>{listed}</ol></span></span>')
-    legend = (f'<p class="legend">{escape(text("legend", language))} <span class="scale" aria-hidden="true">'
-              f'{escape(text("legend_sure", language))}<i></i>{escape(text("legend_unsure", language))}</span></p>')
-    return f'<div class="translation"><div lang="es" class="large">{"".join(parts)}</div></div>{legend}'
+            f'<span class="sub">{language.html("rivals")}</span><ol>{listed}</ol></span></span>')
 
 
-def n_best(candidates: Sequence[Candidate], language: str = "en") -> str:
-    """What the search found, best first, with scores."""
-    def say(key: str) -> str:
-        return escape(text(key, language))
+def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str:
+    """Tabulate the translations that the search found, best first, with scores and log-probabilities."""
+    html = language.html
     rows = "".join(
         f'<tr><td>{rank}</td><td class="number">{c.score:.3f}</td><td class="number">{sum(c.log_probs):.2f}</td>'
         f'<td lang="es">{escape(c.text)}</td></tr>' for rank, c in enumerate(candidates, 1))
-    return (f'<table class="plain"><caption>{say("n_best_title")}</caption><thead><tr><th>{say("rank")}</th>'
-            f'<th title="{say("score_help")}">{say("score")}</th><th>{say("total")}</th><th>{say("translation")}</th>'
-            f"</tr></thead><tbody>{rows}</tbody></table>")
+    return (f'<table class="plain"><caption>{html("n_best_title")}</caption><thead><tr><th>{html("rank")}</th>'
+            f'<th title="{html("score_help")}">{html("score")}</th><th>{html("total")}</th>'
+            f'<th>{html("translation")}</th></tr></thead><tbody>{rows}</tbody></table>')
 
 
-def bleu(parts: Bleu, language: str = "en") -> str:
-    """BLEU taken apart: the n-gram precisions and the brevity penalty, and what they multiply to."""
-    def say(key: str, **values: object) -> str:
-        return escape(text(key, language, **values))
-    rows = "".join(
-        f'<tr><td>{n}</td><td class="number">{match}</td><td class="number">{total}</td>'
-        f'<td class="number">{f"{100 * match / total:.1f} %" if total else "–"}</td></tr>'
-        for n, (match, total) in enumerate(zip(parts.matches, parts.totals, strict=True), 1))
-    zero = f'<p>{say("bleu_zero", smoothed=f"{parts.smoothed:.1f}")}</p>' if parts.score == 0 else ""
-    brevity = say("bleu_brevity", value=f"{parts.brevity_penalty:.3f}", length=parts.length,
-                  reference=parts.reference_length)
-    return (f'<p class="large">{say("bleu_score", score=f"{parts.score:.1f}")}</p><p>{say("bleu_text")}</p>'
-            f'<table class="plain"><thead><tr><th>{say("bleu_n")}</th><th>{say("bleu_matches")}</th>'
-            f'<th>{say("bleu_total")}</th><th>{say("bleu_precision")}</th></tr></thead><tbody>{rows}</tbody></table>'
+def bleu(parts: Bleu, language: Language = ENGLISH) -> str:
+    """Show BLEU and the parts it is made of: n-gram precisions and the brevity penalty."""
+    say, html = language.say, language.html
+    rows = []
+    for n, (match, total) in enumerate(zip(parts.matches, parts.totals, strict=True), 1):
+        precision = f"{100 * match / total:.1f} %" if total else "–"
+        rows.append(f'<tr><td>{n}</td><td class="number">{match}</td><td class="number">{total}</td>'
+                    f'<td class="number">{precision}</td></tr>')
+    zero = f'<p>{html("bleu_zero", smoothed=f"{parts.smoothed:.1f}")}</p>' if parts.score == 0 else ""
+    brevity = html("bleu_brevity", value=f"{parts.brevity_penalty:.3f}", length=parts.length,
+                   reference=parts.reference_length)
+    names = [say(key) for key in ("bleu_n", "bleu_matches", "bleu_total", "bleu_precision")]
+    return (f'<p class="large">{html("bleu_score", score=f"{parts.score:.1f}")}</p><p>{html("bleu_text")}</p>'
+            f'<table class="plain">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
             f"<p>{brevity}</p>{zero}")
-
-
-def notice(sentences: Sequence[str], kind: str) -> str:
-    """Sentences for a person, as an alert ("error") or as remarks ("warning"); nothing where there are none."""
-    if not sentences:
-        return ""
-    role = "alert" if kind == "error" else "status"
-    return f'<div class="notice {kind}" role="{role}">{"".join(f"<p>{escape(s)}</p>" for s in sentences)}</div>'

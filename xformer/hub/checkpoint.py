@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.model import Config, EncoderStack, Transformer
-from xformer.results import UserError
+from xformer.results import ModelInfo, UserError
 from xformer.tokenizer import Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
@@ -56,6 +56,13 @@ class Checkpoint(Generic[Model]):
     metrics: dict[str, Any]
     identity: str  # first 12 hex digits of the SHA-256 of model.safetensors
     folder: Path  # that it was read from
+
+    def info(self, device: object, dtype: object) -> ModelInfo:
+        """Describe the model for a page, with the device and the precision that it answers in."""
+        config = self.model.config
+        return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
+                         config.decoder_layers, config.n_heads, config.d_model, str(device),
+                         str(dtype).removeprefix("torch."), config.position_base)
 
 
 def write(path: Path, content: bytes) -> None:

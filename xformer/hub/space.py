@@ -1,37 +1,17 @@
-"""A hosted Space: what of this repository is uploaded to one, and GPUs that the host lends for the time of a call."""
+"""Upload what a hosted Space needs of this repository."""
 
 from __future__ import annotations
 
-import logging
-import sys
-from collections.abc import Callable
-from copy import copy
-from dataclasses import replace
-from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.hub import card, checkpoint, shipped
 from xformer.hub import repository as hub
 from xformer.results import UserError
 
-if TYPE_CHECKING:
-    from xformer.serve.reviews import SentimentService
-    from xformer.serve.translation import Service
-
-S = TypeVar("S", "Service", "SentimentService")
-log = logging.getLogger(__name__)
-
 FILES = ("README.md", "LICENSE", "app.py", "requirements.txt")
 FOLDERS = ("xformer", "assets")
 CHECKPOINTS = {"translation": shipped.DEFAULT_CHECKPOINT, "sentiment": shipped.SENTIMENT_CHECKPOINT}
 VARIABLES = {"translation": shipped.CHECKPOINT_VARIABLE, "sentiment": shipped.SENTIMENT_VARIABLE}
-SECONDS = 30  # that a call may keep a lent GPU; visitors with less than that left are refused, and computed for here
-CALLS = ("translate", "translate_many", "choose", "trace", "walk", "embed", "explain", "with_positions", "embedded",
-         "occlude", "head_effects", "classify", "attribute")  # what computes on a model
-
-
-# Upload
 
 
 def push(root: Path, repository: str, *, translation: str | None = None, sentiment: str | None = None,
@@ -84,67 +64,3 @@ def _front_matter(path: Path, fetched: dict[str, str]) -> bytes:
         preload = [f"- {repository} {files}" for repository, files in fetched.items()]
         start = "\n".join([start, "models:", *(f"- {name}" for name in fetched), "preload_from_hub:", *preload])
     return f"{start}\n{text}".encode()
-
-
-# Lent GPUs
-
-
-def open_service(kind: type[S], folder: str | Path, device: str | None) -> S:
-    """A service; where the host lends a GPU for the time of a call, one that is on the CPU and has calls computed by
-    another, which is opened in the process that was given the GPU. Where no GPU is to be had it computes itself."""
-    if device or not lends():
-        return kind.open(folder, device)
-    here = kind.open(folder, "cpu")
-    service = copy(here)
-    service.info = replace(here.info, device="ZeroGPU")
-    for name in CALLS:
-        if hasattr(here, name):
-            setattr(service, name, partial(_borrow, service, kind, Path(folder), name, getattr(here, name)))
-    return service
-
-
-def lends() -> bool:
-    """Whether this host lends GPUs: `spaces.GPU`, which `app.py` imports where it exists, changes functions there only.
-    """
-    return _decorated() is not _compute
-
-
-@cache
-def _decorated() -> Callable[..., Any]:
-    spaces = sys.modules.get("spaces")
-    return _compute if spaces is None else spaces.GPU(duration=SECONDS)(_compute)
-
-
-def _borrow(service: S, kind: type, folder: Path, name: str, here: Any, *args: Any, **kwargs: Any) -> Any:
-    """Have a call computed on a lent GPU, or else here, under the guard of the service that was asked. Arguments and
-    results travel between processes; what shows how far it is cannot, and is left out."""
-    here.__self__.guard = service.guard
-    with service.guard.enter():
-        try:
-            found = _decorated()(kind, folder, name, [None if callable(value) else value for value in args],
-                                 {key: value for key, value in kwargs.items() if not callable(value)})
-        except Exception as error:  # none is free, the visitor's time is used up, the process was ended …
-            log.warning("no lent GPU (%s); computing on the CPU", error)
-            return here(*args, **kwargs)
-    if isinstance(found, UserError):
-        raise found
-    return found
-
-
-def _compute(kind: type, folder: Path, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """In the process with the GPU: the result of a call, or the UserError that it raised."""
-    import torch
-
-    from xformer.serve import translation as service
-    service.THREADS = 1  # those of OpenMP do not come along into a forked process, which would wait for them for ever
-    torch.set_num_threads(1)
-    try:
-        return getattr(_opened(kind, folder), name)(*args, **kwargs)
-    except UserError as error:
-        return error
-
-
-@cache
-def _opened(kind: Any, folder: Path) -> Any:
-    """Opened anew, as neither a model on a GPU nor a thread comes along into another process."""
-    return kind.open(folder)

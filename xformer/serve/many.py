@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from xformer.explain.export import safe
 from xformer.results import LABELS, Judged, Message, UserError
+from xformer.strings import ENGLISH, Language
 
 if TYPE_CHECKING:
     from xformer.serve.reviews import SentimentService
@@ -292,7 +292,12 @@ def _unreadable(reader: SentimentService, text: str) -> Message | None:
     return None
 
 
-def as_csv(found: Sequence[Judged], language: str = "en") -> bytes:
+def safe(cell: str) -> str:
+    """Put a spreadsheet cell behind an apostrophe where it would be taken for a formula, which could do harm."""
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def as_csv(found: Sequence[Judged], language: Language = ENGLISH) -> bytes:
     """All answers as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel takes it for another
     encoding. A cell that begins like a formula (= + - @, a tab or a return) is put behind an apostrophe."""
     out = io.StringIO()

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xformer.hub import checkpoint, space
+from xformer.hub import checkpoint
 from xformer.hub import repository as hub
 from xformer.model import Transformer
 from xformer.results import Message, UserError
+from xformer.serve.lent_gpu import open_service
 from xformer.serve.limits import Guard
 from xformer.serve.translation import Service
 
@@ -125,7 +126,7 @@ class Models:
 
     def _open(self, name: str) -> Service:
         try:
-            service = space.open_service(Service, self._offered.get(name) or hub.find(name), self._device)
+            service = open_service(Service, self._offered.get(name) or hub.find(name), self._device)
             service.guard = self.guard
             return service
         except Exception as error:

@@ -37,6 +37,9 @@ from xformer.results import (
 )
 from xformer.serve.limits import Guard
 
+Source = str | Translation  # a text, or what the same model made of one, whose pieces are then known
+Target = str | Sequence[int]  # a text, or the tokens of a `Candidate`
+
 
 class TranslationService(Protocol):
     """One translation model: it translates, and shows what a pass over a sentence pair did."""
@@ -73,6 +76,10 @@ class TranslationService(Protocol):
                   timeout: float | None = None) -> Translation:
         """Translate one text. prefix: target tokens to begin with; off: heads to do without; timeout: seconds."""
 
+    def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
+                            ) -> tuple[Translation, Trace]:
+        """Translate a text and trace the pass over it and the best translation, as one request."""
+
     def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
         """Translate again with another piece at one step (the first is 0) of a translation."""
@@ -80,21 +87,19 @@ class TranslationService(Protocol):
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
         """The tokens of a translation that somebody wrote, without </s>, and the warnings about it."""
 
-    def trace(self, source: str, target: str | Sequence[int], off: Iterable[Head] = (), positions: Positions = OWN
-              ) -> Trace:
+    def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
         """All attention maps of one teacher-forced pass over a source and a target, a text or tokens."""
 
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """All attention maps for a source and a target; without a target, for the model's own translation."""
 
-    def walk(self, source: str, target: str | Sequence[int], stack: str, layer: int, head: int, padding: int = 0
-             ) -> Walk:
+    def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
         """Every number of one head in a pass; layer and head from 1."""
 
-    def occlude(self, source: str, target: str | Sequence[int]) -> Occlusion:
+    def occlude(self, source: Source, target: Target) -> Occlusion:
         """Leave out each word of the source in turn, for what it did for each target piece."""
 
-    def head_effects(self, source: str, target: str | Sequence[int], stacks: Sequence[str] = STACKS,
+    def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
         """Leave out each head in turn; the one whose loss hurts most comes first."""
 
@@ -104,7 +109,7 @@ class TranslationService(Protocol):
     def embedded(self, source: str) -> Embedded:
         """The vectors that the encoder is given, before they are added up."""
 
-    def with_positions(self, source: str, target: str | Sequence[int], positions: Positions, seed: int | None = None,
+    def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
                        options: Options | None = None, max_length: int | None = None) -> Moved:
         """Translate and trace with other positions, or with the words in another order."""
 

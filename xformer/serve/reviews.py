@@ -11,14 +11,15 @@ import torch
 from torch import Tensor
 
 from xformer.classifier import TransformerClassifier
+from xformer.device import prepare, use_threads
 from xformer.explain import attribution
 from xformer.hub import checkpoint
 from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
+from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
-from xformer.serve.text import MARKUP, one_line, unknown_characters
-from xformer.serve.translation import prepare, use_threads
+from xformer.serve.text import MARKUP, Prepared, one_line, unknown_characters
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -58,10 +59,15 @@ def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
     return [*pieces[:head], *pieces[head + cut:]], cut
 
 
+def mark(tokens: Sequence[int], max_length: int) -> tuple[list[int], int]:
+    """Put BOS and EOS around the tokens of a text, at most `max_length` in all; and how many were cut out."""
+    kept, cut = fit(tokens, max_length - 2)
+    return [BOS, *kept, EOS], cut
+
+
 def encode(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[int], int]:
-    """Pieces of a tidy text from BOS to EOS, at most so many, and how many were cut out."""
-    pieces, cut = fit(tokenizer.encode(text), max_length - 2)
-    return [BOS, *pieces, EOS], cut
+    """Pieces of a tidy text from BOS to EOS, at most `max_length`, and how many were cut out."""
+    return mark(tokenizer.encode(text), max_length)
 
 
 @torch.inference_mode()
@@ -92,7 +98,8 @@ class SentimentService(Pretrained):
     """A loaded classifier. Nothing about a request is stored on it, so threads may share it."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[TransformerClassifier], device: str | None = None) -> None:
-        self.device, _, self.info = prepare(loaded, device)
+        self.device, dtype = prepare(loaded.model, device)
+        self.info = loaded.info(self.device, dtype)
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
         self.guard = Guard()
@@ -102,12 +109,15 @@ class SentimentService(Pretrained):
         """A service on a checkpoint folder; raises UserError where it cannot be used."""
         return cls(checkpoint.load(folder, TransformerClassifier), device)
 
+    @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
-        """What the model makes of each text, in order. Raises UserError on the first that cannot be read."""
+        """Classify texts, in order. `progress` is told how many more are done.
+
+        Raises UserError on the first that cannot be read.
+        """
         began = time.perf_counter()
-        cleaned = [self.clean(text) for text in texts]
-        rows, cuts = zip(*(encode(self.tokenizer, text, self.model.config.max_length) for text, _ in cleaned),
-                         strict=True) if cleaned else ((), ())
+        prepared = [self._prepare(text) for text in texts]
+        marked = [mark(text.tokens, self.model.config.max_length) for text in prepared]
 
         def tell(more: int) -> None:
             if progress is not None:
@@ -115,16 +125,15 @@ class SentimentService(Pretrained):
             pause()
 
         with self.guard.work() as pause:
-            use_threads(sum(map(len, rows)) // 32)  # a sentence has about 32 pieces
-            logits, weights = read(self.model, rows, tell)
-        probabilities = self.model.probabilities(logits).tolist()
+            use_threads(sum(len(row) for row, _ in marked) // 32)  # a sentence has about 32 pieces
+            logits, weights = read(self.model, [row for row, _ in marked], tell)
         seconds = time.perf_counter() - began
-        return [self._sentiment(*cleaned[i], rows[i], cuts[i], probabilities[i], weights[i], seconds)
-                for i in range(len(texts))]
+        return [self._sentiment(*one, seconds) for one in zip(prepared, marked, logits, weights, strict=True)]
 
+    @computes
     @torch.inference_mode()
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
-        """The sentiment of a text and what each of its words did for it, by occlusion (Li et al. 2016): the word's
+        """Classify a text, and say what each of its words did for the label, by occlusion (Li et al. 2016): the word's
         pieces are replaced by UNK, all words in few batches.
 
         The effect of a word is how much the log-odds of a label, calibrated, fall without it: of the second label where
@@ -136,10 +145,16 @@ class SentimentService(Pretrained):
 
     def _attribute(self, text: str, pause: Callable[[], None], progress: Callable[[int, int], object] | None
                    ) -> Attribution:
-        (found,), began = self.classify([text]), time.perf_counter()
-        row, _ = encode(self.tokenizer, found.text, self.model.config.max_length)
-        groups = attribution.word_groups(row, found.pieces)
-        done = 0
+        """Read the text once with a trace, for the label and what was looked at, and once more beside its words."""
+        began, config = time.perf_counter(), self.model.config
+        prepared = self._prepare(text)
+        row, cut = mark(prepared.tokens, config.max_length)
+        use_threads(len(row) // 32)
+        look = attribution.look(self.model, row)
+        sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
+                                    time.perf_counter() - began)
+        pause()
+        groups, done = attribution.word_groups(row, sentiment.pieces), 0
 
         def tell(more: int) -> None:
             nonlocal done
@@ -149,18 +164,18 @@ class SentimentService(Pretrained):
                 progress(done, len(groups))
 
         use_threads(len(groups) * len(row) // 32)
-        if self.model.config.causal:
+        if config.causal:
             logits = attribution.read_without(self.model, row, groups, tell)
         else:
             logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
-        labels = self.model.config.labels
-        toward = labels[1] if len(labels) == 2 else found.label
-        odds = attribution.log_odds(logits / self.model.config.temperature, labels.index(toward))
-        pooling, heads = (attribution.of_words(values, groups) for values in attribution.looked_at(self.model, row))
-        first = kept_first(self.model.config.max_length - 2)
-        cut = sum(group[0] <= first for group in groups) if found.cut else None
-        return Attribution(found, toward, tuple("".join(found.pieces[i] for i in group) for group in groups), cut,
-                           (odds[0] - odds[1:]).numpy(), pooling, heads, time.perf_counter() - began + found.seconds)
+        toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
+        odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
+        first = kept_first(config.max_length - 2)
+        return Attribution(
+            sentiment, toward, tuple("".join(sentiment.pieces[i] for i in group) for group in groups),
+            sum(group[0] <= first for group in groups) if cut else None, (odds[0] - odds[1:]).numpy(),
+            attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
+            time.perf_counter() - began)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -180,7 +195,12 @@ class SentimentService(Pretrained):
             return []
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
-        """A text as the model reads it, and what to say about it; raises UserError where nothing can be read."""
+        """A text as the model reads it, and the warnings about it; raises UserError where nothing can be read."""
+        line, _, warnings = self._prepare(text)
+        return line, warnings
+
+    def _prepare(self, text: str) -> Prepared:
+        """Tidy a text and cut it into pieces, once."""
         if len(text) > MAX_CHARACTERS:
             raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
                                        limit=MAX_CHARACTERS))
@@ -193,15 +213,19 @@ class SentimentService(Pretrained):
             warnings.append(Message.of("warning_control", count=dropped))
         if MARKUP.search(line):
             warnings.append(Message.of("warning_review_markup"))
-        return line, [*warnings, *unknown_characters(self.tokenizer, line)]
+        tokens = self.tokenizer.encode(line)
+        return Prepared(line, tokens, [*warnings, *unknown_characters(self.tokenizer, line, tokens)])
 
-    def _sentiment(self, text: str, warnings: list[Message], row: list[int], cut: int, probabilities: list[float],
-                   weights: Tensor, seconds: float) -> Sentiment:
+    def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
+                   seconds: float) -> Sentiment:
+        """The result for one text: its row and cut, its logits [C] and the weights of its pooling [S]."""
+        (row, cut), config, warnings = marked, self.model.config, prepared.warnings
         if cut:
-            limit = self.model.config.max_length - 2
+            limit = config.max_length - 2
             warnings = [*warnings, Message.of("warning_review_cut", cut=cut, pieces=limit + cut,
                                               first=kept_first(limit))]
-        labels = self.model.config.labels
-        best = max(range(len(labels)), key=probabilities.__getitem__)
-        return Sentiment(text, labels[best], probabilities[best], dict(zip(labels, probabilities, strict=True)),
-                         tuple(self.tokenizer.pieces(row)), weights.numpy(), cut, tuple(warnings), seconds)
+        probabilities = self.model.probabilities(logits).tolist()
+        best = max(range(len(config.labels)), key=probabilities.__getitem__)
+        return Sentiment(prepared.text, config.labels[best], probabilities[best],
+                         dict(zip(config.labels, probabilities, strict=True)), tuple(self.tokenizer.pieces(row)),
+                         weights.numpy(), cut, tuple(warnings), seconds)

@@ -1,37 +1,32 @@
-"""Text before a model reads it: one line, no control characters, and warnings of what it does not know; no torch."""
+"""Text on its way to a model: one line, no control characters, cut into pieces, with warnings. Loads no torch."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from xformer.pieces import EOS
+from xformer.pieces import EOS, UNK
 from xformer.results import Message, UserError
 
 if TYPE_CHECKING:
     from xformer.tokenizer import Tokenizer
 
-MAX_CHARACTERS = 5_000  # looked at before anything is computed
+MAX_CHARACTERS = 5_000  # checked before anything is computed
 MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>")
 
 
-def unknown_characters(tokenizer: Tokenizer, text: str, refused: str = "error_unknown") -> list[Message]:
-    """A warning of the characters that a vocabulary lacks, if any; raises UserError, the message `refused`, where
-    nothing else is left."""
-    unknown = tokenizer.unknown(text)
-    if not unknown:
-        return []
-    shown = " ".join(unknown)[:40]
-    known = [piece for piece in tokenizer.encode(text) if piece > EOS]
-    if not any(c.isalnum() for c in tokenizer.decode(known)):
-        raise UserError(Message.of(refused, characters=shown))
-    return [Message.of("warning_unknown", characters=shown)]
+class Prepared(NamedTuple):
+    """A text as a model reads it."""
+
+    text: str  # on one line
+    tokens: list[int]  # of its pieces, without special ones
+    warnings: list[Message]
 
 
 def one_line(text: str) -> tuple[str, int]:
-    """A text on one line without control characters, and how many of these there were."""
+    """Put a text on one line without control characters; returns it and how many of these there were."""
     kept = "".join(" " if c.isspace() else c for c in text
                    if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
     dropped = sum(not c.isspace() and unicodedata.category(c) in ("Cc", "Cs", "Co") for c in text)
@@ -39,8 +34,10 @@ def one_line(text: str) -> tuple[str, int]:
 
 
 def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """A text on one line without control characters, and what to say about it; raises UserError, the message `empty`,
-    where none is left."""
+    """Put a text on one line without control characters; returns it and the warnings about it.
+
+    Raises UserError where it is too long, or, with the message `empty`, where nothing is left of it.
+    """
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
@@ -53,6 +50,35 @@ def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
     if MARKUP.search(line):
         warnings.append(Message.of("warning_markup"))
     return line, warnings
+
+
+def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",
+            unknown: str = "error_unknown") -> Prepared:
+    """Clean a text and cut it into pieces, once.
+
+    limit: the most pieces, </s> included. empty, unknown: messages of the UserError that is raised where nothing is
+    left of the text, or only characters that the vocabulary lacks.
+    """
+    line, warnings = clean(text, empty)
+    tokens = tokenizer.encode(line)
+    if limit is not None and len(tokens) + 1 > limit:
+        raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
+    return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown)])
+
+
+def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown"
+                       ) -> list[Message]:
+    """Warn of the characters of a text that the vocabulary lacks; none for a text without such.
+
+    tokens: of the text. Raises UserError, with the message `refused`, where no letter or digit is left without them.
+    """
+    unknown = tokenizer.unknown(text) if UNK in tokens else []
+    if not unknown:
+        return []
+    shown = " ".join(unknown)[:40]
+    if not any(c.isalnum() for c in tokenizer.decode([token for token in tokens if token > EOS])):
+        raise UserError(Message.of(refused, characters=shown))
+    return [Message.of("warning_unknown", characters=shown)]
 
 
 def repeats(tokens: Sequence[int]) -> bool:

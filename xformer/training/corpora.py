@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import random
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -43,9 +44,20 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def find(folder: Path, name: str, kind: str = "tsv") -> Path | None:
-    """`name`.tsv or `name`.tsv.xz in a folder, if one is there."""
+def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
+    """Return the path of `name`.tsv or `name`.tsv.xz in a folder; None if neither is there."""
     return next((p for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz") if p.is_file()), None)
+
+
+def key(sentence: str) -> str:
+    """Reduce a sentence to its letters and digits without case: equal for sentences that differ in nothing else."""
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold()) or sentence
+
+
+def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that share neither their English nor their Spanish with `excluded`, by `key`."""
+    english, spanish = {key(pair[0]) for pair in excluded}, {key(pair[1]) for pair in excluded}
+    return [pair for pair in pairs if key(pair[0]) not in english and key(pair[1]) not in spanish]
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,9 @@ class Roughening:
     contraction: float = 0.15  # "I am" to "I'm" and the other way round
     slip: float = 0.05  # one letter swapped, doubled or lost
     join: float = 0.15  # two or three pairs in a row become one, for length
+
+
+NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in (

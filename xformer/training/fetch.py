@@ -1,20 +1,19 @@
-"""`python -m xformer data …`: public training data, downloaded and put into the form that training reads."""
+"""Download public sentence pairs and put them into the form that training reads."""
 
 from __future__ import annotations
 
 import hashlib
 import lzma
 import os
-import re
 import tempfile
 import time
 import unicodedata
 import urllib.request
 import zipfile
 import zlib
-from argparse import Namespace
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError, URLError
@@ -23,7 +22,8 @@ from tqdm import tqdm
 
 from xformer import __version__
 from xformer.results import UserError
-from xformer.training.corpora import Pair, read_pairs
+from xformer.training.corpora import Pair, key, read_pairs, without
+from xformer.training.options import TranslationDownload
 
 AGENT = f"xformer/{__version__}"  # manythings.org answers HTTP 406 to programs that do not say who they are
 TIMEOUT = 30.0  # seconds without a byte
@@ -34,10 +34,10 @@ BY_HAND = "or download it in a browser and give that file with --url file:///PAT
 OTHER = "look at the address in a browser, and give the right one with --url"
 
 
-def download(url: str, path: Path, timeout: float = TIMEOUT) -> None:
-    """Fetch `url` (http, https or file) into `path`, whole or not at all. timeout: seconds without a byte.
+def fetch_file(url: str, path: Path, timeout: float = TIMEOUT) -> None:
+    """Download `url` (http, https or file) into `path`, whole or not at all. timeout: seconds without a byte.
 
-    Raises UserError with one sentence on what went wrong on the way, and OSError where `path` cannot be written.
+    Raises UserError with one sentence on what went wrong, and OSError where `path` cannot be written.
     """
     new = path.with_name(path.name + ".new")
     try:
@@ -50,6 +50,7 @@ def download(url: str, path: Path, timeout: float = TIMEOUT) -> None:
 
 
 def _received(url: str, timeout: float) -> Generator[bytes, None, None]:
+    """Yield the bytes of an address in pieces, under a bar of progress."""
     with _open(url, timeout) as response:
         length = response.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() else None
@@ -107,7 +108,7 @@ def _too_large(url: str) -> str:
 
 
 def unzip(archive: Path, name: str, source: str) -> bytes:
-    """The content of the file called `name`, in whatever folder of a zip archive that was downloaded from `source`.
+    """Return the content of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
 
     Raises UserError where there is none, it is damaged, or it is larger than LARGEST bytes.
     """
@@ -115,16 +116,16 @@ def unzip(archive: Path, name: str, source: str) -> bytes:
         raise UserError(f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}.")
     try:
         with zipfile.ZipFile(archive) as opened:
-            found = [m for m in opened.infolist() if PurePosixPath(m.filename).name == name]
-            if not found:
+            member = next((m for m in opened.infolist() if PurePosixPath(m.filename).name == name), None)
+            if member is None:
                 raise UserError(f"The archive from {source} holds no {name}; {OTHER}.")
-            if found[0].file_size > LARGEST:
-                raise UserError(f"{name} in the archive from {source} would be {found[0].file_size:,} bytes large, "
+            if member.file_size > LARGEST:
+                raise UserError(f"{name} in the archive from {source} would be {member.file_size:,} bytes large, "
                                 f"more than the {LARGEST:,} that are read; {OTHER}.")
-            if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise NotImplementedError(f"compression method {found[0].compress_type}")  # its memory has no bound
-            with opened.open(found[0]) as file:
-                return file.read(found[0].file_size)  # never more than announced, then the checksum
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise NotImplementedError(f"compression method {member.compress_type}")  # its memory has no bound
+            with opened.open(member) as file:
+                return file.read(member.file_size)  # never more than announced, then the checksum
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as error:
         raise UserError(f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run "
                         f"the command again, {BY_HAND}.") from error
@@ -132,7 +133,7 @@ def unzip(archive: Path, name: str, source: str) -> bytes:
 
 @contextmanager
 def staged(out: Path) -> Iterator[Path]:
-    """An empty folder whose files move to `out` when the block is done; an error in the block leaves `out` as it was.
+    """Make an empty folder whose files move to `out` when the block is done; an error in it leaves `out` as it was.
 
     Raises UserError where `out` cannot be written to.
     """
@@ -152,30 +153,20 @@ def staged(out: Path) -> Iterator[Path]:
                         f"another one with --out.") from error
 
 
-def parse(text: str) -> tuple[list[Pair], int]:
-    """Pairs of an anki export, in NFC and with single spaces, and the number of lines that are none."""
+def parse_anki(text: str) -> tuple[list[Pair], int]:
+    """Read the pairs of an anki export, in NFC and with single spaces, and count the lines that are none."""
     rows = [line.split("\t") for line in text.split("\n") if line.strip()]
     cleaned = [[" ".join(unicodedata.normalize("NFC", column).split()) for column in row[:2]] for row in rows]
     pairs = [(row[0], row[1]) for row in cleaned if len(row) == 2 and all(row)]
     return pairs, len(rows) - len(pairs)
 
 
-def key(sentence: str) -> str:
-    """What two sentences have in common that differ in case, punctuation and spaces alone."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold()) or sentence
-
-
-def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
-    """The pairs that share neither their English nor their Spanish with `excluded`."""
-    english, spanish = {key(pair[0]) for pair in excluded}, {key(pair[1]) for pair in excluded}
-    return [pair for pair in pairs if key(pair[0]) not in english and key(pair[1]) not in spanish]
-
-
 def hold_out(pairs: Sequence[Pair], sentences: int, seed: int) -> tuple[list[Pair], list[Pair]]:
-    """(train, dev): dev has all pairs of so many English sentences, train those that share no sentence with dev.
+    """Split pairs into (train, dev): dev has all pairs of `sentences` English sentences, train those that share no
+    sentence with dev.
 
-    Each sentence has a rank of its own, by a hash, so that next year's archive gives nearly the same dev. Dev is in
-    that order, which is no order to a reader: its first thousand stand for the whole.
+    Each sentence is ranked by a hash of itself, so that next year's archive gives nearly the same dev. Dev is in the
+    order of the ranks, which is random to a reader: its first thousand pairs stand for the whole.
     """
     keys = [key(english) for english, _ in pairs]
     rank = {k: hashlib.sha256(f"{seed} {k}".encode()).digest() for k in keys}
@@ -184,58 +175,78 @@ def hold_out(pairs: Sequence[Pair], sentences: int, seed: int) -> tuple[list[Pai
     return without(pairs, dev), sorted(dev, key=lambda pair: rank[key(pair[0])])
 
 
-def fetch_translation(args: Namespace) -> None:
-    """Download `args.url` and write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `args.out`."""
-    out = Path(args.out)
-    if args.dev < 0:
-        raise UserError(f"--dev {args.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
-    excluded = [pair for name in args.exclude for pair in _test_pairs(name)]
+@dataclass(frozen=True)
+class FetchedPairs:
+    """What `fetch_translation` read, left out and wrote, counted in pairs."""
+
+    bytes: int  # of the archive
+    archived: int  # pairs in the archive
+    unreadable: int  # lines of the archive that are no pairs
+    duplicates: int
+    in_tests: int  # left out because they share a sentence with test pairs
+    in_dev: int  # left out because they share a sentence with dev
+    train: int
+    dev: int
+    held_out: int  # English sentences of dev
+
+
+def fetch_translation(download: TranslationDownload) -> FetchedPairs:
+    """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`.
+
+    Raises UserError; the folder is then as it was.
+    """
+    out, url = download.out, download.url
+    if download.dev < 0:
+        raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
+    excluded = [pair for name in download.exclude for pair in _test_pairs(name)]
     with staged(out) as new:
-        for old in (out / "train.tsv", out / "dev.tsv.xz"):
-            if old.exists():
-                raise UserError(f"{old} is there already, and training would mix it with the new files; move it away, "
-                                f"or give another folder with --out.")
+        refuse_remains(out / "train.tsv", out / "dev.tsv.xz")
         archive = new / "archive.zip"
-        download(args.url, archive)
-        found, unreadable = _archived_pairs(archive, args.url)
+        fetch_file(url, archive)
+        archived, unreadable = _archived_pairs(archive, url)
         size, digest = archive.stat().st_size, hashlib.sha256(archive.read_bytes()).hexdigest()
         archive.unlink()
-        distinct = list(dict.fromkeys(found))
+        distinct = list(dict.fromkeys(archived))
         pairs = without(distinct, excluded)
         sentences = len({key(english) for english, _ in pairs})
-        if 2 * args.dev > sentences > 1:
-            raise UserError(f"--dev {args.dev:,} is more than half of the {sentences:,} English sentences there are; "
-                            f"give at most {sentences // 2:,}.")
-        held = args.dev or min(DEV, max(1, sentences // 50))
-        train, dev = hold_out(pairs, held, args.seed)
+        if 2 * download.dev > sentences > 1:
+            raise UserError(f"--dev {download.dev:,} is more than half of the {sentences:,} English sentences there "
+                            f"are; give at most {sentences // 2:,}.")
+        held_out = download.dev or min(DEV, max(1, sentences // 50))
+        train, dev = hold_out(pairs, held_out, download.seed)
         if not train:
-            raise UserError(f"The archive from {args.url} has too few sentences to hold any out, {len(pairs):,} pairs "
+            raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
                             f"beside the excluded ones; exclude less, or give another address with --url.")
         (new / "train.tsv.xz").write_bytes(lzma.compress(_lines(train)))
         (new / "dev.tsv").write_bytes(_lines(dev))
         (new / "ATTRIBUTION.txt").write_text(
             f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
             f"https://www.manythings.org/anki/\n\n"
-            f"Downloaded:  {time.strftime('%Y-%m-%d', time.gmtime())} (UTC) from {args.url}\n"
+            f"Downloaded:  {time.strftime('%Y-%m-%d', time.gmtime())} (UTC) from {url}\n"
             f"Archive:     {size} bytes, SHA-256 {digest}\n"
             f"Licence:     CC-BY 2.0 FR, https://creativecommons.org/licenses/by/2.0/fr/\n"
             f"Authors:     named sentence by sentence in the third column of spa.txt in that archive\n"
-            f"Pairs:       {len(found)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
+            f"Pairs:       {len(archived)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
             f"Changes:     Unicode NFC, single spaces, no duplicates; pairs left out that share a sentence with dev\n"
-            f"             or with test sets ({len(args.exclude)} given); dev drawn with seed {args.seed}\n",
+            f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n",
             encoding="utf-8", newline="\n")
-    print(f"{args.url}: {len(found):,} pairs in {size:,} bytes\n"
-          f"left out: {unreadable:,} lines that are no pairs, {len(found) - len(distinct):,} duplicates, "
-          f"{len(distinct) - len(pairs):,} pairs that share a sentence with test pairs, "
-          f"{len(pairs) - len(train) - len(dev):,} with dev\n"
-          f"{out / 'train.tsv.xz'}: {len(train):,} pairs\n"
-          f"{out / 'dev.tsv'}: {len(dev):,} pairs of {held:,} English sentences\n"
-          f"{out / 'ATTRIBUTION.txt'}: source and licence, to be handed on with the data", flush=True)
+    return FetchedPairs(
+        bytes=size, archived=len(archived), unreadable=unreadable, duplicates=len(archived) - len(distinct),
+        in_tests=len(distinct) - len(pairs), in_dev=len(pairs) - len(train) - len(dev), train=len(train),
+        dev=len(dev), held_out=held_out)
+
+
+def refuse_remains(*files: Path) -> None:
+    """Raise UserError where a file of an earlier time would be mixed with those about to be written."""
+    for old in files:
+        if old.exists():
+            raise UserError(f"{old} is there already, and training would mix it with the new files; move it away, "
+                            f"or give another folder with --out.")
 
 
 def _archived_pairs(archive: Path, source: str) -> tuple[list[Pair], int]:
     try:
-        pairs, unreadable = parse(unzip(archive, "spa.txt", source).decode("utf-8-sig"))
+        pairs, unreadable = parse_anki(unzip(archive, "spa.txt", source).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UserError(f"spa.txt in the archive from {source} is not UTF-8 text ({error.reason} at byte "
                         f"{error.start:,}); {OTHER}.") from error

@@ -1,4 +1,4 @@
-"""`python -m xformer data sentiment`: film reviews and labelled phrases, in the form that training reads."""
+"""Download film reviews and labelled phrases and put them into the form that training reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 import tarfile
 import time
 import zlib
-from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -18,10 +17,12 @@ from tqdm import tqdm
 
 from xformer.results import UserError
 from xformer.serve.reviews import tidy
-from xformer.training.fetch import BY_HAND, LARGEST, OTHER, download, key, staged, unzip
-from xformer.training.reviews import Row
+from xformer.training.corpora import key
+from xformer.training.fetch import BY_HAND, LARGEST, OTHER, fetch_file, refuse_remains, staged, unzip
+from xformer.training.options import SentimentDownload
+from xformer.training.reviews import Labelled
 
-Item = TypeVar("Item", str, Row)
+Item = TypeVar("Item", str, Labelled)
 REVIEW = re.compile(r"(?:\./)?aclImdb/(train|test)/(pos|neg|unsup)/(\d+)_\d+\.txt")
 FILMS = re.compile(r"(?:\./)?aclImdb/train/urls_(pos|neg)\.txt")
 LARGEST_FILE = 10_000_000  # bytes of one that is read
@@ -33,19 +34,19 @@ FILES = ("imdb-train.tsv.xz", "imdb-validation.tsv.xz", "imdb-test.tsv.xz", "imd
 
 
 class Reviews(NamedTuple):
-    """What an archive holds."""
+    """The reviews of an archive, and the films they are about."""
 
     texts: dict[tuple[str, str], dict[int, str]]  # for each of FOLDERS the texts by their number
     films: dict[str, list[str]]  # for "pos" and "neg" of train the addresses of the films, in the order of the numbers
 
 
 def read_archive(archive: Path, source: str) -> Reviews:
-    """The reviews in an aclImdb_v1.tar.gz that was downloaded from `source`.
+    """Read the reviews in an aclImdb_v1.tar.gz that was downloaded from `source`. Raises UserError.
 
-    Nothing is extracted: what is read has a known name and a bounded size, and where the archive would put it does not
-    matter. Raises UserError.
+    Nothing is extracted: only members of a known name and a bounded size are read, and where the archive would put them
+    does not matter.
     """
-    found, unpacked = Reviews({folder: {} for folder in FOLDERS}, {}), 0
+    reviews, unpacked = Reviews({folder: {} for folder in FOLDERS}, {}), 0
     try:
         with (gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as opened,
               tqdm(opened, unit="file", dynamic_ncols=True, disable=None) as members):
@@ -56,12 +57,12 @@ def read_archive(archive: Path, source: str) -> Reviews:
                 if unpacked > LARGEST:
                     raise UserError(f"The archive from {source} would unpack to more than the {LARGEST:,} bytes that "
                                     f"are read; {OTHER}.")
-                if (review := REVIEW.fullmatch(member.name)) and (review[1], review[2]) in found.texts:
+                if (review := REVIEW.fullmatch(member.name)) and (review[1], review[2]) in reviews.texts:
                     text = " ".join(_content(opened, member).split())
                     if text:
-                        found.texts[review[1], review[2]][int(review[3])] = text
+                        reviews.texts[review[1], review[2]][int(review[3])] = text
                 elif films := FILMS.fullmatch(member.name):
-                    found.films[films[1]] = _content(opened, member).split("\n")
+                    reviews.films[films[1]] = _content(opened, member).split("\n")
             # tarfile stops at a damaged header as at the end; the checksum of the whole comes after the zeros there.
             if stream.read(LARGEST).strip(b"\0"):
                 raise tarfile.ReadError("a header is damaged")
@@ -69,9 +70,9 @@ def read_archive(archive: Path, source: str) -> Reviews:
         raise UserError(f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); "
                         f"run the command again, {BY_HAND}.") from error
     for half, label in FOLDERS:
-        if not found.texts[half, label]:
+        if not reviews.texts[half, label]:
             raise UserError(f"The archive from {source} holds no reviews in aclImdb/{half}/{label}; {OTHER}.")
-    return found
+    return reviews
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
@@ -81,42 +82,51 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
     return file.read().decode("utf-8")
 
 
-def same(text: str) -> str:
-    """What two texts have in common that differ in case, punctuation and markup alone."""
+def review_key(text: str) -> str:
+    """Reduce a text to a key: equal for texts that differ in case, punctuation and markup alone."""
     return key(tidy(text))
 
 
-def rank(text: str, seed: int) -> int:
-    """0 to 2^64 - 1 by a hash, so that next year's archive is put in nearly the same order, and split alike."""
+def hash_rank(text: str, seed: int) -> int:
+    """Hash a text to 0 … 2^64 - 1, so that next year's archive is put in nearly the same order, and split alike."""
     return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big")
 
 
-def mixed(items: Iterable[Item], seed: int) -> list[Item]:
-    """In an order that is none to a reader."""
-    return sorted(items, key=lambda item: (rank(str(item), seed), item))
+def shuffled(items: Iterable[Item], seed: int) -> list[Item]:
+    """Sort by hash, which is random to a reader."""
+    return sorted(items, key=lambda item: (hash_rank(str(item), seed), item))
 
 
-def split(found: Reviews, seed: int) -> tuple[list[Row], list[Row], list[Row], list[str]]:
-    """(train, validation, test, unlabelled): test is the original test half; validation has all reviews of a tenth of
-    the films of the train half. No other text stands in test or validation, or twice."""
-    test = [(label, text) for label, name in enumerate(("neg", "pos")) for text in found.texts["test", name].values()]
-    taken = {same(text) for _, text in test}
-    train: list[Row] = []
-    validation: list[Row] = []
+class SplitReviews(NamedTuple):
+    """Reviews by what they are for. No text of test or validation stands in another of them, none twice in train."""
+
+    train: list[Labelled]
+    validation: list[Labelled]  # all reviews of a tenth of the films of the archive's train half
+    test: list[Labelled]  # the archive's test half
+    unlabelled: list[str]  # in neither test nor validation
+
+
+def split_reviews(reviews: Reviews, seed: int) -> SplitReviews:
+    """Split the reviews of an archive into those to train on, to validate with and to test with."""
+    test = [(label, text) for label, name in enumerate(("neg", "pos")) for text in reviews.texts["test", name].values()]
+    taken = {review_key(text) for _, text in test}
+    train: list[Labelled] = []
+    validation: list[Labelled] = []
     for label, name in enumerate(("neg", "pos")):
-        films = found.films.get(name, [])
-        for number, text in sorted(found.texts["train", name].items()):
-            if same(text) not in taken:
-                taken.add(same(text))
+        films = reviews.films.get(name, [])
+        for number, text in sorted(reviews.texts["train", name].items()):
+            if review_key(text) not in taken:
+                taken.add(review_key(text))
                 film = films[number] if number < len(films) else text
-                (validation if rank(film, seed) < HELD_OUT * 2**64 else train).append((label, text))
-    taken -= {same(text) for _, text in train}
-    unlabelled = {text for text in found.texts["train", "unsup"].values() if same(text) not in taken}
-    return mixed(train, seed), mixed(validation, seed), mixed(test, seed), mixed(unlabelled, seed)
+                (validation if hash_rank(film, seed) < HELD_OUT * 2**64 else train).append((label, text))
+    taken -= {review_key(text) for _, text in train}
+    unlabelled = {text for text in reviews.texts["train", "unsup"].values() if review_key(text) not in taken}
+    return SplitReviews(shuffled(train, seed), shuffled(validation, seed), shuffled(test, seed),
+                        shuffled(unlabelled, seed))
 
 
-def phrases(tree: str) -> Iterator[Row]:
-    """Every phrase of a tree of the Stanford Sentiment Treebank with its label, 0 to 4, the whole sentence last.
+def phrases(tree: str) -> Iterator[Labelled]:
+    """Yield every phrase of a tree of the Stanford Sentiment Treebank with its label, 0 to 4, the whole sentence last.
 
     >>> list(phrases("(3 (2 It) (4 (2 's) (4 great)))"))
     [(2, 'It'), (2, "'s"), (4, 'great'), (4, "'s great"), (3, "It 's great")]
@@ -134,20 +144,23 @@ def phrases(tree: str) -> Iterator[Row]:
                 begun[-1][1].extend(words)
 
 
-def treebank(archive: Path, source: str) -> tuple[list[Row], list[Row]]:
-    """(train, validation): the phrases of the train trees, and the sentences of the dev trees, that are negative (0 or
-    1) or positive (3 or 4), as SST-2 has them. No phrase of train is a sentence of dev. Raises UserError."""
-    found = {}
+def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labelled]]:
+    """Read (train, validation): the phrases of the train trees and the sentences of the dev trees, as SST-2 has them.
+
+    Negative are the labels 0 and 1, positive 3 and 4; the neutral are left out, and of train the phrases that are
+    sentences of dev. Raises UserError.
+    """
+    trees: dict[str, list[list[Labelled]]] = {}
     for name in ("train.txt", "dev.txt"):
         try:
-            trees = unzip(archive, name, source).decode("utf-8").split("\n")
+            lines = unzip(archive, name, source).decode("utf-8").split("\n")
         except UnicodeDecodeError as error:
             raise UserError(f"{name} in the archive from {source} is not UTF-8 text ({error.reason}); {OTHER}."
                             ) from error
-        found[name] = [rows for tree in trees if (rows := list(phrases(tree)))]
-    dev = [rows[-1] for rows in found["dev.txt"]]
-    held_out = {same(text) for _, text in dev}
-    train = {text: label for rows in found["train.txt"] for label, text in rows if same(text) not in held_out}
+        trees[name] = [rows for line in lines if (rows := list(phrases(line)))]
+    dev = [rows[-1] for rows in trees["dev.txt"]]
+    held_out = {review_key(text) for _, text in dev}
+    train = {text: label for rows in trees["train.txt"] for label, text in rows if review_key(text) not in held_out}
     kept = [(label // 3, text) for text, label in train.items() if label != 2]
     validation = [(label // 3, text) for label, text in dev if label != 2]
     if not (kept and validation):
@@ -155,31 +168,30 @@ def treebank(archive: Path, source: str) -> tuple[list[Row], list[Row]]:
     return kept, validation
 
 
-def fetch_sentiment(args: Namespace) -> None:
-    """Download the two archives of `args.url` and write what training and evaluation read to `args.out`."""
-    out, (imdb, sst) = Path(args.out), args.url
+def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
+    """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
+
+    Raises UserError; the folder is then as it was.
+    """
+    out, imdb, sst, seed = download.out, download.imdb, download.sst, download.seed
     with staged(out) as new:
-        for name in FILES:
-            old = out / (name.removesuffix(".xz") if name.endswith(".xz") else f"{name}.xz")
-            if old.exists():
-                raise UserError(f"{old} is there already, and training would mix it with the new files; move it away, "
-                                f"or give another folder with --out.")
+        refuse_remains(*(out / (name.removesuffix(".xz") if name.endswith(".xz") else f"{name}.xz") for name in FILES))
         archives = {imdb: new / "imdb", sst: new / "sst"}
         for url, archive in archives.items():
-            download(url, archive)
-        train, validation, test, unlabelled = split(read_archive(archives[imdb], imdb), args.seed)
-        if not (train and validation):
-            raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(train):,} reviews to "
-                            f"learn from and {len(validation):,} to validate with; {OTHER}.")
-        kept, sentences = treebank(archives[sst], sst)
+            fetch_file(url, archive)
+        reviews = split_reviews(read_archive(archives[imdb], imdb), seed)
+        if not (reviews.train and reviews.validation):
+            raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(reviews.train):,} "
+                            f"reviews to learn from and {len(reviews.validation):,} to validate with; {OTHER}.")
+        trained, validated = read_treebank(archives[sst], sst)
         origin = {url: f"from {url}, {archive.stat().st_size} bytes, SHA-256 "
                        f"{hashlib.sha256(archive.read_bytes()).hexdigest()}" for url, archive in archives.items()}
         for archive in archives.values():
             archive.unlink()
-        labelled = (train, validation, test, mixed(kept, args.seed), mixed(sentences, args.seed))
-        lines = [[f"{label}\t{text}" for label, text in rows] for rows in labelled]
-        lines.insert(FILES.index("imdb-unlabelled.txt.xz"), unlabelled)
-        for name, of_file in zip(FILES, lines, strict=True):
+        lines = dict(zip(FILES, (
+            _lines(reviews.train), _lines(reviews.validation), _lines(reviews.test), reviews.unlabelled,
+            _lines(shuffled(trained, seed)), _lines(shuffled(validated, seed))), strict=True))
+        for name, of_file in lines.items():
             content = "".join(f"{line}\n" for line in of_file).encode()
             (new / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
         (new / "ATTRIBUTION.txt").write_text(
@@ -192,7 +204,10 @@ def fetch_sentiment(args: Namespace) -> None:
             f"Downloaded: {time.strftime('%Y-%m-%d', time.gmtime())} (UTC)\n"
             f"Terms:      for research, with citation; not to be handed on\n"
             f"Changes:    one text a line; validation has all reviews of a tenth of the films of imdb's train half,\n"
-            f"            drawn with seed {args.seed}; texts left out that stand twice, and neutral phrases\n",
+            f"            drawn with seed {seed}; texts left out that stand twice, and neutral phrases\n",
             encoding="utf-8", newline="\n")
-    print("\n".join(f"{out / name}: {len(of_file):,} texts" for name, of_file in zip(FILES, lines, strict=True)),
-          flush=True)
+    return {name: len(of_file) for name, of_file in lines.items()}
+
+
+def _lines(rows: Iterable[Labelled]) -> list[str]:
+    return [f"{label}\t{text}" for label, text in rows]

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,11 +23,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
+from xformer.device import choose_device
 from xformer.results import UserError
-from xformer.serve.translation import choose_device
-
-SCHEDULES = ("noam", "cosine")
-NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # what section 5.3 of Vaswani et al. trains with
+from xformer.training.options import TrainingOptions
 
 
 class Task(Protocol):
@@ -53,32 +51,7 @@ class Task(Protocol):
         """Write `model` as a checkpoint that is whole or not there."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """How long and how fast to learn. The run ends after `steps` or `minutes` of training, whichever comes first."""
-
-    steps: int = 0  # 0: no limit
-    minutes: float = 0.0  # 0: no limit
-    schedule: str = "cosine"
-    peak: float = 1.5e-3  # learning rate at its highest; with "noam" a factor on the paper's formula
-    warmup: int = 200  # steps
-    weight_decay: float = 0.01
-    clip: float = 1.0  # largest norm of the gradient
-    average: float = 0.999  # decay of the exponential moving average of the weights
-    evaluate_minutes: float = 5.0
-    save_minutes: float = 3.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.steps <= 0 and self.minutes <= 0:
-            raise ValueError("the length of training is 0; give a number of steps or of minutes")
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(SCHEDULES)}")
-        if not 0 <= self.average < 1:
-            raise ValueError(f"average is {self.average}; it must be at least 0 and below 1")
-
-
-def learning_rate(step: int, done: float, options: Options, d_model: int) -> float:
+def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
     """Rate of step 1, 2, ... when a share `done` (0 to 1) of the run is over.
 
     noam: d_model^-0.5 min(step^-0.5, step warmup^-1.5), section 5.3 of Vaswani et al., which post-norm needs.
@@ -132,7 +105,7 @@ def keep_memory() -> None:
 class Trainer:
     """One run of a task into a folder: metrics.jsonl, state.pt to resume from, and the best weights by the score."""
 
-    def __init__(self, task: Task, folder: Path, options: Options, device: torch.device) -> None:
+    def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device) -> None:
         self.task, self.folder, self.options, self.device = task, folder, options, device
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.processes = dist.get_world_size() if dist.is_initialized() else 1

@@ -13,12 +13,12 @@ from xformer.serve.reviews import encode, tidy
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import read_lines
 
-Row = tuple[int, str]  # label (0: negative, 1: positive), text
+Labelled = tuple[int, str]  # label (0: negative, 1: positive), text
 Example = tuple[int, np.ndarray]  # label, pieces from BOS to EOS
 VOCABULARY_TEXTS = 20_000  # from which a vocabulary is learned; more change little
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[Labelled]:
     """Rows of a .tsv or .tsv.xz file: label TAB text.
 
     Raises FileNotFoundError, or ValueError naming the first line that is none.
@@ -36,7 +36,7 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def share(rows: Sequence[Row], part: float, seed: int) -> list[Row]:
+def share(rows: Sequence[Labelled], part: float, seed: int) -> list[Labelled]:
     """A part (0 to 1) of the rows, as many of each label; a smaller part of the same seed is within a larger one."""
     if not 0 < part <= 1:
         raise ValueError(f"the share of labels is {part}; it must be above 0 and at most 1")
@@ -51,13 +51,13 @@ def share(rows: Sequence[Row], part: float, seed: int) -> list[Row]:
     return drawn
 
 
-def vocabulary(texts: Sequence[str], size: int, seed: int) -> Tokenizer:
-    """A vocabulary without capitals, learned from some of the texts."""
+def learn_vocabulary(texts: Sequence[str], size: int, seed: int) -> Tokenizer:
+    """Learn a vocabulary without capitals from some of the texts."""
     some = random.Random(seed).sample(texts, min(VOCABULARY_TEXTS, len(texts)))
     return Tokenizer.train((tidy(text) for text in some), size, fold_case=True)
 
 
-def encode_rows(tokenizer: Tokenizer, rows: Sequence[Row], max_length: int) -> list[Example]:
+def encode_rows(tokenizer: Tokenizer, rows: Sequence[Labelled], max_length: int) -> list[Example]:
     return [(label, np.array(encode(tokenizer, tidy(text), max_length)[0], dtype=np.int32)) for label, text in rows]
 
 

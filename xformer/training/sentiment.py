@@ -17,8 +17,8 @@ from xformer.hub import checkpoint
 from xformer.pieces import EOS, PAD, UNK
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
+from xformer.training.loss import SmoothedCrossEntropy
 from xformer.training.reviews import Example, ReviewBatches
-from xformer.training.translation import SmoothedCrossEntropy
 from xformer.translator import pad
 
 BINS = 10

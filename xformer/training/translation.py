@@ -12,47 +12,22 @@ from torch import Tensor, nn
 
 from xformer.hub import checkpoint
 from xformer.model import Transformer
-from xformer.pieces import BOS, EOS, PAD
+from xformer.pieces import BOS, EOS
 from xformer.search import Options as SearchOptions
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import Ids, Pair, TranslationBatches, plain
+from xformer.training.loss import SmoothedCrossEntropy
 from xformer.translator import pad, translate_ids
 
 
-def vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
-    """A joint vocabulary, learned from both languages and from English in lower case too, as many people type it."""
+def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
+    """Learn a joint vocabulary from both languages, and from the English in lower case too, as many people type it."""
     def sentences() -> Iterator[str]:
         for english, spanish in pairs:
             yield english
             yield spanish
             yield plain(english)
     return Tokenizer.train(sentences(), size)
-
-
-class SmoothedCrossEntropy(torch.autograd.Function):
-    """Sum of label-smoothed cross-entropies: logits [N, V], wanted [N] (PAD: not counted) -> a scalar.
-
-    The same as `F.cross_entropy(…, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)`, but the gradient,
-    softmax(logits) minus the smoothed target, is made on the way, in one array instead of five.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, wanted: Tensor, smoothing: float) -> Tensor:
-        real = wanted != PAD
-        p = logits.softmax(dim=1, dtype=torch.float32)
-        log_total = logits.amax(1).float() - p.amax(1).log()  # log of the sum of exponentials
-        likelihood = (1 - smoothing) * logits.gather(1, wanted[:, None])[:, 0].float()
-        likelihood += smoothing * logits.mean(1, dtype=torch.float32)
-        p -= smoothing / logits.shape[1]
-        p.scatter_add_(1, wanted[:, None], p.new_full((len(wanted), 1), smoothing - 1))
-        p *= real[:, None]
-        ctx.save_for_backward(p.to(logits.dtype))
-        return ((log_total - likelihood) * real).sum()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        (p,) = ctx.saved_tensors
-        return p * gradients[0], None, None
 
 
 class TranslationTask:

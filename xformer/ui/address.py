@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from xformer.figures.attention import SHOW, VIEWS, Choice, Head
+from xformer.figures.attention import SHOW, VIEWS, Choice
 from xformer.figures.palettes import PALETTES
-from xformer.results import STACKS, Message, ModelInfo, UserError
+from xformer.results import STACKS, Head, Message, ModelInfo, UserError
 
 TABS = ("translate", "attention", "sentiment", "positions", "principles", "model")
 LONGEST = 2_000  # characters of a sentence that an address carries
@@ -201,7 +201,7 @@ def read(query: Mapping[str, str], info: ModelInfo, text: str, layer: int, head:
     take = reader(query, problems)
     stack = take("stack", OneOf(STACKS, "cross"))
     layers = info.layers(stack)
-    heads = read_heads(query.get("heads", "").split(","), layers, info.n_heads)
+    heads = read_heads(stack, query.get("heads", "").split(","), layers, info.n_heads)
     if heads is None:
         problems.append(Message.of("address_heads", value=query["heads"][:40]))
     choice = Choice(stack, take("layer", Whole(min(layer, layers), 1, layers)),
@@ -216,14 +216,15 @@ def read(query: Mapping[str, str], info: ModelInfo, text: str, layer: int, head:
     return Place(**words, tab=tab, choice=choice, problems=tuple(problems))
 
 
-def read_heads(names: Iterable[str], layers: int, heads: int) -> tuple[Head, ...] | None:
-    """Names such as "2.5" (layer 2, head 5) as pairs, empty names passed over; None where a head is not there."""
-    known = {f"{layer}.{head}": (layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)}
+def read_heads(stack: str, names: Iterable[str], layers: int, heads: int) -> tuple[Head, ...] | None:
+    """Names such as "2.5" (layer 2, head 5) in a stack, empty names passed over; None where a head is not there."""
+    known = {f"{layer}.{head}": Head(stack, layer, head)
+             for layer in range(1, layers + 1) for head in range(1, heads + 1)}
     wanted = [name for name in names if name]
     return tuple(known[name] for name in wanted) if all(name in known for name in wanted) else None
 
 
 def read_choice(stack: str, layer: int, head: int, show: str, joined: Sequence[str] | None, *more: Any) -> Choice:
     """A choice from the values of the page's controls."""
-    heads = tuple(tuple(map(int, name.split("."))) for name in joined or ())
-    return Choice(stack, int(layer), int(head), show, heads, *more)  # type: ignore[arg-type]
+    heads = tuple(Head.parse(name, stack) for name in joined or ())
+    return Choice(stack, int(layer), int(head), show, heads, *more)

@@ -13,8 +13,8 @@ from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload
 from xformer.figures.attention import SHOW, VIEWS, Choice, all_maps, picture, summary
 from xformer.figures.labels import percent
+from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
-from xformer.figures.translation import notice
 from xformer.results import STACKS, Head, Trace, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -122,8 +122,7 @@ def build(page: Page) -> Tab:
 
 def choice_of(look: Values) -> Choice:
     """The choice that the controls of this tab stand for."""
-    heads = tuple((head.layer, head.head) for head in map(Head.parse, look.get("heads") or ()))
-    return Choice(**{**look, "heads": heads})
+    return Choice(**{**look, "heads": tuple(map(Head.parse, look.get("heads") or ()))})
 
 
 def other_stack(service: TranslationService, language: Language, *, trace: Trace | None, **look: Any) -> dict[str, Any]:
@@ -219,13 +218,14 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
               "threshold": gr.update(visible=choice.view == "arcs")}
     if trace is None:
         return {"grid": None, "picture": None, "below": f"<p>{language.html('no_trace')}</p>", **needed}
-    seen = picture(trace, choice, language)
+    maps = all_maps(trace, choice.stack, choice.weigh)
+    seen = picture(trace, choice, language, maps)
     said = [*seen.rules]
     if choice.show == "head":
         said += filter(None, [_alignment(service, choice, language), _roles(trace, choice, language)])
     rules = "".join(f"<p>{escape(rule)}</p>" for rule in said)
     meter = language.html("sink_meter", percent=percent(seen.sinks))
-    small = (grid.payload if maps_too else grid.chosen)(all_maps(trace, choice.stack, choice.weigh), choice, language)
+    small = (grid.payload if maps_too else grid.chosen)(maps, choice, language)
     return {"grid": {**small, "about": [trace.number, choice.stack, choice.layer, choice.head]},
             "picture": head_payload.payload(seen, choice, f"{service.info.name} {service.info.identity}", language),
             "below": f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> '

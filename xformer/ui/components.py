@@ -22,8 +22,7 @@ FILES = (*PICTURES, "csv", "json")
 
 @cache
 def script(name: str) -> str:
-    """Cut a function of assets/page.js out by its name, as the `js` of a listener; raises LookupError for no name there.
-    """
+    """Cut a function out of assets/page.js by its name, as the `js` of a listener; raises LookupError where none is."""
     code = (ASSETS / "page.js").read_text(encoding="utf-8")
     function = re.search(rf"^(async )?function {name}\(.*?^}}$", code, re.MULTILINE | re.DOTALL)
     if function is None:

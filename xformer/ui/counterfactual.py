@@ -9,7 +9,7 @@ import gradio as gr
 
 from xformer.figures import counterfactual as figures
 from xformer.figures.labels import percent, shown
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
 from xformer.serve.protocol import TranslationService

@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain.export import encode
-from xformer.results import Trace
+from xformer.results import Head, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -41,7 +41,7 @@ def save(service: TranslationService, language: Language, *, trace: Trace, stack
          ) -> dict[str, Any]:
     """The whole pass as a file, for assets/download.js."""
     info = service.info
-    content = encode(trace, info, f".{kind}", (stack, layer, head), language)
+    content = encode(trace, info, f".{kind}", Head(stack, layer, head), language)
     return {"file": {"name": f"{info.name.replace('/', '-')}-attention.{kind}",
                      "data": base64.b64encode(content).decode("ascii"),
                      "made": time.time()}}  # the same file twice is a new value, so it is offered again

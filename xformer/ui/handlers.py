@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import gradio as gr
 
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.strings import Language
 

@@ -18,18 +18,18 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import many as figure
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import Judged
 from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
-from xformer.strings import speaker, text
+from xformer.strings import Language, speaker, text
 from xformer.ui.components import canvas
 from xformer.ui.handlers import QUIET, refusal
 
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
 
 
-def build(reader: SentimentService, language: str) -> None:
+def build(reader: SentimentService, language: Language) -> None:
     """Lay the part out; called inside the tab."""
     say = speaker(language)
     gr.HTML(f'<p class="note">{escape(say("texts_intro"))}</p>')
@@ -61,7 +61,7 @@ def build(reader: SentimentService, language: str) -> None:
     keep.click(partial(save, reader, language), found, download, **QUIET)
 
 
-def upload(language: str, path: str | None) -> tuple[Any, ...]:
+def upload(language: Language, path: str | None) -> tuple[Any, ...]:
     """Read a file and delete it: its field emptied, a problem, what is in it, and what to say and ask about that."""
     if path is None:
         return (gr.skip(),) * 6
@@ -88,7 +88,7 @@ def _forget() -> tuple[Any, ...]:
     return None, gr.Row(visible=False), "", gr.update(choices=[], value=None)
 
 
-def run(reader: SentimentService, language: str, block: str, sheet: texts.Sheet | None, column: int | None
+def run(reader: SentimentService, language: Language, block: str, sheet: texts.Sheet | None, column: int | None
         ) -> Iterator[tuple[Any, ...]]:
     """Read the file or, where there is none, the pasted lines: a problem, what is seen, the answers, whether one can
     stop or save, and what to stop it by. Told after each chunk; who leaves the page or stops is not read on for."""
@@ -120,7 +120,7 @@ def _halt(halt: Event | None) -> gr.Button:
     return _off()
 
 
-def save(reader: SentimentService, language: str, found: list[Judged] | None) -> Any:
+def save(reader: SentimentService, language: Language, found: list[Judged] | None) -> Any:
     """What assets/download.js offers."""
     if not found:
         return gr.skip()

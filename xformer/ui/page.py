@@ -12,7 +12,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.serve.protocol import ModelPool, ReviewService, TranslationService
 from xformer.strings import ASSETS, ENGLISH, LANGUAGES, SPANISH, Language

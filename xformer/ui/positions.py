@@ -15,11 +15,11 @@ from xformer.explain import positions as explain
 from xformer.figures import head_payload
 from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
-from xformer.figures.translation import notice
-from xformer.results import POSITION_KINDS, Moved, Positions, Translation
-from xformer.serve.translation import BASES as LIMITS
-from xformer.serve.translation import MOST_SHIFT, Service
-from xformer.strings import speaker, text
+from xformer.figures.notice import notice
+from xformer.results import BASES as LIMITS
+from xformer.results import MOST_SHIFT, POSITION_KINDS, Moved, Positions, Translation
+from xformer.serve.translation import Service
+from xformer.strings import Language, speaker, text
 from xformer.ui.ablation import every_head, head_names
 from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
 from xformer.ui.components import canvas, figure, plot
@@ -59,7 +59,7 @@ def kinds(service: Service, d_model: int | None = None) -> dict[str, Kind]:
             "moved": Switch()}
 
 
-def arrive(service: Service, language: str, take: Take) -> list[Any]:
+def arrive(service: Service, language: Language, take: Take) -> list[Any]:
     """The values of the tab's controls for an address, in the order of `kinds`."""
     d_model = take("d_model", kinds(service)["d_model"])
     found = {name: take(name, kind) for name, kind in kinds(service, d_model).items() if name != "d_model"}
@@ -161,7 +161,7 @@ def _bases(power: float) -> list[float]:
     return sorted({*BASES, _base(power)})
 
 
-def draw(language: str, near: bool, drawn: dict[str, Any], shown: str, length: int, d_model: int, power: float,
+def draw(language: Language, near: bool, drawn: dict[str, Any], shown: str, length: int, d_model: int, power: float,
          dimensions: list[int], pair: int, position: int, steps: int) -> list[Any]:
     """What was drawn for which values, and those pictures whose values have changed, where the tab is open: the first
     two, or the others."""
@@ -181,25 +181,25 @@ def draw(language: str, near: bool, drawn: dict[str, Any], shown: str, length: i
     return [now, *answer]
 
 
-def draw_table(language: str, length: int, d_model: int, power: float) -> Any:
+def draw_table(language: Language, length: int, d_model: int, power: float) -> Any:
     return figure(figures.table(explain.table(length, d_model, _base(power)), _base(power), language))
 
 
-def draw_curves(language: str, length: int, d_model: int, power: float, dimensions: Sequence[int]) -> Any:
+def draw_curves(language: Language, length: int, d_model: int, power: float, dimensions: Sequence[int]) -> Any:
     kept = [dimension for dimension in dimensions or [0] if dimension < d_model] or [0]
     return figure(figures.curves(explain.table(length, d_model, _base(power)), kept, _base(power), language))
 
 
-def draw_waves(language: str, length: int, d_model: int, power: float) -> Any:
+def draw_waves(language: Language, length: int, d_model: int, power: float) -> Any:
     return figure(figures.wavelengths(d_model, _bases(power), length, language))
 
 
-def draw_distances(language: str, length: int, d_model: int, power: float) -> tuple[Any, str]:
+def draw_distances(language: Language, length: int, d_model: int, power: float) -> tuple[Any, str]:
     tables = {base: explain.table(length, d_model, base) for base in _bases(power)}
     return figure(figures.distances(tables, language)), figures.bases(tables, language)
 
 
-def draw_rotation(language: str, length: int, d_model: int, power: float, pair: int, position: int, steps: int
+def draw_rotation(language: Language, length: int, d_model: int, power: float, pair: int, position: int, steps: int
                   ) -> tuple[Any, str]:
     """The turn of one pair, and its check; positions beyond the table are the last that fit."""
     rows = explain.table(length, d_model, _base(power))
@@ -214,17 +214,17 @@ def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
     return explain.confusion(explain.table(length, d_model, base), NOISE)
 
 
-def draw_confusion(language: str, length: int, d_model: int, power: float) -> Any:
+def draw_confusion(language: Language, length: int, d_model: int, power: float) -> Any:
     shares = {base: _confusion(length, d_model, base) for base in _bases(power)}
     return figure(figures.confusion(shares, NOISE, length, d_model, language))
 
 
-def draw_lengths(service: Service, language: str, shown: str) -> Any:
+def draw_lengths(service: Service, language: Language, shown: str) -> Any:
     scores = service.length_scores
     return figure(figures.lengths(scores, language)) if shown == TAB and scores else gr.skip()
 
 
-def draw_sentence(service: Service, language: str, found: Translation | None, shown: str) -> tuple[str, Any]:
+def draw_sentence(service: Service, language: Language, found: Translation | None, shown: str) -> tuple[str, Any]:
     """What the encoder is given for the sentence on the page, where the tab is open: a problem, and the picture."""
     if shown != TAB:
         return "", gr.skip()
@@ -273,7 +273,7 @@ def _experiment(ask: Ask, translation: gr.State, own: dict[str, Any]) -> list[An
     return [kind, shift, base, shuffled, seed, chosen, moved]
 
 
-def again(service: Service, language: str, moved: bool, made: tuple[Moved, Positions] | None,
+def again(service: Service, language: Language, moved: bool, made: tuple[Moved, Positions] | None,
           found: Translation | None, *changed: Any) -> tuple[Any, ...]:
     """What becomes of a change when there is another translation: forgotten, or made where a link says so."""
     if moved and made is None:
@@ -281,7 +281,7 @@ def again(service: Service, language: str, moved: bool, made: tuple[Moved, Posit
     return "", None, gr.update(visible=False), None, None, False
 
 
-def run(service: Service, language: str, found: Translation | None, kind: str, shift: float | None,
+def run(service: Service, language: Language, found: Translation | None, kind: str, shift: float | None,
         base: float | None, shuffled: bool, seed: float | None, chosen: str) -> tuple[Any, ...]:
     """Translate again under a change: what became of it, what the maps are drawn from, the maps, and whether it went.
     """
@@ -289,7 +289,7 @@ def run(service: Service, language: str, found: Translation | None, kind: str, s
     return said, moved, *draw_maps(service, language, moved, chosen), moved is not None
 
 
-def _moved(service: Service, language: str, found: Translation | None, kind: str, shift: float | None,
+def _moved(service: Service, language: Language, found: Translation | None, kind: str, shift: float | None,
            base: float | None, shuffled: bool, seed: float | None) -> tuple[str, tuple[Moved, Positions] | None]:
     if found is None:
         return notice([text("no_trace", language)], "error"), None
@@ -307,7 +307,8 @@ def _moved(service: Service, language: str, found: Translation | None, kind: str
     return figures.moved(moved, found.best.text, language), (moved, positions)
 
 
-def draw_maps(service: Service, language: str, found: tuple[Moved, Positions] | None, chosen: str) -> tuple[Any, ...]:
+def draw_maps(service: Service, language: Language, found: tuple[Moved, Positions] | None, chosen: str
+              ) -> tuple[Any, ...]:
     """The map of a head before and after the change, for assets/head_view.js; hidden where nothing was changed."""
     if found is None:
         return gr.update(visible=False), None, None

@@ -12,11 +12,11 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import sentiment as figures
+from xformer.figures.notice import notice
 from xformer.figures.sentiment import Example, View
-from xformer.figures.translation import notice
 from xformer.results import Attribution, UserError
 from xformer.serve.reviews import SentimentService
-from xformer.strings import ASSETS, speaker, text
+from xformer.strings import ASSETS, Language, speaker, text
 from xformer.ui import many
 from xformer.ui.components import figure, plot
 from xformer.ui.handlers import QUIET, refusal
@@ -26,7 +26,7 @@ PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encod
 PATIENCE = 1.0  # seconds after which the progress is shown
 
 
-def build(reader: SentimentService | UserError | None, language: str, reviewed: gr.Textbox, tab: gr.Tab) -> None:
+def build(reader: SentimentService | UserError | None, language: Language, reviewed: gr.Textbox, tab: gr.Tab) -> None:
     """Lay the tab out, called inside it. reviewed: the review that the page's address carries, "" for the example."""
     say = speaker(language)
     if reader is None or isinstance(reader, UserError):
@@ -79,7 +79,7 @@ def build(reader: SentimentService | UserError | None, language: str, reviewed: 
     kind.input(_place, kind, place, **QUIET)
 
 
-def missing(reason: UserError | None, language: str) -> str:
+def missing(reason: UserError | None, language: Language) -> str:
     """What to do where there is no classifier."""
     return notice([text("review_missing", language) if reason is None else reason.say(language)], "error")
 
@@ -88,7 +88,7 @@ def _place(kind: str) -> Any:
     return gr.update(visible=kind == "head")
 
 
-def _judge(reader: SentimentService, language: str) -> Any:
+def _judge(reader: SentimentService, language: Language) -> Any:
     def judge(review: str, progress: gr.Progress = gr.Progress()) -> tuple[Any, ...]:  # noqa: B008
         """Judge a review and explain it: a problem, the attribution, the verdict, the effects, and for the address."""
         began = time.perf_counter()
@@ -123,7 +123,7 @@ def _opening(judge: Any) -> Any:
     return opening
 
 
-def compare(reader: SentimentService, language: str, found: Attribution | None, review: str) -> Any:
+def compare(reader: SentimentService, language: Language, found: Attribution | None, review: str) -> Any:
     """The text as it is now beside the one that was judged last; one that cannot be judged is said to be so."""
     if found is None:
         return ""
@@ -134,7 +134,7 @@ def compare(reader: SentimentService, language: str, found: Attribution | None, 
     return figures.before_and_after(found.sentiment, now, language)
 
 
-def draw(language: str, found: Attribution | None, kind: str, layer: int, head: int) -> Any:
+def draw(language: Language, found: Attribution | None, kind: str, layer: int, head: int) -> Any:
     """What is looked at, beside the effects, and the words that count most."""
     if found is None:
         return gr.skip(), gr.skip()
@@ -142,7 +142,7 @@ def draw(language: str, found: Attribution | None, kind: str, layer: int, head: 
     return figures.looked(found, view, language), figures.strongest(found, view, language)
 
 
-def _pairs(reader: SentimentService, language: str) -> None:
+def _pairs(reader: SentimentService, language: Language) -> None:
     """Pairs of texts that differ in one thing."""
     say = speaker(language)
     gr.HTML(f'<h3>{escape(say("pairs_title"))}</h3><p class="note">{escape(say("pairs_text"))}</p>')
@@ -154,7 +154,7 @@ def _pairs(reader: SentimentService, language: str) -> None:
                  trigger_mode="always_last")
 
 
-def read_pair(reader: SentimentService, language: str, number: int | None) -> Any:
+def read_pair(reader: SentimentService, language: Language, number: int | None) -> Any:
     """Both texts of a pair, read now, and how many of all pairs' texts are judged right."""
     if number is None:
         return gr.skip()
@@ -169,7 +169,7 @@ def read_pair(reader: SentimentService, language: str, number: int | None) -> An
     return figures.pair(examples, chosen["look"][language], right, len(every), language)
 
 
-def _quality(reader: SentimentService, language: str) -> None:
+def _quality(reader: SentimentService, language: Language) -> None:
     """What was measured when the classifier was trained; what was not measured is not there."""
     calibration, shares = reader.calibration, reader.label_shares
     if calibration is not None:

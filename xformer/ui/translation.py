@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import translation as figure
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import Options, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import TranslationService

@@ -14,10 +14,10 @@ import numpy as np
 from xformer.explain import key_value_store as key_values
 from xformer.explain import walkthrough
 from xformer.figures import walkthrough as figures
-from xformer.figures.translation import notice
+from xformer.figures.notice import notice
 from xformer.results import STACKS, Trace, Walk
 from xformer.serve.translation import Service
-from xformer.strings import ASSETS, speaker, text
+from xformer.strings import ASSETS, Language, speaker, text
 from xformer.ui.address import Kind, OneOf, Real, Take, Whole, Words
 from xformer.ui.attention import numbers
 from xformer.ui.components import figure, plot
@@ -127,7 +127,7 @@ class Drawn:
     mapped: tuple[Any, ...] = ()
 
 
-def draw(service: Service, language: str, drawn: Drawn, shown: str, trace: Trace | None, stack: str, layer: int,
+def draw(service: Service, language: Language, drawn: Drawn, shown: str, trace: Trace | None, stack: str, layer: int,
          head: int, query: int | None, padding: int, power: float, rule: str, mask: str, opened: bool) -> list[Any]:
     """Walk through the head that is chosen, where the tab is open, and draw what is not drawn yet.
 
@@ -168,17 +168,17 @@ def _asked(walk: Walk, query: int | None) -> int:
     return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
 
 
-def change(language: str, walk: Walk, query: int, power: float, rule: str, mask: str) -> tuple[Any, Any]:
+def change(language: Language, walk: Walk, query: int, power: float, rule: str, mask: str) -> tuple[Any, Any]:
     """What the switches make of one query, in words and as bars."""
     switches = (walk, query, rule, power, mask, language)
     return figures.summary(*switches), figure(figures.bars(*switches))
 
 
-def _variance(service: Service, language: str) -> Any:
+def _variance(service: Service, language: Language) -> Any:
     return figure(figures.variance(walkthrough.variance(), service.info.d_model // service.info.n_heads, language))
 
 
-def _splits(service: Service, language: str) -> tuple[str, Any]:
+def _splits(service: Service, language: Language) -> tuple[str, Any]:
     d_model = service.info.d_model
     found = [walkthrough.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
     return figures.split_costs(found, language), figure(figures.splits(found, language))
@@ -209,7 +209,7 @@ def _store(ask: Ask, shown: gr.Textbox, own: dict[str, Any]) -> tuple[Any, ...]:
     return store, lines, query, power
 
 
-def look_up(service: Service, language: str, shown: str, lines: str, query: str) -> tuple[str, Any]:
+def look_up(service: Service, language: Language, shown: str, lines: str, query: str) -> tuple[str, Any]:
     """Read the records and compare the query with every title: a problem, and what `retrieve` works on."""
     if shown != TAB:
         return "", gr.skip()
@@ -221,7 +221,7 @@ def look_up(service: Service, language: str, shown: str, lines: str, query: str)
         return refusal(error, language), gr.skip()
 
 
-def retrieve(language: str, found: tuple[key_values.Records, np.ndarray] | None, power: float) -> Any:
+def retrieve(language: Language, found: tuple[key_values.Records, np.ndarray] | None, power: float) -> Any:
     """The records at a temperature."""
     if found is None:
         return gr.skip()

@@ -1,0 +1,5 @@
+"""The verbs of the command line, one module each: HELP, add_arguments(parser), and what the parser is told to run.
+
+A command prints what it was asked for and returns an exit status, or None for 0. What cannot be done is a UserError,
+which `xformer.__main__` prints. Torch and the services are imported when a command runs, so that --help is quick.
+"""

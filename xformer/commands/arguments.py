@@ -1,0 +1,79 @@
+"""Define the arguments that several commands share, and read files and options out of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from xformer.hub.shipped import CHECKPOINT_HELP
+from xformer.results import Options, UserError
+
+if TYPE_CHECKING:
+    from xformer.training.corpora import Pair
+
+Record = TypeVar("Record")
+SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
+SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
+
+
+def add_texts(p: argparse.ArgumentParser) -> None:
+    """Let a command take a text, in one word or several, or else the lines of standard input."""
+    p.add_argument("text", metavar="TEXT", nargs="*", help="English; lines of standard input if not given; "
+                                                           "“--” before it ends the options")
+
+
+def add_checkpoint(p: argparse.ArgumentParser, help: str = CHECKPOINT_HELP) -> None:
+    p.add_argument("--checkpoint", metavar="NAME", help=help)
+
+
+def add_device(p: argparse._ActionsContainer) -> None:
+    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+
+
+def add_search(p: argparse.ArgumentParser) -> None:
+    """Add the checkpoint, the device, and how translations are searched and printed."""
+    add_checkpoint(p)
+    add_device(p)
+    p.add_argument("--beam", type=int, default=5, help="hypotheses kept at each step; 1: greedy (default 5)")
+    p.add_argument("--length-penalty", type=float, default=1.0, help="rank by log-probability / length^N (default 1)")
+    p.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def add_pairs(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
+
+
+def search_options(args: argparse.Namespace, **more: int) -> Options:
+    """Return the options of a search that `add_search` read; raises UserError for wrong ones."""
+    with plainly():
+        return Options(beam=args.beam, length_penalty=args.length_penalty, **more)
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read the sentence pairs of a file; raises UserError."""
+    from xformer.training import corpora
+    with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of English, a tab, Spanish."):
+        return corpora.read_pairs(path)
+
+
+def record(kind: type[Record], args: argparse.Namespace, **more: Any) -> Record:
+    """Make a record of options: each field that `more` does not name is the argument of its name."""
+    return kind(**{**{f.name: getattr(args, f.name) for f in fields(kind)  # type: ignore[arg-type]
+                      if f.name not in more}, **more})
+
+
+@contextmanager
+def plainly(missing: str | None = None) -> Iterator[None]:
+    """Turn a ValueError, and with `missing` a FileNotFoundError, into a UserError."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if missing is None:
+            raise
+        raise UserError(missing) from error
+    except ValueError as error:
+        raise error if isinstance(error, UserError) else UserError(f"{error}.") from error

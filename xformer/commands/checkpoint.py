@@ -1,0 +1,122 @@
+"""Look at a checkpoint, fetch it from the Hub, upload it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from xformer.hub.shipped import CHECKPOINT_HELP, checkpoint_folder
+from xformer.results import UserError
+
+HELP = "look at a checkpoint, fetch it from the Hub, upload it"
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    kinds = p.add_subparsers(dest="what", required=True)
+    _add_push(kinds.add_parser("push", help="upload a folder to the Hub"))
+    _add_pull(kinds.add_parser("pull", help="fetch from the Hub"))
+    _add_info(kinds.add_parser("info", help="what a checkpoint is"))
+    _add_verify(kinds.add_parser("verify", help="whether a checkpoint is whole and its card true"))
+
+
+def _add_push(p: argparse.ArgumentParser) -> None:
+    p.description = ("Check a checkpoint and its model card (README.md) and upload them as one commit to a repository "
+                     "of the Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
+    p.set_defaults(run=push)
+    p.add_argument("folder", metavar="DIR")
+    p.add_argument("repository", metavar="owner/name")
+    p.add_argument("--private", action="store_true", default=None, help="if the repository is made now")
+    p.add_argument("--message", default="Upload checkpoint", help="of the commit")
+    p.add_argument("--license", metavar="ID", help="write a card, where there is none, with this licence: cc-by-4.0 …")
+    p.add_argument("--base-model", metavar="owner/name", help="for that card: what the model was fine-tuned from")
+
+
+def push(args: argparse.Namespace) -> None:
+    """Upload a checkpoint; print the address of the commit."""
+    from xformer.hub import card, checkpoint, repository
+    folder = Path(args.folder)
+    if args.license and not (folder / "README.md").is_file():
+        card.draft(folder, checkpoint.examine(folder), args.license, args.base_model)
+    print(repository.push(folder, args.repository, private=args.private, commit_message=args.message))
+
+
+def _add_pull(p: argparse.ArgumentParser) -> None:
+    p.description = ("Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; "
+                     "with DIR, copy it there.")
+    p.set_defaults(run=pull)
+    p.add_argument("checkpoint", metavar="owner/name[@revision]")
+    p.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
+
+
+def pull(args: argparse.Namespace) -> None:
+    """Fetch a checkpoint; print its folder."""
+    from xformer.hub import repository
+    print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None))
+
+
+def _add_info(p: argparse.ArgumentParser) -> None:
+    p.description = "Say what a checkpoint is."
+    p.set_defaults(run=info)
+    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
+    p.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def info(args: argparse.Namespace) -> None:
+    """Print the name, kind, shape, files, licence and scores of a checkpoint."""
+    from xformer.hub import card, checkpoint
+    folder = checkpoint_folder(args.checkpoint)
+    summary, sizes = checkpoint.examine(folder), checkpoint.sizes(folder)
+    kind, config = summary.kind, summary.config
+    metadata = card.read(folder / "README.md").data if "README.md" in sizes else None
+    scores = card.results(kind, summary.metrics)
+    if args.json:
+        print(json.dumps({
+            "name": summary.name, "folder": str(folder), "kind": kind.name, "identity": summary.identity,
+            "parameters": summary.parameters, "config": config.to_dict(), "files": sizes,
+            "license": metadata and metadata.get("license"),
+            "scores": [{"set": s.dataset_name, "metric": s.metric_name, "value": s.metric_value} for s in scores]}))
+        return
+    layers = f"{config.n_layers} + {config.decoder_layers}" if kind.task == "translation" else config.n_layers
+    licence = "no README.md" if metadata is None else metadata.get("license") or "not said"
+    rows = [
+        ("name", summary.name), ("folder", folder), ("kind", kind.name), ("identity", summary.identity),
+        ("parameters", f"{summary.parameters:,}"), ("vocabulary", f"{config.vocab_size:,} pieces"),
+        ("shape", f"d_model {config.d_model}, {config.n_heads} heads, {layers} layers, d_ff {config.d_ff}, "
+                  f"{config.norm}-norm, at most {config.max_length:,} pieces"),
+        ("files", ", ".join(f"{name} {size:,} bytes" for name, size in sizes.items())), ("licence", licence),
+        *(("score", f"{s.dataset_name}: {s.metric_name} {s.metric_value}") for s in scores)]
+    for label, value in rows:
+        print(f"{label:<12}{value}")
+
+
+def _add_verify(p: argparse.ArgumentParser) -> None:
+    p.description = ("Check that the files of a checkpoint are there and fit together, that its weights are numbers, "
+                     "that they are what the Hub sent, and that its model card has the metadata the Hub wants and the "
+                     "scores of these weights.")
+    p.set_defaults(run=verify)
+    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
+
+
+def verify(args: argparse.Namespace) -> None:
+    """Print each thing that is in order; raises UserError at the first that is not."""
+    import torch
+
+    from xformer.hub import card, checkpoint, repository
+    folder = checkpoint_folder(args.checkpoint)
+    summary = checkpoint.examine(folder)
+    model = checkpoint.load(folder, summary.kind.model).model
+    spoilt = [name for name, tensor in model.state_dict().items() if not torch.isfinite(tensor).all()]
+    if spoilt:
+        raise UserError(f"The weights in {folder / 'model.safetensors'} are no numbers: {spoilt[0]} holds NaN or "
+                        f"infinity; {checkpoint.FIX}.")
+    print(f"files       {', '.join(checkpoint.FILES)} fit together: a {summary.kind.name} of {summary.parameters:,} "
+          f"parameters, {summary.config.vocab_size:,} pieces")
+    damaged = list(repository.damaged(folder))
+    if damaged:
+        raise UserError(f"The file {folder / damaged[0]} is not what the Hub sent; delete it and fetch it again with "
+                        f"“python -m xformer checkpoint pull {summary.name}”.")
+    print(f"identity    {summary.identity}")
+    metadata = card.check(folder).data
+    print(f"card        {metadata['license']}, {metadata['pipeline_tag']}, {len(metadata.get('eval_results', []))} "
+          f"scores of these weights")

@@ -1,0 +1,27 @@
+"""Tell the sentiment of a review, or of each line of standard input."""
+
+from __future__ import annotations
+
+import argparse
+
+from xformer.commands.arguments import add_checkpoint, add_device, add_texts
+from xformer.commands.lines import answer
+from xformer.hub.shipped import SENTIMENT_HELP, sentiment_folder
+
+HELP = "tell the sentiment of a review, or of each line of standard input"
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    p.description = "Tell whether TEXT, or each line of standard input, is positive or negative; one result a line."
+    p.set_defaults(run=run)
+    add_texts(p)
+    add_checkpoint(p, SENTIMENT_HELP)
+    add_device(p)
+    p.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    from xformer.serve.reviews import SentimentService
+    service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
+    return answer(args.text, service.classify, lambda sentiment: f"{sentiment.label}\t{sentiment.probability:.3f}",
+                  args.json)

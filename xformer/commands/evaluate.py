@@ -1,0 +1,244 @@
+"""Score a model: its translations, alignments, translations by length, verdicts on reviews, and pre-training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xformer.commands.arguments import (
+    SAVE_HELP,
+    SAVE_METRICS_HELP,
+    add_checkpoint,
+    add_device,
+    add_pairs,
+    add_search,
+    plainly,
+    read_pairs,
+    search_options,
+)
+from xformer.commands.keep import keep, keep_score, own_folder
+from xformer.hub.shipped import SENTIMENT_HELP, checkpoint_folder, sentiment_folder
+from xformer.results import UserError
+
+if TYPE_CHECKING:
+    from xformer.serve.translation import Service
+
+HELP = "score a model"
+TRANSLATION_KEPT = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam", "identity")
+SENTIMENT_KEPT = ("accuracy", "calibration_error", "rows", "identity")
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    kinds = p.add_subparsers(dest="what", required=True)
+    _add_translation(kinds.add_parser("translation", help="BLEU and chrF of a file of pairs"))
+    _add_alignment(kinds.add_parser("alignment", help="alignment error rate of every cross-attention head"))
+    _add_lengths(kinds.add_parser("lengths", help="BLEU and chrF by the length of the sentences"))
+    _add_sentiment(kinds.add_parser("sentiment", help="accuracy on a file of labelled texts"))
+    _add_pretraining(kinds.add_parser("pretraining",
+                                      help="what pre-training is worth, from several runs of train sentiment"))
+
+
+# Translation
+
+
+def _add_translation(p: argparse.ArgumentParser) -> None:
+    p.description = "Translate the English of a file of pairs and score it with sacrebleu, one reference a line."
+    p.set_defaults(run=translation)
+    add_pairs(p)
+    add_search(p)
+    p.add_argument("--limit", type=int, default=0, help="score the first N pairs only")
+    p.add_argument("--plain", action="store_true",
+                   help="lower-case the English and take off its final punctuation first, as many people type")
+    p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
+    p.add_argument("--save", action="store_true", help=SAVE_HELP)
+
+
+def translation(args: argparse.Namespace) -> None:
+    """Print the scores of a file of pairs; keep them if asked to."""
+    from xformer.serve.translation import Service
+    from xformer.training import evaluation
+    options = search_options(args, alternatives=0)
+    pairs = read_pairs(Path(args.pairs))[:args.limit or None]
+    folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
+    service = Service.open(folder, args.device)
+    scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
+    if args.save:
+        keep_score(folder, Path(args.pairs), {**{key: getattr(scores, key) for key in TRANSLATION_KEPT},
+                                              "plain": args.plain, "lowercase": args.lowercase})
+    if args.json:
+        print(json.dumps(asdict(scores)))
+    else:
+        print(f"BLEU {scores.bleu}  {scores.bleu_signature}")
+        print(f"chrF {scores.chrf}  {scores.chrf_signature}")
+        print(f"{scores.sentences:,} sentences in {scores.seconds} s on {scores.device}, beam {scores.beam}, "
+              f"checkpoint {scores.checkpoint} {scores.identity}")
+
+
+# Alignment
+
+
+def _add_alignment(p: argparse.ArgumentParser) -> None:
+    p.description = ("Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
+                     "2003); 0 is best, 1 worst.")
+    p.set_defaults(run=alignment)
+    add_checkpoint(p)
+    p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
+                                                  "words counted from 0; assets/alignments.tsv if not given")
+    add_device(p)
+    p.add_argument("--json", action="store_true", help="one JSON object")
+    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+
+def alignment(args: argparse.Namespace) -> None:
+    """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
+    from xformer.explain.alignment import GOLD, read_gold
+    from xformer.serve.translation import Service
+    from xformer.training import evaluation
+    path = Path(args.gold) if args.gold else GOLD
+    with plainly(f"There is no file {path}; name one of English, a tab, Spanish, a tab, links."):
+        gold = read_gold(path)
+    folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
+    service = Service.open(folder, args.device)
+    with plainly():
+        scores = evaluation.evaluate_alignment(service, gold)
+    kept = scores.to_json()
+    if args.json:
+        print(json.dumps({**kept, **_origin(service)}))
+    else:
+        for reading, rates in scores.rates.items():
+            print(f"Alignment error rate, each row counted for the piece {reading}")
+            print("         " + "".join(f"{f'head {h}':>8}" for h in range(1, rates.shape[1] + 1)))
+            for i, row in enumerate(rates, 1):
+                print(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row))
+        print(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece {scores.reading}; "
+              f"{scores.sentences:,} sentences, checkpoint {service.info.name} {service.info.identity}")
+    if args.save:
+        keep(folder, "alignment", kept)
+
+
+# Lengths
+
+
+def _add_lengths(p: argparse.ArgumentParser) -> None:
+    p.description = ("Translate the English of a file of pairs and score it by the number of its pieces, beside how "
+                     "many sentences of that length the model has learned from.")
+    p.set_defaults(run=lengths)
+    add_pairs(p)
+    p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, if it was used, extra.tsv[.xz]: "
+                                                  "their sentences are counted by length too")
+    add_search(p)
+    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+
+def lengths(args: argparse.Namespace) -> None:
+    """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
+    from xformer.serve.translation import Service
+    from xformer.training import evaluation
+    options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
+    training = _training_sentences(Path(args.train)) if args.train else None
+    folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
+    service = Service.open(folder, args.device)
+    scores = evaluation.evaluate_lengths(service, pairs, options, training)
+    if args.json:
+        print(json.dumps({**scores.to_json(), **_origin(service)}))
+    else:
+        print(f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}")
+        for bucket in scores.buckets:
+            pieces = f"{bucket.first}-" if bucket.last is None else f"{bucket.first}-{bucket.last}"
+            print(f"{pieces:<9}{bucket.sentences:>10,}{_number(bucket.bleu):>8}{_number(bucket.chrf):>8}"
+                  f"{_number(bucket.training):>12}")
+        print(f"{scores.sentences:,} sentences, beam {scores.beam}, checkpoint {service.info.name} "
+              f"{service.info.identity}")
+    if args.save:
+        keep(folder, "lengths", scores.to_json())
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _origin(service: Service) -> dict[str, str]:
+    """Say which weights were scored, and on what."""
+    return {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
+
+
+def _training_sentences(folder: Path) -> list[str]:
+    """Read the English sentences that a model was trained on; raises UserError where there are none."""
+    from xformer.training.corpora import data_file
+    files = [path for name in ("train", "extra") if (path := data_file(folder, name))]
+    if not files:
+        raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
+                        f"trained on.")
+    return [english for file in files for english, _ in read_pairs(file)]
+
+
+# Sentiment
+
+
+def _add_sentiment(p: argparse.ArgumentParser) -> None:
+    p.description = ("Classify the texts of a file and compare with their labels; also says how well the probabilities "
+                     "are calibrated (expected calibration error, Guo et al. 2017).")
+    p.set_defaults(run=sentiment)
+    p.add_argument("--rows", required=True, metavar="FILE",
+                   help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
+    add_checkpoint(p, SENTIMENT_HELP)
+    add_device(p)
+    p.add_argument("--limit", type=int, default=0, help="classify the first N texts only")
+    p.add_argument("--json", action="store_true", help="one JSON object")
+    p.add_argument("--save", action="store_true", help=SAVE_HELP)
+
+
+def sentiment(args: argparse.Namespace) -> None:
+    """Print the accuracy on a file of labelled texts; keep it if asked to."""
+    from xformer.serve.reviews import SentimentService
+    from xformer.training import evaluation
+    from xformer.training.reviews import read_rows
+    path = Path(args.rows)
+    with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of 0 (negative) or 1 (positive), a tab, a text."):
+        rows = read_rows(path)[:args.limit or None]
+    folder = own_folder(sentiment_folder(args.checkpoint), args.save)
+    service = SentimentService.open(folder, args.device)
+    scores = evaluation.evaluate_sentiment(service, rows)
+    if args.save:
+        keep_score(folder, path, {key: getattr(scores, key) for key in SENTIMENT_KEPT})
+    if args.json:
+        print(json.dumps(asdict(scores)))
+    else:
+        print(f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}")
+        print(f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {scores.device}, "
+              f"checkpoint {scores.checkpoint} {scores.identity}")
+
+
+# Pre-training
+
+
+def _add_pretraining(p: argparse.ArgumentParser) -> None:
+    p.description = ("Gather what classifiers learned from shares of the labels, from a language model and from "
+                     "nothing: their accuracy on the validation sets.")
+    p.set_defaults(run=pretraining)
+    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
+    add_checkpoint(p, SENTIMENT_HELP)
+    p.add_argument("--json", action="store_true", help="one JSON array")
+    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
+
+
+def pretraining(args: argparse.Namespace) -> None:
+    """Print what classifiers learned from shares of the labels; keep it if asked to."""
+    from xformer.hub import checkpoint
+    from xformer.training import evaluation
+    with plainly():
+        shares = evaluation.label_shares({run: checkpoint.read_metrics(Path(run)) for run in args.runs})
+    kept = [asdict(share) for share in shares]
+    if args.json:
+        print(json.dumps(kept))
+    else:
+        print(f"{'begun':<14}{'labels':>9}{'share':>8}{'steps':>9}{'IMDb':>9}{'SST-2':>9}")
+        for share in shares:
+            begun = "pre-trained" if share.pretrained else "from nothing"
+            print(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
+                  f"{share.sst2:>9.4f}")
+    if args.save:
+        keep(own_folder(sentiment_folder(args.checkpoint), args.save), "label_shares", kept)

@@ -1,0 +1,33 @@
+"""Host the page on the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import argparse
+
+from xformer.hub import shipped
+
+HELP = "host the page on the Hugging Face Hub"
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    _add_push(p.add_subparsers(dest="what", required=True).add_parser("push", help="upload the page as a Space"))
+
+
+def _add_push(p: argparse.ArgumentParser) -> None:
+    p.description = ("Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face "
+                     "Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
+    p.set_defaults(run=push)
+    p.add_argument("repository", metavar="owner/name")
+    for kind in ("checkpoint", "sentiment"):
+        p.add_argument(f"--{kind}", metavar="NAME", help="owner/name[@revision] on the Hub, open to all, that the "
+                                                         "Space fetches when it is built; else the one that ships")
+    p.add_argument("--mcp", action="store_true", help="let the Space be an MCP server too")
+    p.add_argument("--private", action="store_true", default=None, help="if the Space is made now")
+    p.add_argument("--message", default="Upload the page", help="of the commit")
+
+
+def push(args: argparse.Namespace) -> None:
+    """Upload the page; print the address of the Space."""
+    from xformer.hub import space
+    print(space.push(shipped.ROOT, args.repository, translation=args.checkpoint, sentiment=args.sentiment,
+                     mcp=args.mcp, private=args.private, message=args.message))

@@ -1,0 +1,146 @@
+"""Train a model: translation, a language model of reviews, or a classifier of them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from xformer.commands.arguments import add_device, record
+from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
+
+HELP = "train a model"
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    kinds = p.add_subparsers(dest="what", required=True)
+    defaults = argparse.ArgumentDefaultsHelpFormatter
+    _add_translation(kinds.add_parser("translation", help="English to Spanish", formatter_class=defaults))
+    _add_language_model(kinds.add_parser("language-model", help="pre-train on reviews without labels",
+                                         formatter_class=defaults))
+    _add_sentiment(kinds.add_parser("sentiment", help="classify reviews and phrases", formatter_class=defaults))
+
+
+def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str) -> argparse._ArgumentGroup:
+    """Add the options of every training, with the defaults of a kind; return the group of those that shape the model.
+    """
+    p.add_argument("--out", required=True, type=Path,
+                   help="folder of the checkpoint; an interrupted run in it is gone on with")
+    p.add_argument("--from", dest="start", metavar="NAME", help=start)
+    size = p.add_argument_group("model")
+    size.add_argument("--norm", choices=("pre", "post"), default=usual.norm)
+    size.add_argument("--d-model", type=int, default=usual.d_model)
+    size.add_argument("--n-heads", type=int, default=usual.n_heads)
+    size.add_argument("--n-layers", type=int, default=usual.n_layers)
+    size.add_argument("--d-ff", type=int, default=usual.d_ff)
+    size.add_argument("--vocab-size", type=int, default=usual.vocab_size)
+    size.add_argument("--dropout", type=float, default=usual.dropout)
+    length = p.add_argument_group("length of training; the learning rate is run down by its end")
+    length.add_argument("--minutes", type=float, default=usual.minutes, help="of training time; 0: no limit")
+    length.add_argument("--steps", type=int, default=usual.steps, help="0: no limit")
+    pace = p.add_argument_group("optimisation")
+    pace.add_argument("--schedule", choices=("noam", "cosine"), help="noam for post-norm, else cosine, if not given")
+    pace.add_argument("--peak", type=float, help="highest learning rate (cosine), or factor on the formula (noam: 1)")
+    pace.add_argument("--warmup", type=int, help="steps (noam: 4000)")
+    pace.add_argument("--weight-decay", type=float, default=usual.weight_decay)
+    pace.add_argument("--average", type=float, default=usual.average,
+                      help="decay of the moving average of the weights")
+    pace.add_argument("--seed", type=int, default=usual.seed)
+    rest = p.add_argument_group("the rest")
+    rest.add_argument("--evaluate-minutes", type=float, default=usual.evaluate_minutes)
+    rest.add_argument("--save-minutes", type=float, default=usual.save_minutes)
+    add_device(rest)
+    rest.add_argument("--threads", type=int, help="of the CPU")
+    return size
+
+
+# Translation
+
+
+def _add_translation(p: argparse.ArgumentParser) -> None:
+    p.description = "Train a transformer on sentence pairs. Stopped at any moment, the same command goes on."
+    p.set_defaults(run=translation)
+    usual = TranslationRun
+    p.add_argument("--data", required=True, type=Path,
+                   help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz]")
+    size = _add_shared(p, usual, "checkpoint whose weights to begin with")
+    size.add_argument("--n-decoder-layers", type=int, default=usual.n_decoder_layers, help="0: as many as the encoder")
+    p.add_argument("--smoothing", type=float, default=usual.smoothing, help="label smoothing")
+    data = p.add_argument_group("batches")
+    data.add_argument("--batch-tokens", type=int, default=usual.batch_tokens,
+                      help="source and target pieces in a batch")
+    data.add_argument("--max-pieces", type=int, default=usual.max_pieces, help="longer sentences are left out")
+    data.add_argument("--extra-weight", type=float, default=usual.extra_weight,
+                      help="share of extra.tsv used in each epoch")
+    data.add_argument("--sampled", type=float, default=usual.sampled,
+                      help="share of sentences with a drawn split into pieces")
+    data.add_argument("--no-roughening", action="store_true", help="no lower-casing, slips, or joined pairs")
+    data.add_argument("--dev-limit", type=int, default=usual.dev_limit,
+                      help="sentences of dev that are scored on the way")
+
+
+def translation(args: argparse.Namespace) -> None:
+    from xformer.training.run import train_translation
+    train_translation(record(TranslationRun, args, roughening=not args.no_roughening))
+
+
+# Language model
+
+
+def _add_language_model(p: argparse.ArgumentParser) -> None:
+    p.description = ("Train a stack of layers to predict the next piece of reviews (Radford et al. 2018). Stopped at "
+                     "any moment, the same command goes on.")
+    p.set_defaults(run=language_model)
+    usual = LanguageModelRun
+    p.add_argument("--data", required=True, type=Path,
+                   help="folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, if wanted, "
+                        "imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]")
+    size = _add_shared(p, usual, "language model whose weights and vocabulary to begin with")
+    size.add_argument("--max-length", type=int, default=usual.max_length, help="pieces in a window of text")
+    data = p.add_argument_group("batches")
+    data.add_argument("--batch-pieces", type=int, default=usual.batch_pieces, help="pieces in a batch of windows")
+    data.add_argument("--dev-pieces", type=int, default=usual.dev_pieces,
+                      help="held-out pieces that are scored on the way")
+
+
+def language_model(args: argparse.Namespace) -> None:
+    from xformer.training.run import train_language_model
+    train_language_model(record(LanguageModelRun, args))
+
+
+# Sentiment
+
+
+def _add_sentiment(p: argparse.ArgumentParser) -> None:
+    p.description = ("Fine-tune a language model on labelled texts, or train a classifier from nothing. Stopped at any "
+                     "moment, the same command goes on.")
+    p.set_defaults(run=sentiment)
+    usual = SentimentRun
+    p.add_argument("--data", required=True, type=Path,
+                   help="folder with imdb-train, imdb-validation, sst2-train-phrases and sst2-validation, each .tsv or "
+                        ".tsv.xz")
+    size = _add_shared(p, usual, "language model whose weights and vocabulary to begin with")
+    size.add_argument("--max-length", type=int, default=usual.max_length,
+                      help="pieces of a text; of more, the first quarter and the last three quarters of so many are "
+                           "read")
+    size.add_argument("--mask", choices=("causal", "full"),
+                      help="whether pieces see those before them only; causal with --from, else full, if not given")
+    size.add_argument("--pooling", choices=("attention", "mean"), default=usual.pooling)
+    p.add_argument("--auxiliary", type=float, default=usual.auxiliary, metavar="WEIGHT",
+                   help="of the language model's loss beside that of the labels; 0.5 in the paper")
+    p.add_argument("--labels", dest="label_share", type=float, default=usual.label_share, metavar="SHARE",
+                   help="of the labelled texts to learn from, as many of each label; drawn with the seed")
+    p.add_argument("--blank", type=float, default=usual.blank, metavar="SHARE",
+                   help="of pieces that training does not show")
+    data = p.add_argument_group("batches")
+    data.add_argument("--batch-pieces", type=int, default=usual.batch_pieces, help="most pieces in a batch")
+    data.add_argument("--batch-rows", type=int, default=usual.batch_rows, help="most texts in a batch")
+    data.add_argument("--reviews", type=float, default=usual.reviews, help="how much of imdb-train each epoch uses")
+    data.add_argument("--phrases", type=float, default=usual.phrases,
+                      help="how much of sst2-train-phrases each epoch uses")
+    data.add_argument("--dev-limit", type=int, default=usual.dev_limit,
+                      help="texts of each validation set that are scored; 0: all")
+
+
+def sentiment(args: argparse.Namespace) -> None:
+    from xformer.training.run import train_sentiment
+    train_sentiment(record(SentimentRun, args))

@@ -1,0 +1,240 @@
+"""Passes of a translation model that show what happened inside: maps, numbers of one head, words and heads left out.
+
+Functions of a model, its tokenizer and tokens. Axes as in `model.py`. Nothing is stored on the model, so threads may
+share it. Long computations call `pause` between passes, so that whoever serves others too can let them have their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xformer.device import use_threads
+from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
+from xformer.pieces import BOS, EOS, PAD, words
+from xformer.results import (
+    BASES,
+    MOST_SHIFT,
+    OWN,
+    POSITION_KINDS,
+    STACKS,
+    Block,
+    Embedded,
+    Head,
+    HeadEffect,
+    Message,
+    Occlusion,
+    Positions,
+    UserError,
+    Walk,
+)
+from xformer.results import Trace as Maps
+from xformer.tokenizer import Tokenizer
+from xformer.translator import pad
+
+OCCLUDED_PIECES = 2_048  # of targets scored at once: as many rows of logits over the whole vocabulary
+
+
+class Pair(NamedTuple):
+    """Tokens of a teacher-forced pass over a source and a target."""
+
+    source: list[int]  # S, the last of them EOS
+    given: list[int]  # T that the decoder is given, the first of them BOS
+    predicted: list[int]  # T that it is asked to predict, the last of them EOS
+
+    @classmethod
+    def of(cls, source: Sequence[int], target: Sequence[int]) -> Pair:
+        """A pair of sentences without special tokens."""
+        return cls([*source, EOS], [BOS, *target], [*target, EOS])
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """What a pass does otherwise than the model does: heads switched off, other positions; with the tensors for it.
+
+    Two are equal where the same was asked for.
+    """
+
+    off: frozenset[Head] = frozenset()
+    positions: Positions = OWN
+    heads: Heads | None = field(default=None, compare=False)  # None: all of them
+    table: Tensor | None = field(default=None, compare=False)  # [max_length, D] instead of the model's own positions
+
+
+UNCHANGED = Intervention()
+
+
+def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions = OWN) -> Intervention:
+    """Make the tensors with which a pass does without some heads and with other positions. Raises UserError."""
+    missing = frozenset(off)
+    if not missing and positions == OWN:
+        return UNCHANGED
+    try:
+        heads = Heads.without(model.config, missing, model.embedding.weight.device) if missing else None
+    except ValueError as error:
+        raise UserError(f"A head cannot be switched off: {error}.") from error
+    return Intervention(missing, positions, heads, _position_table(model, positions))
+
+
+def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
+    """The positions [max_length, D] to add to the embeddings; None for the model's own."""
+    config, kind, value = model.config, positions.kind, positions.value
+    if kind not in POSITION_KINDS:
+        raise UserError(Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS)))
+    if kind == "own":
+        return None
+    if kind == "shift" and not (0 <= value <= MOST_SHIFT and value == int(value)):
+        raise UserError(Message.of("pos_error_shift", value=f"{value:g}", most=MOST_SHIFT))
+    if kind == "base" and not BASES[0] <= value <= BASES[1]:
+        raise UserError(Message.of("pos_error_base", value=f"{value:g}", least=int(BASES[0]), most=int(BASES[1])))
+    if kind == "none":
+        return torch.zeros_like(model.embedding.positions)
+    return sinusoids(config.max_length, config.d_model, value if kind == "base" else config.position_base,
+                     int(value) if kind == "shift" else 0).to(model.embedding.positions)
+
+
+def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Trace | None = None,
+              change: Intervention = UNCHANGED) -> Tensor:
+    """Log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
+
+    recorded: filled in by the pass.
+    """
+    use_threads(len(sources))
+    source = pad(sources, model.embedding.weight.device)
+    target = torch.tensor([pair.given], device=source.device).expand(len(sources), -1)
+    logits = model(source, target, recorded, change.heads, change.table).float()
+    return logits.log_softmax(dim=-1)[:, range(len(pair.predicted)), pair.predicted]
+
+
+@torch.inference_mode()
+def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Maps:
+    """Record all attention maps of one pass. text: that the source was made of."""
+    recorded = Trace()
+    values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
+    arrays = {}
+    for stack in STACKS:
+        record: Record = getattr(recorded, stack)
+        for name, layers in ((stack, record.probabilities), (f"{stack}_norms", record.value_norms)):
+            arrays[name] = torch.stack(layers)[:, 0].float().cpu().numpy()
+    source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
+    return Maps(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
+
+
+@torch.inference_mode()
+def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
+    """Record every number of one head in a pass, from q, k and v to what it adds to the output.
+
+    padding: pieces after the source, as in a batch with a longer sentence. Raises UserError where there is no such
+    head, or too much padding.
+    """
+    config, (stack, layer, number) = model.config, head
+    depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
+    if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
+        raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
+                                   heads=config.n_heads, stacks=", ".join(STACKS)))
+    if not 0 <= padding <= config.max_length - len(pair.source):
+        raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
+                                   limit=config.max_length))
+    padded = [*pair.source, *[PAD] * padding]
+    recorded = Trace(*(Record(calls=[]) for _ in STACKS))
+    log_probs(model, [padded], pair, recorded)
+    layers = model.encoder.layers if stack == "encoder_self" else model.decoder.layers
+    attention: Attention = getattr(layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
+    q, k, v, mask, output = getattr(recorded, stack).calls[layer - 1]
+    masked = scores(q, k, mask)
+    probabilities = masked.softmax(dim=-1)
+    answers = probabilities.to(v.dtype) @ v
+    queries = pair.source if stack == "encoder_self" else pair.given
+    keys = pair.given if stack == "decoder_self" else padded
+    real = slice(len(queries))  # padding does not ask
+
+    def of_head(x: Tensor, rows: slice = real) -> np.ndarray:
+        return x[0, number - 1, rows].float().cpu().numpy()
+
+    predicted = () if stack == "encoder_self" else pair.predicted
+    asking, asked_for, seen = (tuple(tokenizer.pieces(tokens)) for tokens in (queries, predicted, keys))
+    return Walk(
+        stack, layer, number, asking, asked_for, seen, of_head(q), of_head(k, slice(None)), of_head(v, slice(None)),
+        of_head(masked) > -np.inf, of_head(scores(q, k, scale=1.0)), of_head(scores(q, k)), of_head(masked),
+        of_head(probabilities), of_head(answers), of_head(attention.shares(answers)),
+        output[0, real].float().cpu().numpy())
+
+
+@torch.inference_mode()
+def occlude(model: Transformer, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
+            ) -> Occlusion:
+    """Leave out each word of the source in turn, and see how much likelier each target piece was with it.
+
+    Leave-one-out occlusion (Li et al. 2016), in few batches.
+    """
+    pieces = tokenizer.pieces(pair.source[:-1])
+    groups = words(pieces)
+    without = [[token for i, token in enumerate(pair.source) if i not in group] for group in groups]
+    sources, scored = [pair.source, *without], []
+    size = max(1, OCCLUDED_PIECES // len(pair.given))
+    for first in range(0, len(sources), size):
+        scored.append(log_probs(model, sources[first:first + size], pair))
+        pause()
+    values = torch.cat(scored)  # [1 + W, T]
+    effect = (values[:1] - values[1:]).T.cpu().numpy()
+    return Occlusion(tuple("".join(pieces[i] for i in group) for group in groups),
+                     tuple(tokenizer.pieces(pair.predicted)), tuple(values[0].tolist()), effect)
+
+
+@torch.inference_mode()
+def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
+                 pause: Callable[[], object] = lambda: None, progress: Callable[[int, int], object] | None = None
+                 ) -> list[HeadEffect]:
+    """Leave out each head in turn: the log-probability of the target with all heads, minus that without this one.
+
+    The heads whose loss hurts most come first. `progress` is told how many passes are done and how many there are.
+    """
+    config = model.config
+    every = [Head(stack, layer, head) for stack in stacks
+             for layer in range(1, (config.n_layers if stack == "encoder_self" else config.decoder_layers) + 1)
+             for head in range(1, config.n_heads + 1)]
+    whole, effects = float(log_probs(model, [pair.source], pair).sum()), []
+    for done, head in enumerate(every, 1):
+        without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())
+        effects.append(HeadEffect(*head, whole - without))
+        pause()
+        if progress is not None:
+            progress(done, len(every))
+    return sorted(effects, key=lambda effect: -effect.effect)
+
+
+@torch.inference_mode()
+def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
+    """One vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
+
+    The encoder was trained to be translated from, not to compare sentences.
+    """
+    use_threads(len(sources))
+    memory, mask = model.encode(pad([[*tokens, EOS] for tokens in sources], model.embedding.weight.device))
+    real = mask[:, 0, 0, :, None]
+    return ((memory.float() * real).sum(dim=1) / real.sum(dim=1)).cpu().numpy()
+
+
+@torch.inference_mode()
+def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) -> Embedded:
+    """The vectors that the encoder is given, embeddings and positions apart."""
+    tokens, embedding = [*source, EOS], model.embedding
+    vectors = embedding(torch.tensor([tokens], device=embedding.weight.device),
+                        positions=torch.zeros_like(embedding.positions))[0]
+    return Embedded(tuple(tokenizer.pieces(tokens)), vectors.float().cpu().numpy(),
+                    embedding.positions[:len(tokens)].float().cpu().numpy())
+
+
+def blocks(model: Transformer) -> list[Block]:
+    """The model box by box, in the order of its parameters, each of which is in one of them."""
+    weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+    for name, parameter in model.named_parameters():
+        parts = name.split(".")
+        place = 4 if "layers" in parts else len(parts) - 1  # encoder.layers.0.self_attention | .in_proj.weight
+        weights.setdefault(".".join(parts[:place]), []).append((".".join(parts[place:]), tuple(parameter.shape)))
+    return [Block(name, tuple(shapes)) for name, shapes in weights.items()]

@@ -1,0 +1,15 @@
+"""Notices to a person as HTML: errors and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+
+def notice(sentences: Sequence[str], kind: str) -> str:
+    """Sentences as a box in HTML, escaped: an alert for kind "error", a remark for "warning"; "" for no sentence."""
+    if not sentences:
+        return ""
+    role = "alert" if kind == "error" else "status"
+    paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    return f'<div class="notice {kind}" role="{role}">{paragraphs}</div>'

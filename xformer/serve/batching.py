@@ -1,0 +1,139 @@
+"""Decoding for everybody: requests that arrive together share a batch, and long batches take turns with new ones."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Iterable, Sequence
+from concurrent import futures
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from xformer.device import use_threads
+from xformer.explain.passes import Intervention
+from xformer.model import Transformer
+from xformer.results import Options
+from xformer.search import Hypothesis
+from xformer.translator import translating
+
+BATCH_ROWS = 320  # hypotheses decoded at once, over all batches
+PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with those that come after it
+SHORT = 31  # pieces up to which sentences share a batch; a longer one does with those not twice as long or half
+
+
+@dataclass(frozen=True)
+class Request:
+    """One sentence on its way through the queue; requests with the same options and changes may share a batch."""
+
+    tokens: Sequence[int]  # of the source, without EOS
+    options: Options
+    prefix: Sequence[int]  # that the target begins with
+    max_length: int  # of the target, EOS included
+    change: Intervention
+    answer: Future[list[Hypothesis]] = field(default_factory=Future)
+
+    def answered(self, seconds: float) -> bool:
+        """Wait at most so many seconds; whether it is answered, or failed, by then."""
+        return bool(futures.wait([self.answer], seconds).done)
+
+    def finish(self, answer: list[Hypothesis] | Exception) -> None:
+        """Answer it, if anybody still waits."""
+        if not self.answer.set_running_or_notify_cancel():
+            return
+        if isinstance(answer, Exception):
+            self.answer.set_exception(answer)
+        else:
+            self.answer.set_result(answer)
+
+
+@dataclass
+class Batch:
+    """Requests with the same options on their way through one search."""
+
+    requests: list[Request]
+    search: Generator[None, None, list[list[Hypothesis]]]
+    rows: int  # hypotheses decoded at once
+    steps: int = 0
+
+    def step(self) -> bool:
+        """Take one step; False where it was the last: all have their answer, a reason why not, or nobody waits."""
+        self.steps += 1
+        use_threads(self.rows)
+        try:
+            if any(not request.answer.cancelled() for request in self.requests):
+                next(self.search)
+                return True
+            self.search.close()
+        except StopIteration as end:
+            for request, hypotheses in zip(self.requests, end.value, strict=True):
+                request.finish(hypotheses)
+        except Exception as error:  # those who asked are told; the thread lives on for the others
+            for request in self.requests:
+                request.finish(error)
+        return False
+
+
+def form_batches(model: Transformer, requests: Iterable[Request]) -> list[Batch]:
+    """Start a search for each group of requests that may be decoded together."""
+    groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
+    for request in requests:
+        size = max(SHORT, len(request.tokens)).bit_length()  # in a batch, all wait for the longest sentence
+        groups.setdefault((request.options, request.change, size), []).append(request)
+    batches = []
+    for (options, change, _), group in groups.items():
+        try:
+            search = translating(model, [r.tokens for r in group], options, [r.prefix for r in group],
+                                 [r.max_length for r in group], BATCH_ROWS, change.heads, change.table)
+        except Exception as error:
+            for request in group:
+                request.finish(error)
+            continue
+        rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
+        batches.append(Batch(group, search, rows))
+    return batches
+
+
+class Decoder:
+    """A thread that decodes what is put into its queue."""
+
+    def __init__(self, model: Transformer) -> None:
+        self._model = model
+        self._queue: queue.Queue[Request | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._run, name="decoder", daemon=True)
+        self._thread.start()
+
+    def submit(self, requests: Iterable[Request]) -> None:
+        """Queue requests; each is answered through its `answer`."""
+        for request in sorted(requests, key=lambda r: -len(r.tokens)):  # neighbours in the queue share a batch
+            self._queue.put(request)
+
+    def close(self) -> None:
+        """Answer what is queued, then stop the thread and let go of the model."""
+        self._queue.put(None)
+        self._thread.join()
+        del self._model
+
+    def _run(self) -> None:
+        """Answer what waits, in batches, until None comes; the thread's whole life.
+
+        While short batches are decoded, what comes in the meantime is gathered for the next one. A batch that takes
+        more than PATIENCE steps lets it begin, and they go on in turns: nobody waits for somebody else's long sentence.
+        """
+        running, batches = True, list[Batch]()
+        while running or batches:
+            room = BATCH_ROWS - sum(batch.rows for batch in batches)
+            if running and room > 0 and all(batch.steps >= PATIENCE for batch in batches):
+                waiting = self._waiting(block=not batches)
+                running = None not in waiting
+                batches += form_batches(self._model, (request for request in waiting if request is not None))
+            batches = [batch for batch in batches if batch.step()]
+
+    def _waiting(self, block: bool) -> list[Request | None]:
+        """Take what is in the queue, at most BATCH_ROWS requests; with `block`, wait until there is one."""
+        waiting = [self._queue.get()] if block else []
+        while len(waiting) < BATCH_ROWS:
+            try:
+                waiting.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return waiting
