@@ -47,3 +47,23 @@ function askAgain(picture, again, ...chosen) {
 function headName(...where) {
   return where.join('.');
 }
+
+// The base of the positions as the power of ten that its slider holds.
+function powerOfTen(base) {
+  return Math.log10(base);
+}
+
+// The base among the presets, which are whole powers of ten, that the slider stands at; null for none.
+function presetBase(power) {
+  const whole = Math.round(power);
+  return Math.abs(whole - power) < 1e-3 ? 10 ** whole : null;
+}
+
+// The dimensions and pairs of a table of some width; what was chosen is kept where it is still there. In the browser,
+// so that the answer cannot come after another choice and undo it.
+function fitWidth(width, dimensions, pair) {
+  const kept = dimensions.filter(dimension => dimension < width), most = Math.floor(width / 2) - 1;
+  const choices = Array.from({length: width}, (_, dimension) => [String(dimension), dimension]);
+  return [{__type__: 'update', choices, value: kept.length ? kept : [0, 1]},
+          {__type__: 'update', maximum: most, value: Math.min(pair, most)}];
+}
