@@ -47,3 +47,22 @@ function askAgain(picture, again, ...chosen) {
 function headName(...where) {
   return where.join('.');
 }
+
+// The base of the positions as the power of ten that its slider holds.
+function powerOfTen(base) {
+  return Math.log10(base);
+}
+
+// The base that the slider stands at, where it is one of the presets (BASES in xformer/ui/positions.py); else null.
+function presetBase(power) {
+  return [100, 1000, 10000].find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null;
+}
+
+// The dimensions and pairs of a table of some width; what was chosen is kept where it is still there. In the browser,
+// so that the answer cannot come after another choice and undo it.
+function fitWidth(width, dimensions, pair) {
+  const kept = dimensions.filter(dimension => dimension < width), most = Math.floor(width / 2) - 1;
+  const choices = Array.from({length: width}, (_, dimension) => [String(dimension), dimension]);
+  return [{__type__: 'update', choices, value: kept.length ? kept : [0, 1]},
+          {__type__: 'update', maximum: most, value: Math.min(pair, most)}];
+}

@@ -19,16 +19,17 @@ import time
 import gradio as gr
 from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import launch
 from xformer.ui import many as part
-from xformer.strings import ENGLISH, SPANISH
+from xformer.ui.handlers import Ask
 
 texts.CHUNK = 2_000  # many small steps, for somebody to stop
 reader = SentimentService.open(sys.argv[1], "cpu")
 with gr.Blocks(analytics_enabled=False) as demo:
-    part.build(reader, ENGLISH)
+    part.build(Ask.always(reader, ENGLISH))
 with demo.route("Español", "/es"):
-    part.build(reader, SPANISH)
+    part.build(Ask.always(reader, SPANISH))
 answer = reader.classify
 
 def counted(some):

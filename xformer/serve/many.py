@@ -19,7 +19,7 @@ from xformer.results import LABELS, Judged, Message, UserError
 from xformer.strings import ENGLISH, Language
 
 if TYPE_CHECKING:
-    from xformer.serve.reviews import SentimentService
+    from xformer.serve.protocol import ReviewService
 
 MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
 MAX_ROWS = 10_000
@@ -249,7 +249,7 @@ def _text_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], label:
     return max(others, key=lambda i: sum(len(row[i]) for row in rows if i < len(row)))
 
 
-def judge(reader: SentimentService, rows: Sequence[Row]) -> Iterator[tuple[int, list[Judged]]]:
+def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, list[Judged]]]:
     """How many rows are done, and what the classifier makes of each of them, in order; the others say that they wait.
 
     Yields after each chunk of texts, so that whoever asks can show how far it is, or stop. The shortest are read
@@ -284,7 +284,7 @@ def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
         yield chunk
 
 
-def _unreadable(reader: SentimentService, text: str) -> Message | None:
+def _unreadable(reader: ReviewService, text: str) -> Message | None:
     try:
         reader.clean(text)
     except UserError as error:
