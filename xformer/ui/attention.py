@@ -13,7 +13,7 @@ from xformer.explain import roles
 from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload
 from xformer.figures.attention import SHOW, VIEWS, Choice, all_maps, picture, summary
-from xformer.figures.labels import percent
+from xformer.figures.labels import percent, place
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
 from xformer.results import STACKS, Trace, Translation
@@ -213,19 +213,13 @@ def find(language: Language, trace: Trace | None, stack: str) -> tuple[Any, list
     """The best head of the stack for every role, best first, as rows to click; and where each row leads."""
     if trace is None:
         return gr.skip(), []
+    attention = trace.of(stack)
     best: dict[str, roles.Role] = {}
-    for role in _ranked(trace, stack):
+    for role in roles.rank(stack, attention.probabilities, attention.asks, attention.seen):
         best.setdefault(role.role, role)
-    rows = [[text(f"role_{role.role}", language),
-             text("finder_where", language, layer=role.layer, head=role.head), percent(role.score)]
+    rows = [[text(f"role_{role.role}", language), place(role.head, language), percent(role.score)]
             for role in best.values()]
-    return gr.update(samples=rows), [(role.layer, role.head) for role in best.values()]
-
-
-def _ranked(trace: Trace, stack: str, layers: slice = slice(None), heads: slice = slice(None)) -> list[roles.Role]:
-    queries = trace.source if stack == "encoder_self" else trace.target
-    keys = trace.target if stack == "decoder_self" else trace.source
-    return roles.rank(stack, getattr(trace, stack)[layers, heads], queries, keys)
+    return gr.update(samples=rows), [(role.head.layer, role.head.head) for role in best.values()]
 
 
 def draw(service: Service, language: Language, trace: Trace | None, *values: Any, maps_too: bool = True
@@ -268,6 +262,7 @@ def _alignment(service: Service, choice: Choice, language: Language) -> str:
 
 def _roles(trace: Trace, choice: Choice, language: Language) -> str:
     """What a head does most on this sentence, if any role says something of it."""
-    own = _ranked(trace, choice.stack, slice(choice.layer - 1, choice.layer), slice(choice.head - 1, choice.head))
+    attention = trace.of(choice.stack)
+    own = roles.of_head(choice.chosen, attention.probabilities, attention.asks, attention.seen)
     named = ", ".join(f"{text(f'role_{role.role}', language)} ({percent(role.score)})" for role in own[:3])
     return text("head_roles", language, roles=named) if named else ""

@@ -12,7 +12,7 @@ from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.labels import shown
 from xformer.figures.notice import notice
 from xformer.pieces import words
-from xformer.results import Occlusion, Trace
+from xformer.results import Head, Occlusion, Trace
 from xformer.serve.translation import Service
 from xformer.strings import Language, speaker, text
 from xformer.ui.components import figure, plot
@@ -78,4 +78,5 @@ def compare(service: Service, language: Language, trace: Trace | None, found: Oc
     errors = service.alignment_errors(layer, head)
     given = errors is not None and errors[1] < errors[0]
     named = f"{text('cross', language)} · {text('finder_where', language, layer=layer, head=head)}"
-    return compared(answers(trace, found, layer, head, group, given), _names(trace)[int(word)], named, language, errors)
+    read = answers(trace, found, Head("cross", layer, head), group, given)
+    return compared(read, _names(trace)[int(word)], named, language, errors)
