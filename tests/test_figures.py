@@ -11,7 +11,7 @@ import pytest
 from xformer.explain import maps
 from xformer.explain.attribution_methods import answers
 from xformer.figures import ablation, grid_payload, head_payload, labels, translation
-from xformer.figures.attention import Choice, picture, summary
+from xformer.figures.attention import Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
@@ -47,6 +47,18 @@ def test_a_picture_shows_the_numbers_of_its_head(trace, stack, layer, head):
     sent, values = drawn(trace, Choice(stack, layer, head))
     np.testing.assert_array_equal(values, getattr(trace, stack)[layer - 1, head - 1])
     assert f"layer {layer} of 2 · head {head} of 2" in sent["title"] and sent["rules"] == ()
+
+
+@pytest.mark.parametrize(("show", "stack", "made"), [("head", "cross", 0), ("mean", "encoder_self", 0),
+                                                     ("rollout", "decoder_self", 0), ("rollout", "cross", 1)])
+def test_maps_at_hand_are_not_made_again(trace, monkeypatch, show, stack, made):
+    """Only a rollout of the cross-attention needs other maps too: the encoder's."""
+    choice = Choice(stack, 2, 1, show, weigh=True)
+    at_hand, weigh, calls = all_maps(trace, stack, weighed=True), maps.weigh, []
+    monkeypatch.setattr(maps, "weigh", lambda *arrays: calls.append(arrays) or weigh(*arrays))
+    shown = picture(trace, choice, ENGLISH, at_hand)
+    assert len(calls) == made
+    np.testing.assert_array_equal(shown.values, picture(trace, choice).values)
 
 
 def test_rows_say_what_was_given_and_what_is_predicted(trace):

@@ -68,7 +68,7 @@ def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0
     return np.array([((own + deviation * added).argmax(axis=-1) != places).mean() for deviation in noise])
 
 
-def rival(rows: np.ndarray) -> tuple[int, float] | None:
+def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
     """Find the distance, past the first minimum of their similarity, at which two positions are most alike again.
 
     -> that distance and the cosine similarity there; None where similarity only falls with distance.

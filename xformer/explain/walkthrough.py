@@ -42,7 +42,7 @@ def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     scaled, unscaled: q . k (Vaswani et al. 2017; Luong et al. 2015). gaussian: -|q - k|^2 / 2, whose softmax is the
     kernel regression of Nadaraya (1964) and Watson (1964). additive: w . tanh(W q + U k) (Bahdanau et al. 2015), with
-    weights that nobody trained: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call.
+    untrained weights: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call.
     """
     own_beta(rule, q.shape[-1])
     if rule == "gaussian":
