@@ -94,7 +94,9 @@ class TranslationRun(Run):
     smoothing: float = 0.1  # of the labels, section 5.4
     batch_tokens: int = 4000  # source and target pieces of a batch, padding included
     max_pieces: int = 128  # longer sentences are left out
-    extra_weight: float = 1.0  # share (0 to 1) of extra.tsv drawn for each epoch
+    extra_weight: float = 1.0  # share (0 to 1) of extra.tsv and extra2.tsv drawn for each epoch
+    written_weight: float = 3.0  # how often each epoch has a pair of written.tsv
+    phrase_weight: float = 10.0  # the same for its phrases of at most 5 English words
     sampled: float = 0.3  # share of sentences whose split into pieces is drawn
     roughening: bool = True  # lower-case, misspell and join English sentences, as people type
     dev_limit: int = 1000  # sentences of dev that are scored on the way
