@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 from starlette.middleware import Middleware
-from starlette.routing import Route
 
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
@@ -83,7 +82,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         state_session_capacity=sessions.SESSIONS,
         app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": sessions.sessions,
-                    "routes": [Route("/plotly.js", canvas.script)]},
+                    "routes": canvas.ROUTES},
         max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:
