@@ -1,4 +1,4 @@
-"""The linter of JavaScript finds what it is there to find."""
+"""The scripts of figures are served, and the linter finds the mistakes that it is there to find."""
 
 import shutil
 import subprocess
@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from xformer.ui import components
 
 ROOT = Path(__file__).resolve().parent.parent
 OXLINT = Path(sys.executable).with_name("oxlint")
@@ -40,3 +44,12 @@ def test_a_script_without_mistakes_passes(tmp_path):
                            "export default function start({element, props, watch}) {\n"
                            "  watch('value', () => { element.style.color = colour(props.value.palette, .5); });\n}\n")
     assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.parametrize(("name", "status"), [
+    ("plot.js", 200), ("shared.js", 200), ("style.css", 404), ("strings", 404), ("%2e%2e%2fapp.py", 404), ("", 404)])
+def test_scripts_are_served_and_nothing_else_beside_them(name, status):
+    answer = TestClient(Starlette(routes=components.ROUTES)).get(f"/scripts/{components.VERSION}/{name}")
+    assert answer.status_code == status
+    if status == 200:
+        assert answer.headers["Content-Type"].startswith("text/javascript") and "export" in answer.text
