@@ -199,6 +199,7 @@ def test_a_broken_checkpoint_gets_one_sentence_here_and_from_the_app(capsys, tin
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_stack_trace(tiny_checkpoint, learned_pairs):
     lines = "\n".join(english for english, _ in learned_pairs) * 40
     command = [sys.executable, "-m", "xformer", "translate", "--checkpoint", str(tiny_checkpoint), "--beam", "1"]
@@ -218,6 +219,7 @@ def _feed(process, lines):
     return process.stderr.read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [[], ["--help"], ["translate", "--help"], ["train", "translation", "--help"],
                                   ["evaluate", "translation", "--help"], ["classify", "--help"],
                                   ["checkpoint", "push", "--help"],

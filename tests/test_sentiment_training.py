@@ -350,6 +350,7 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(data, pretrained, tun
     assert [line["loss"] for line in lines(tmp_path)] == [line["loss"] for line in lines(whole)]
 
 
+@pytest.mark.slow
 def test_a_classifier_learns_from_the_command_line(data, tmp_path):
     """A hundred steps, and it knows nearly all reviews by heart."""
     assert main(command("sentiment", data, tmp_path, "--steps", 100, "--peak", 5e-3, "--average", 0.5, "--warmup", 5,

@@ -258,6 +258,7 @@ def test_post_norm_is_trained_by_the_schedule_of_its_paper(data, tmp_path):
     assert lines(tmp_path)[0]["learning_rate"] == pytest.approx(16 ** -0.5 * 4000 ** -1.5)
 
 
+@pytest.mark.slow
 def test_two_processes_train_what_one_trains(data, tmp_path):
     """Five steps with two processes under torchrun, and with one: the same batches, halved.
 
