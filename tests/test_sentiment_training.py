@@ -34,7 +34,7 @@ from xformer.training.sentiment import SentimentTask, fit_temperature, reliabili
 CPU = torch.device("cpu")
 SHAPE = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "dropout": 0.0, "max_length": 32}
 SMALL = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "32", "--vocab-size", "60",
-         "--max-length", "32", "--dropout", "0", "--device", "cpu", "--threads", "1"]
+         "--max-length", "32", "--dropout", "0", "--device", "cpu", "--threads", "1", "--precision", "bfloat16"]
 OFTEN = ["--evaluate-minutes", "0", "--save-minutes", "0", "--warmup", "1"]
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from xformer.commands.arguments import add_device, record
-from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
+from xformer.training.options import PRECISIONS, LanguageModelRun, Run, SentimentRun, TranslationRun
 
 HELP = "train a model"
 
@@ -48,6 +48,8 @@ def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str) -> arg
     rest = p.add_argument_group("the rest")
     rest.add_argument("--evaluate-minutes", type=float, default=usual.evaluate_minutes)
     rest.add_argument("--save-minutes", type=float, default=usual.save_minutes)
+    rest.add_argument("--precision", choices=("auto", *PRECISIONS), default=usual.precision,
+                      help="auto: on a CPU what trial steps at the start of a run are quicker in, on CUDA bfloat16")
     add_device(rest)
     rest.add_argument("--threads", type=int, help="of the CPU")
     return size
