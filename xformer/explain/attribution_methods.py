@@ -14,12 +14,15 @@ from xformer.results import Head, Occlusion, Trace
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Three attributions of one target word to W source words; the last word is </s>, which cannot be left out."""
+    """Three attributions of one target word to W source words.
+
+    The last word is </s>; its effect is nan, because it cannot be left out.
+    """
 
     words: tuple[str, ...]
     raw: np.ndarray  # (W,) attention of one head, sums to 1
     weighed: np.ndarray  # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al. 2020)
-    effect: np.ndarray  # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016); nan
+    effect: np.ndarray  # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016)
     given: bool = False  # attention is that of the rows that were given the target word, not of those that predict it
 
 
