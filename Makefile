@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js)
 
 .PHONY: demo test bench lint clean
 demo: .venv/app
@@ -13,6 +14,8 @@ test: .venv/dev .venv/chromium lint
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/oxlint assets tests
+	@if LC_ALL=C.UTF-8 grep -nE '.{121}' $(SCRIPTS); then echo "Lines longer than 120 characters"; exit 1; fi
 
 bench: .venv/bench .venv/chromium
 	$(BIN)/python -m tests.benchmarks

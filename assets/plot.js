@@ -1,10 +1,14 @@
-// A Plotly figure, drawn in place from props.value.figure (JSON), and saved: as a picture, or its numbers.
-// Plotly itself is the file that comes with Python's; it is fetched from this server when the first figure is drawn.
-const find = selector => element.querySelector(selector);
-const TITLE = 36;  // pixels of the margin that a figure leaves for its title, which stands in the page instead
-let box, drawn = 0, figure;
+// Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
+// Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
+import {background, saveOnClick} from './save.js';
+import {bytes} from './shared.js';
 
-const plotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve, reject) => {
+const TITLE = 36;  // pixels of the top margin that a figure leaves for its title; here the page shows the title
+const ARRAYS = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
+                u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
+
+// Plotly, loaded once for all figures of the page.
+const loadPlotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve, reject) => {
   const script = document.createElement('script');
   script.src = './plotly.js';
   script.onload = () => resolve(window.Plotly);
@@ -12,77 +16,102 @@ const plotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve,
   document.head.append(script);
 });
 
-// As it is drawn: the title is the page's, where it can wrap.
-const untitled = layout => ({...layout, title: null, height: layout.height - TITLE, margin: {...layout.margin, t: layout.margin.t - TITLE}});
+const plainText = html =>
+  new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
-// Those that are in the window are drawn first.
-function seen() {
-  const {top, bottom} = element.getBoundingClientRect();
-  return bottom > 0 && top < innerHeight;
+// A layout without its title, which stands in the page, where it can wrap.
+function untitled(layout) {
+  const margin = {...layout.margin, t: layout.margin.t - TITLE};
+  return {...layout, title: null, height: layout.height - TITLE, margin};
 }
 
-async function draw() {
-  const turn = ++drawn, wanted = props.value?.figure && JSON.parse(props.value.figure);
-  element.dataset.empty = !wanted;
-  figure = wanted;
-  if (!wanted) return;
-  find('.caption').textContent = title();
-  find('.plot').setAttribute('aria-label', title());
-  const Plotly = await plotly();
-  if (!seen()) await new Promise(later => (window.requestIdleCallback ?? setTimeout)(later));
-  if (turn !== drawn) return;  // a newer one came meanwhile
-  if (box !== find('.plot')) {
-    box = find('.plot');
-    let width = box.clientWidth;  // only another width is another size: to resize a figure touches its box too
+// An array of a figure as nested lists. Plotly's Python sends arrays as base64 with their type and shape.
+function decode(values) {
+  if (!values || !values.bdata) return values;
+  const flat = Array.from(new ARRAYS[values.dtype](bytes(values.bdata).buffer));
+  const [rows, columns] = String(values.shape ?? flat.length).split(',').map(Number);
+  if (!columns) return flat;
+  return Array.from({length: rows}, (_, row) => flat.slice(row * columns, (row + 1) * columns));
+}
+
+// The label of a place on an axis, or the place itself where it has no label.
+function labelAt(axis, place) {
+  const i = axis?.ticktext && decode(axis.tickvals)?.indexOf(place);
+  return i >= 0 ? plainText(axis.ticktext[i]) : place;
+}
+
+// The rows of one trace (a curve, or a map) in a table: its name, the places on its axes, the value.
+function traceRows(trace, layout) {
+  const xAxis = layout['xaxis' + (trace.xaxis ?? 'x').slice(1)];
+  const yAxis = layout['yaxis' + (trace.yaxis ?? 'y').slice(1)];
+  const name = plainText(trace.name), xs = decode(trace.x), ys = decode(trace.y), map = decode(trace.z);
+  const xAt = i => labelAt(xAxis, xs?.[i] ?? i), yAt = i => labelAt(yAxis, ys?.[i] ?? i);
+  const rows = map ? map.flatMap((line, r) => line.map((value, c) => [name, xAt(c), yAt(r), value])) :
+    ys.map((value, i) => [name, xAt(i), value]);
+  return rows.filter(row => row.at(-1) !== null && !Number.isNaN(row.at(-1)));
+}
+
+function tableOf({data, layout}) {  // a row for each number
+  const axes = Object.keys(layout).filter(key => /^[xy]axis/.test(key));
+  const axisTitle = letter => plainText(
+    axes.filter(key => key[0] === letter).map(key => layout[key].title?.text).find(text => text)) || letter;
+  const colourBar = data.find(trace => trace.z)?.colorbar ?? layout.coloraxis?.colorbar;
+  // A trace that only writes on the picture has no numbers of its own.
+  const traces = data.filter(trace => trace.mode !== 'text' && trace.showscale !== false);
+  return {columns: ['', axisTitle('x'), axisTitle('y'), ...(colourBar ? [plainText(colourBar.title?.text)] : [])],
+    rows: traces.flatMap(trace => traceRows(trace, layout))};
+}
+
+export default function start({element, props, watch}) {
+  let box = null;     // the element that Plotly draws in
+  let figure = null;  // {data, layout}
+  let draws = 0;
+  const inside = selector => element.querySelector(selector);
+  const title = () => plainText(figure.layout.title?.text);
+
+  function isInWindow() {
+    const {top: above, bottom} = element.getBoundingClientRect();
+    return bottom > 0 && above < innerHeight;
+  }
+
+  async function draw() {
+    const turn = ++draws;
+    figure = props.value?.figure && JSON.parse(props.value.figure);
+    element.dataset.empty = !figure;
+    if (!figure) return;
+    const {data, layout} = figure;
+    inside('.caption').textContent = title();
+    inside('.plot').setAttribute('aria-label', title());
+    const Plotly = await loadPlotly();
+    if (!isInWindow()) await new Promise(later => (window.requestIdleCallback ?? setTimeout)(later));
+    if (turn !== draws) return;  // a newer figure came meanwhile
+    if (box !== inside('.plot')) {
+      box = inside('.plot');
+      followWidth(Plotly);
+    }
+    await Plotly.react(box, data, untitled(layout), {displayModeBar: false});
+    element.dataset.drawn = turn;
+  }
+
+  // Resizes the figure with its box. Only another width counts: resizing touches the box too.
+  function followWidth(Plotly) {
+    let width = box.clientWidth;
     new ResizeObserver(() => {
       if (!box.clientWidth || box.clientWidth === width) return;
       width = box.clientWidth;
       if (figure && !figure.layout.width) Plotly.Plots.resize(box);
     }).observe(box);
   }
-  await Plotly.react(box, wanted.data, untitled(wanted.layout), {displayModeBar: false});
-  element.dataset.drawn = turn;
-}
 
-// Numbers travel as bytes with their type and shape.
-const TYPES = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
-function numbers(values) {
-  if (!values || !values.bdata) return values;
-  const bytes = Uint8Array.from(atob(values.bdata), c => c.charCodeAt(0)), flat = Array.from(new TYPES[values.dtype](bytes.buffer));
-  const [rows, columns] = String(values.shape ?? flat.length).split(',').map(Number);
-  return columns ? Array.from({length: rows}, (_, row) => flat.slice(row * columns, (row + 1) * columns)) : flat;
-}
-
-// What stands at a place on an axis: its label where it has one.
-function named(axis, place) {
-  const at = axis?.ticktext && numbers(axis.tickvals)?.indexOf(place);
-  return at >= 0 ? plain(axis.ticktext[at]) : place;
-}
-
-function table() {  // a row a number: the curve, part or kind it belongs to, its places on both axes, and itself
-  const rows = [], layout = figure.layout;
-  for (const trace of figure.data) {
-    if (trace.mode === 'text' || trace.showscale === false) continue;  // what is written on a picture is not its numbers
-    const x = layout['xaxis' + (trace.xaxis ?? 'x').slice(1)], y = layout['yaxis' + (trace.yaxis ?? 'y').slice(1)];
-    const z = numbers(trace.z), ys = numbers(trace.y), xs = numbers(trace.x), name = plain(trace.name);
-    const own = value => value !== null && !Number.isNaN(value);
-    if (z) z.forEach((row, r) => row.forEach((value, c) => own(value) && rows.push([name, named(x, xs?.[c] ?? c), named(y, ys?.[r] ?? r), value])));
-    else ys.forEach((value, i) => own(value) && rows.push([name, named(x, xs?.[i] ?? i), value]));
+  async function picture(kind) {  // in the colours of the page, as wide as it is seen
+    const {data, layout} = figure, font = {...layout.font, color: getComputedStyle(element).color};
+    const size = {width: layout.width ?? box._fullLayout.width, height: layout.height};
+    const Plotly = await loadPlotly();
+    return Plotly.toImage({data, layout: {...layout, paper_bgcolor: background(element), font}},
+      {format: kind, scale: kind === 'png' ? 2 : 1, ...size});
   }
-  const axes = Object.keys(layout).filter(key => /^[xy]axis/.test(key)), title = letter =>
-    plain(axes.filter(key => key[0] === letter).map(key => layout[key].title?.text).find(text => text)) || letter;
-  const bar = figure.data.find(trace => trace.z)?.colorbar ?? layout.coloraxis?.colorbar;
-  return {columns: ['', title('x'), title('y'), ...(bar ? [plain(bar.title?.text)] : [])], rows};
+
+  saveOnClick(element, {title, table: () => tableOf(figure), picture});
+  watch('value', draw);
+  draw();
 }
-
-const title = () => plain(figure.layout.title?.text);
-
-async function picture(kind) {  // in the colours of the page; as wide as it is seen
-  const layout = {...figure.layout, paper_bgcolor: background(), font: {...figure.layout.font, color: getComputedStyle(element).color}};
-  const size = {width: figure.layout.width ?? box._fullLayout.width, height: figure.layout.height}, Plotly = await plotly();
-  return Plotly.toImage({data: figure.data, layout}, {format: kind, scale: kind === 'png' ? 2 : 1, ...size});
-}
-
-saves(title, table, picture);
-watch('value', draw);
-draw();

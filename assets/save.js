@@ -1,41 +1,62 @@
-// Stands before the script of every figure: how its numbers become a file, and a file is offered.
-const plain = text => new DOMParser().parseFromString(String(text ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
-const escape = text => String(text).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
-const quoted = value => {  // what a spreadsheet would take for a formula is put behind an apostrophe
+// Saves a figure as a file, by the buttons in its element, in the theme that the page has.
+import {download} from './shared.js';
+
+// The element that names the model of a figure: the one of its tab if there is one, as for the classifier, else the one
+// in the page's header.
+const modelElement = element => element.closest('[role=tabpanel]')?.querySelector('[data-identity]') ??
+  document.querySelector('header [data-identity]');
+
+export const modelText = element => modelElement(element).textContent;
+
+export function checkpoint(element) {
+  const {name, identity} = modelElement(element).dataset;
+  return {name, identity};
+}
+
+// The background of the page, light or dark.
+export const background = element =>
+  getComputedStyle(element).getPropertyValue('--body-background-fill').trim() || '#fff';
+
+// A cell of a CSV file, quoted where needed. An apostrophe keeps spreadsheets from reading a text as a formula.
+function csvCell(value) {
   const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
+}
 
-// The model that a figure is of: that of its tab where the tab names one, as the classifier's does, else the page's.
-const model = () => element.closest('[role=tabpanel]')?.querySelector('[data-identity]') ?? document.querySelector('header [data-identity]');
-const checkpoint = () => ({name: model().dataset.name, identity: model().dataset.identity});
+function csv(element, title, {columns: [first, ...others], rows}) {
+  const {name, identity} = checkpoint(element);
+  const corner = [title, first, `${name} ${identity}`].filter(Boolean).join(' · ');
+  return [[corner, ...others], ...rows].map(row => row.map(csvCell).join(',')).join('\n') + '\n';
+}
 
-// title() names the figure, table() has its numbers {columns, rows}, picture(kind) is an address of its picture.
-function saves(title, table, picture) {
-  const made = {
-    csv: () => {
-      const {columns: [first, ...columns], rows} = table(), {name, identity} = checkpoint();
-      const corner = [title(), first, `${name} ${identity}`].filter(Boolean).join(' · ');
-      return [[corner, ...columns], ...rows].map(row => row.map(quoted).join(',')).join('\n') + '\n';
-    },
-    json: () => JSON.stringify({title: title(), model: model().textContent, checkpoint: checkpoint(), address: location.href, ...table()}),
+function json(element, title, table) {
+  const about = {title, model: modelText(element), checkpoint: checkpoint(element), address: location.href};
+  return JSON.stringify({...about, ...table});
+}
+
+const blobAddress = (text, type) => URL.createObjectURL(new Blob([text], {type}));
+
+// Saves a figure when one of its buttons is clicked. title() → text, table() → {columns, rows}, picture(kind) → a
+// promise of the address of an 'svg' or a 'png'.
+export function saveOnClick(element, {title, table, picture}) {
+  const addressOf = {
+    csv: () => blobAddress(csv(element, title(), table())),
+    json: () => blobAddress(json(element, title(), table())),
   };
   element.addEventListener('click', async event => {
     const kind = event.target.closest('button')?.dataset.save;
     if (!kind) return;
-    const href = made[kind] ? URL.createObjectURL(new Blob([made[kind]()])) : await picture(kind);
-    const download = title().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') + '.' + kind;
-    Object.assign(document.createElement('a'), {href, download}).click();
-    setTimeout(() => URL.revokeObjectURL(href), 10000);
+    const address = addressOf[kind] ? addressOf[kind]() : await picture(kind);
+    const name = title().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '');
+    download(address, `${name}.${kind}`);
   });
 }
 
-const background = () => getComputedStyle(element).getPropertyValue('--body-background-fill').trim() || '#fff';
-
-// An address of an SVG, or of what it looks like.
-async function rendered(kind, svg, width, height) {
-  if (kind === 'svg') return URL.createObjectURL(new Blob([svg], {type: 'image/svg+xml'}));
-  const image = new Image(), canvas = Object.assign(document.createElement('canvas'), {width: 2 * width, height: 2 * height});
+// The address of an SVG, or of a PNG drawn from it at twice its size.
+export async function pictureAddress(kind, svg, width, height) {
+  if (kind === 'svg') return blobAddress(svg, 'image/svg+xml');
+  const canvas = Object.assign(document.createElement('canvas'), {width: 2 * width, height: 2 * height});
+  const image = new Image();
   image.src = 'data:image/svg+xml,' + encodeURIComponent(svg);
   await image.decode();
   canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);

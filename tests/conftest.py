@@ -3,16 +3,16 @@
 Nothing here needs the network; every model is small enough for one thread.
 """
 
-import os
-import socket
-import subprocess
-import sys
+import json
+import shutil
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
 
+from tests.harness import ROOT, App, free_port  # noqa: F401
 from tests.hub_server import Hub
 from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.hub import checkpoint
@@ -22,8 +22,6 @@ from xformer.serve.reviews import SentimentService, encode
 from xformer.serve.translation import Service
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
-
-ROOT = Path(__file__).resolve().parent.parent
 
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.load_profile("steady")
@@ -200,41 +198,60 @@ def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
     return folder
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+MEASURED = {
+    "calibration": {"temperature": 2.0, "error": 0.031, "error_before": 0.1,
+                    "bins": [{"count": 20, "confidence": 0.6, "accuracy": 0.5},
+                             {"count": 80, "confidence": 0.9, "accuracy": 0.95}]},
+    "label_shares": [{"pretrained": begun, "share": share, "imdb": 0.8, "sst2": 0.7, "labels": 10}
+                     for begun in (True, False) for share in (1, 0.1)]}
 
 
 @pytest.fixture(scope="session")
-def serve():
-    """`serve(checkpoint, *flags)` starts app.py and returns its address once it says that it runs."""
-    started = []
-
-    def start(checkpoint, *flags, **environment):
-        port = free_port()
-        command = [sys.executable, "app.py", "--checkpoint", str(checkpoint), *map(str, flags)]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   env={**os.environ, "GRADIO_SERVER_PORT": str(port), **environment})
-        started.append(process)
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if "Running on local URL" in line:
-                assert str(port) in line, "GRADIO_SERVER_PORT is not honoured"
-                return f"http://127.0.0.1:{port}"
-        raise AssertionError(f"the app ended without serving: {''.join(said)}")
-
-    yield start
-    for process in started:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
+def measured_classifier(tiny_classifier, tmp_path_factory) -> Path:
+    """Folder of `tiny_classifier` with measurements to draw."""
+    folder = shutil.copytree(tiny_classifier, tmp_path_factory.mktemp("classifier") / "measured")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    (folder / "metrics.json").write_text(json.dumps({**metrics, **MEASURED}))
+    return folder
 
 
 @pytest.fixture(scope="session")
-def address(serve, tiny_checkpoint, tiny_classifier):
-    return serve(tiny_checkpoint, "--sentiment", tiny_classifier)
+def served(tiny_checkpoint, other_checkpoint, measured_classifier, tmp_path_factory):
+    """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it."""
+    with App(tmp_path_factory.mktemp("served"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
+             "--sentiment", measured_classifier) as app:
+        yield app
+
+
+@pytest.fixture(scope="session")
+def address(served):
+    return served.address
+
+
+@pytest.fixture(scope="session")
+def public(tiny_checkpoint, other_checkpoint, tiny_classifier, tmp_path_factory):
+    """The address of a page whose visitors may choose among two models only, and which is an MCP server too."""
+    with App(tmp_path_factory.mktemp("public"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
+             "--sentiment", tiny_classifier, "--no-any-model", "--mcp") as app:
+        yield app.address
+
+
+@pytest.fixture(scope="session")
+def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
+    """The app behind a password (of the user ada: “a b:c”), asked for a public link that cannot be made."""
+    nobody_listens = "http://127.0.0.1:9"
+    with App(tmp_path_factory.mktemp("guarded"), "--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier,
+             "--auth", "ada:a b:c", "--share", ready="No public link", HTTPS_PROXY=nobody_listens,
+             https_proxy=nobody_listens) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    """`serve(checkpoint, *flags, **environment)` starts app.py and returns its address once it says that it runs."""
+    with ExitStack() as started:
+        yield lambda checkpoint, *flags, **environment: started.enter_context(
+            App(tmp_path_factory.mktemp("app"), "--checkpoint", checkpoint, *flags, **environment)).address
 
 
 @pytest.fixture(scope="module")

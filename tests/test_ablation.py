@@ -108,7 +108,7 @@ def test_effects_of_heads_are_differences_of_log_probability_largest_first(runni
     assert [e.effect for e in found] == sorted((e.effect for e in found), reverse=True)
     first = found[0]
     whole = sum(running.trace(english, spanish).log_probs)
-    without = sum(running.trace(english, spanish, [(first.stack, first.layer, first.head)]).log_probs)
+    without = sum(running.trace(english, spanish, [first.head]).log_probs)
     assert first.effect == pytest.approx(whole - without, abs=1e-4)
 
 

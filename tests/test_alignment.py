@@ -260,6 +260,7 @@ def test_bad_pairs_get_one_sentence_and_status_2(capsys, tiny_checkpoint, tmp_pa
     assert (status, out) == (2, "") and said in err and err.strip().endswith(".")
 
 
+@pytest.mark.slow
 def test_scores_and_help_need_no_torch():
     code = ("import sys\nimport xformer.explain.alignment\nfrom xformer.__main__ import main\ntry:\n"
             "    main(['evaluate', 'alignment', '--help'])\nexcept SystemExit:\n    pass\n"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests import endpoints
-from tests.conftest import ROOT
+from tests.harness import ROOT
 from xformer.ui.api import told
 from xformer.ui.middleware import HEADERS
 

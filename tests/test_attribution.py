@@ -1,6 +1,7 @@
 """Why a text was judged so: the fast way against the readable one, effects one by one, ranks on hand-worked cases."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,6 +139,52 @@ def test_of_three_labels_the_one_found_is_asked_about(review_tokenizer, tmp_path
     checkpoint.save(tmp_path / "three", model, review_tokenizer, {})
     found = SentimentService.open(tmp_path / "three", "cpu").attribute(TEXT)
     assert found.toward == found.sentiment.label in ("bad", "so", "good") and np.isfinite(found.effect).all()
+
+
+@pytest.fixture(params=[False, True], ids=["both sides", "causal"])
+def any_mask(request, review_tokenizer, reviews, learn_reviews, tmp_path, monkeypatch):
+    """A service on a classifier with either mask, multiplying in float32."""
+    monkeypatch.setattr(attribution, "halves", lambda: False)
+    model = classifier(review_tokenizer, causal=request.param, temperature=1.5)
+    learn_reviews(model, review_tokenizer, reviews, 30)
+    checkpoint.save(tmp_path / "one", model, review_tokenizer, {})
+    return SentimentService.open(tmp_path / "one", "cpu")
+
+
+def test_a_review_is_read_once_with_a_trace_and_once_beside_its_words(any_mask, monkeypatch):
+    """The encoder sees the whole row twice: for the label and what is looked at, and as what words are compared with.
+    """
+    model, passes = any_mask.model, []
+    row, _ = encode(any_mask.tokenizer, TEXT, 64)
+    read_all = model.encoder.forward
+
+    def watched(x, mask, trace=None, heads=None, pasts=None):
+        if x.shape[1] == len(row):
+            passes.append((x.shape[0], trace is not None))
+        return read_all(x, mask, trace, heads, pasts)
+
+    monkeypatch.setattr(model.encoder, "forward", watched)
+    words = len(any_mask.attribute(TEXT).words)
+    assert passes == [(1, True), (1, False) if model.config.causal else (1 + words, False)]
+
+
+def test_the_traced_pass_gives_what_reading_without_a_trace_gives(any_mask):
+    explained, (sentiment,) = any_mask.attribute(TEXT).sentiment, any_mask.classify([TEXT])
+    assert (explained.text, explained.label, explained.pieces, explained.cut, explained.warnings) == (
+        sentiment.text, sentiment.label, sentiment.pieces, sentiment.cut, sentiment.warnings)
+    assert explained.probabilities == pytest.approx(sentiment.probabilities, abs=1e-6)
+    np.testing.assert_allclose(explained.weights, sentiment.weights, atol=1e-6)
+
+
+def test_a_review_is_cut_into_pieces_once(running, monkeypatch):
+    cut, encode_text = [], running.tokenizer._sp.encode
+    monkeypatch.setattr(running.tokenizer, "_sp", SimpleNamespace(
+        encode=lambda text, **more: cut.append(text) or encode_text(text, **more),
+        id_to_piece=running.tokenizer._sp.id_to_piece, decode=running.tokenizer._sp.decode))
+    for ask in (lambda: running.classify([TEXT]), lambda: running.attribute(TEXT), lambda: running.clean(TEXT)):
+        ask()
+        assert cut == [TEXT]
+        cut.clear()
 
 
 # What is looked at

@@ -161,6 +161,7 @@ def test_a_stack_without_a_decoder_has_no_decoder_layers():
 # Learning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_a_few_reviews_are_learned_by_heart(review_tokenizer, reviews, learn_reviews, causal, pooling):
@@ -170,6 +171,7 @@ def test_a_few_reviews_are_learned_by_heart(review_tokenizer, reviews, learn_rev
     assert learn_reviews(model, review_tokenizer, reviews, 60) < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_language_model_learns_two_texts_by_heart(norm):
     torch.manual_seed(0)

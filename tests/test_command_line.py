@@ -112,6 +112,43 @@ def test_evaluate_plain_lowers_the_english_and_takes_its_stop_away(capsys, tiny_
     assert status == 0 and seen == ["the cat sleeps"] and "case:lc" in out
 
 
+def pairs_file(path, pairs):
+    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
+    return path
+
+
+def test_a_test_may_be_scored_without_what_was_trained_on(capsys, tiny_checkpoint, learned_pairs, tmp_path):
+    """Of eight pairs two share a sentence with those marked: one the English, one the Spanish. The score that is kept
+    says so, beside that of the whole set."""
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    test = pairs_file(tmp_path / "test.tsv", learned_pairs)
+    file = pairs_file(tmp_path / "written.tsv", [
+        (learned_pairs[0][0].upper(), "Otra cosa.", "in-test"), ("Something else.", learned_pairs[1][1], "in-test"),
+        (*learned_pairs[2], "written")])
+    command = ["evaluate", "translation", "--pairs", test, "--checkpoint", folder, "--save"]
+    status, out, _ = run(capsys, *command, "--without", file)
+    assert status == 0 and out.startswith(f"2 pairs left out that share a sentence with {file}\nBLEU 100.0")
+    assert "6 sentences in" in out
+    assert run(capsys, *command)[0] == 0
+    scores = json.loads((folder / "metrics.json").read_text())["scores"]
+    assert [(score["set"], score["sentences"]) for score in scores] == [("test without written", 6), ("test", 8)]
+    status, out, _ = run(capsys, *command, "--without", file, "--json")
+    assert status == 0 and {key: json.loads(out)[key] for key in ("set", "left_out", "sentences", "bleu")} == {
+        "set": "test without written", "left_out": 2, "sentences": 6, "bleu": 100.0}
+
+
+def test_a_test_without_any_pair_is_refused(capsys, tiny_checkpoint, learned_pairs, tmp_path):
+    test = pairs_file(tmp_path / "test.tsv", learned_pairs)
+    status, out, err = run(capsys, "evaluate", "translation", "--pairs", test, "--checkpoint", tiny_checkpoint,
+                           "--without", test)
+    assert (status, out) == (2, "") and err == (
+        f"Every pair of {test} shares a sentence with {test}, and none is left to score; name another file with "
+        f"--without.\n")
+    status, out, err = run(capsys, "evaluate", "translation", "--pairs", test, "--checkpoint", tiny_checkpoint,
+                           "--without", tmp_path / "nowhere.tsv")
+    assert (status, out) == (2, "") and err.startswith(f"There is no file {tmp_path / 'nowhere.tsv'}; name a .tsv")
+
+
 @pytest.mark.parametrize(("content", "said"), [
     (None, "There is no file"), ("", "holds no sentence pairs"), ("only English\n", "line 1 of")])
 def test_a_bad_file_of_pairs_gets_one_sentence(capsys, tiny_checkpoint, tmp_path, content, said):
@@ -162,6 +199,7 @@ def test_a_broken_checkpoint_gets_one_sentence_here_and_from_the_app(capsys, tin
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_stack_trace(tiny_checkpoint, learned_pairs):
     lines = "\n".join(english for english, _ in learned_pairs) * 40
     command = [sys.executable, "-m", "xformer", "translate", "--checkpoint", str(tiny_checkpoint), "--beam", "1"]
@@ -181,6 +219,7 @@ def _feed(process, lines):
     return process.stderr.read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [[], ["--help"], ["translate", "--help"], ["train", "translation", "--help"],
                                   ["evaluate", "translation", "--help"], ["classify", "--help"],
                                   ["checkpoint", "push", "--help"],

@@ -1,13 +1,25 @@
 """Reading pairs, roughening them by hand-worked cases, and packing them into batches."""
 
 import lzma
+import math
 import random
 from collections import Counter
 
 import pytest
 
 from xformer.training import corpora
-from xformer.training.corpora import Roughening, TranslationBatches, data_file, join, plain, read_pairs, roughen, slip
+from xformer.training.corpora import (
+    Roughening,
+    TranslationBatches,
+    data_file,
+    join,
+    plain,
+    read_pairs,
+    read_test_overlap,
+    roughen,
+    slip,
+    without,
+)
 
 NEVER = Roughening(0, 0, 0, 0, 0, 0)
 
@@ -103,6 +115,23 @@ def test_a_file_in_another_format_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name} is not readable as UTF-8 text \(.+\); fetch or write it again"):
         read_pairs(tmp_path / name)
+
+
+@pytest.mark.parametrize(("third", "wanted"), [
+    (("", "written", ""), ["One.", "Two.", "Three."]),  # none is marked: all
+    (("written", "in-test", "in-test "), ["Two.", "Three."])])
+def test_of_training_pairs_those_that_stand_in_a_test_are_read(tmp_path, third, wanted):
+    path = tmp_path / "written.tsv"
+    path.write_text("".join(f"{english}\tNo importa.\t{mark}\n" for english, mark in
+                            zip(("One.", "Two.", "Three."), third, strict=True)), encoding="utf-8")
+    assert [english for english, _ in read_test_overlap(path)] == wanted
+
+
+def test_pairs_are_left_out_by_either_sentence():
+    """Case, punctuation and spaces aside."""
+    pairs = [("A cat.", "Un gato."), ("The cat!", "El gato."), ("Cats", "Gatos"), ("A dog.", "Un perro.")]
+    assert without(pairs, [("a cat", "Otra cosa"), ("Else", "EL GATO")]) == pairs[2:]
+    assert without(pairs, []) == pairs
 
 
 def test_files_are_found_plain_or_packed(tmp_path):
@@ -281,6 +310,44 @@ def test_a_share_of_the_extra_pairs_is_drawn_each_epoch(weight, count):
     assert [len(d) for d in drawn] == [count, count]
     assert (drawn[0] != drawn[1]) == (0 < weight < 1)
     assert set(pairs) <= set(flat(spelled(made.epoch(0))))
+
+
+@pytest.mark.parametrize(("weights", "sentence", "phrase"), [
+    ({}, 3, 10), ({"written_weight": 1}, 1, 10), ({"phrase_weight": 0}, 3, 0), ({"written_weight": 2.5}, 2.5, 10)])
+def test_written_pairs_come_as_often_as_asked_and_short_phrases_by_their_own_weight(weights, sentence, phrase):
+    """Of ten pairs of six English words and four of five."""
+    pairs = sentences(20)
+    written = [(f"w {i} a b c d", f"w{i}") for i in range(10)] + [(f"p {i} a b c", f"p{i}") for i in range(4)]
+    made = batches(pairs, written=written, **weights)
+    for epoch in (0, 1):
+        counts = Counter(flat(spelled(made.epoch(epoch))))
+        assert all(counts[pair] == 1 for pair in pairs)
+        assert sum(counts[pair] for pair in written[:10]) == 10 * sentence
+        assert {counts[pair] for pair in written[:10]} <= {math.floor(sentence), math.ceil(sentence)}
+        assert [counts[pair] for pair in written[10:]] == [phrase] * 4
+
+
+def test_without_written_pairs_epochs_are_what_they_were():
+    """A run that was begun before there were such pairs goes on with the same batches."""
+    pairs, extra = sentences(60), [(f"x{i:03}", f"y{i:03}") for i in range(40)]
+    rng = random.Random("0 3")
+    wanted = [*pairs, *rng.sample(extra, 20)]
+    rng.shuffle(wanted)
+    made = batches(pairs, extra=extra, extra_weight=0.5)
+    seen = []
+    made._batches = lambda window, seed: seen.append((window, seed)) or []
+    assert list(made.epoch(3)) == [] and seen == [(wanted, "0 3 0")]
+
+
+@pytest.mark.parametrize(("weights", "said"), [
+    ({"extra_weight": 1.5}, "the extra weight is 1.5; it must be 0 or more, and at most 1"),
+    ({"extra_weight": -1}, "the extra weight is -1; it must be 0 or more, and at most 1"),
+    ({"written_weight": -0.5}, "the written weight is -0.5; it must be 0 or more"),
+    ({"phrase_weight": math.nan}, "the phrase weight is nan; it must be 0 or more")])
+def test_wrong_weights_are_refused(weights, said):
+    with pytest.raises(ValueError) as error:
+        batches(sentences(4), **weights)
+    assert str(error.value) == said
 
 
 def test_only_the_english_is_roughened():

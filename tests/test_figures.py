@@ -11,7 +11,7 @@ import pytest
 from xformer.explain import maps
 from xformer.explain.attribution_methods import answers
 from xformer.figures import ablation, grid_payload, head_payload, labels, translation
-from xformer.figures.attention import Choice, picture, summary
+from xformer.figures.attention import Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
@@ -47,6 +47,18 @@ def test_a_picture_shows_the_numbers_of_its_head(trace, stack, layer, head):
     sent, values = drawn(trace, Choice(stack, layer, head))
     np.testing.assert_array_equal(values, getattr(trace, stack)[layer - 1, head - 1])
     assert f"layer {layer} of 2 · head {head} of 2" in sent["title"] and sent["rules"] == ()
+
+
+@pytest.mark.parametrize(("show", "stack", "made"), [("head", "cross", 0), ("mean", "encoder_self", 0),
+                                                     ("rollout", "decoder_self", 0), ("rollout", "cross", 1)])
+def test_maps_at_hand_are_not_made_again(trace, monkeypatch, show, stack, made):
+    """Only a rollout of the cross-attention needs other maps too: the encoder's."""
+    choice = Choice(stack, 2, 1, show, weigh=True)
+    at_hand, weigh, calls = all_maps(trace, stack, weighed=True), maps.weigh, []
+    monkeypatch.setattr(maps, "weigh", lambda *arrays: calls.append(arrays) or weigh(*arrays))
+    shown = picture(trace, choice, ENGLISH, at_hand)
+    assert len(calls) == made
+    np.testing.assert_array_equal(shown.values, picture(trace, choice).values)
 
 
 def test_rows_say_what_was_given_and_what_is_predicted(trace):
@@ -143,7 +155,7 @@ def test_text_that_looks_like_markup_stays_text_in_figures(trace):
     assert drawn(evil, Choice("cross"))[0]["keys"][0] == "<b>", "text, which the browser escapes"
     effect = Occlusion(("▁<b>",), ("▁el", "▁gato", "</s>"), (-0.1, -0.2, -0.3), np.ones((3, 1)))
     assert occlusion(effect).layout.xaxis.ticktext[0] == "&lt;b&gt;"
-    html = compared(answers(evil, effect, 1, 1, [1]), "<i>", "<u>")
+    html = compared(answers(evil, effect, Head("cross", 1, 1), [1]), "<i>", "<u>")
     assert "<b>" not in html and "<i>" not in html and "<u>" not in html and "&lt;b&gt;" in html
 
 
@@ -230,7 +242,7 @@ def test_small_probabilities_of_pieces_are_told_apart():
 
 
 def test_effects_are_listed_in_the_order_given_with_signs():
-    html = ablation.effects([HeadEffect("cross", 2, 1, 1.25), HeadEffect("cross", 1, 4, -0.5)])
+    html = ablation.effects([HeadEffect(Head("cross", 2, 1), 1.25), HeadEffect(Head("cross", 1, 4), -0.5)])
     assert html.index("layer 2, head 1") < html.index("layer 1, head 4")
     assert "+1.250" in html and "-0.500" in html and 'value="0.400"' in html
 
@@ -248,7 +260,8 @@ def test_occlusion_shows_every_word_left_out_with_its_sign():
 def test_three_answers_stand_side_by_side_for_one_target_word(trace):
     """Raw and value-weighted sums over the pieces of "cat", and nats summed over the pieces of the target word."""
     effect = np.array([[0.5, 2.0, -1.0], [0.25, 1.0, 0.0], [0, 0, 0]])
-    found = answers(trace, Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, effect), 2, 1, [0, 1])
+    occluded = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, effect)
+    found = answers(trace, occluded, Head("cross", 2, 1), [0, 1])
     assert found.words == ("▁the", "▁cat", "▁the", "</s>")
     rows = trace.cross[1, 0, :2]
     assert found.raw[1] == pytest.approx(rows[:, 1:3].sum() / 2)
@@ -265,13 +278,13 @@ def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
     """The row that predicts "el" was given <s>; the one that was given "el" predicts "gato"; none was given </s>."""
     found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.arange(9.0).reshape(3, 3))
     for target, row in (([0], 1), ([1], 2), ([2], 2)):
-        late = answers(trace, found, 1, 2, target, given=True)
-        predicts = answers(trace, found, 1, 2, [row])
+        late = answers(trace, found, Head("cross", 1, 2), target, given=True)
+        predicts = answers(trace, found, Head("cross", 1, 2), [row])
         np.testing.assert_array_equal(late.raw, predicts.raw)
         np.testing.assert_array_equal(late.weighed, predicts.weighed)
         assert late.effect[:3].tolist() == found.effect[target[0]].tolist(), "what is left out belongs to the word"
         assert late.given == (target != [2])
-    two = answers(trace, found, 1, 2, [0, 1], given=True)
+    two = answers(trace, found, Head("cross", 1, 2), [0, 1], given=True)
     assert two.raw[0] == pytest.approx(trace.cross[0, 1, 1:, 0].mean())
 
 
@@ -283,4 +296,5 @@ def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
     (False, (0.79, 0.05), "where “el” is predicted, because the decoder is never given it")])
 def test_the_rows_that_were_read_are_named_with_the_reason(trace, given, errors, said):
     found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.zeros((3, 3)))
-    assert said in compared(answers(trace, found, 1, 2, [0], given), "el", "layer 1, head 2", errors=errors)
+    read = answers(trace, found, Head("cross", 1, 2), [0], given)
+    assert said in compared(read, "el", "layer 1, head 2", errors=errors)

@@ -1,7 +1,6 @@
 """The page for others: behind a password, through a public link, as an MCP server, and in a container."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -19,44 +18,17 @@ from mcp.client.streamable_http import streamable_http_client
 
 import app
 from tests import endpoints
-from tests.conftest import ROOT, free_port
-
-CLOSED = "http://127.0.0.1:9"  # nobody listens there
-
-
-@pytest.fixture(scope="module")
-def shared(tiny_checkpoint, tiny_classifier, tmp_path_factory):
-    """A page behind a password whose public link cannot be made: its address, and what it said."""
-    port = free_port()
-    flags = ["--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier, "--auth", "ada:a b:c", "--share"]
-    with subprocess.Popen(
-            [sys.executable, "app.py", *map(str, flags)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env={
-                **os.environ, "GRADIO_SERVER_PORT": str(port), "HTTPS_PROXY": CLOSED, "https_proxy": CLOSED,
-                "HF_HOME": str(tmp_path_factory.mktemp("home")), "PYTHONUNBUFFERED": "1"}) as process:
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if "No public link" in line:
-                break
-        yield f"http://127.0.0.1:{port}", said
-        process.terminate()
-
-
-@pytest.fixture
-def guarded(shared):
-    return shared[0]
-
+from tests.harness import ROOT, free_port
 
 # A public link
 
 
-def test_what_a_public_link_needs_is_said_and_without_it_the_page_goes_on(shared):
-    address, said = shared
+def test_what_a_public_link_needs_is_said_and_without_it_the_page_goes_on(guarded):
+    said = guarded.log.splitlines()
     assert said[0].startswith("--share asks gradio.live for a public link: it needs the internet")
-    assert said[-1] == f"No public link could be made; the page is at {address}/ only.\n"
-    assert "Traceback" not in "".join(said)
-    assert status(address, "/")[0] == 200
+    assert f"No public link could be made; the page is at {guarded.address}/ only." in said
+    assert "Traceback" not in guarded.log
+    assert status(guarded.address, "/")[0] == 200
 
 
 # A password
@@ -81,7 +53,7 @@ def login(address, user, password):
 
 @pytest.mark.parametrize("path", ["/", "/es", "/?page=es"])
 def test_who_has_not_logged_in_sees_a_form_and_nothing_of_the_page(guarded, path):
-    code, text = status(guarded, path)
+    code, text = status(guarded.address, path)
     assert code == 200 and '"auth_required":true' in text and '"components":[]' in text
     assert "/translate" not in text and "translate an english" not in text.lower() and "en-es" not in text
 
@@ -89,13 +61,13 @@ def test_who_has_not_logged_in_sees_a_form_and_nothing_of_the_page(guarded, path
 @pytest.mark.parametrize("path", ["/config", "/gradio_api/info", "/gradio_api/file=app.py", "/gradio_api/queue/data",
                                   "/gradio_api/upload_progress", "/gradio_api/heartbeat", "/gradio_api/mcp/schema"])
 def test_nothing_of_the_api_or_the_files_is_served_before_a_login(guarded, path):
-    code, text = status(guarded, path)
+    code, text = status(guarded.address, path)
     assert code in (401, 404) and "translate" not in text.lower()
 
 
 def test_nothing_is_computed_before_a_login(guarded):
     with pytest.raises(urllib.error.HTTPError) as refused:
-        endpoints.ask(guarded, "translate", "Good morning!")
+        endpoints.ask(guarded.address, "translate", "Good morning!")
     refused.value.close()
     assert refused.value.code == 401
 
@@ -104,18 +76,18 @@ def test_nothing_is_computed_before_a_login(guarded):
                                                ("ada", "A B:C")])
 def test_a_wrong_password_is_refused(guarded, user, password):
     with pytest.raises(urllib.error.HTTPError) as refused:
-        login(guarded, user, password)
+        login(guarded.address, user, password)
     refused.value.close()
     assert refused.value.code in (400, 422)
 
 
 def test_who_has_logged_in_has_the_page_and_the_api(guarded, learned_pairs):
-    opener = login(guarded, "ada", "a b:c")
+    opener = login(guarded.address, "ada", "a b:c")
     for path in ("/", "/es"):
-        assert "auth_required\":true" not in status(guarded, path, opener)[1]
-    assert "/translate" in status(guarded, "/gradio_api/info", opener)[1]
+        assert "auth_required\":true" not in status(guarded.address, path, opener)[1]
+    assert "/translate" in status(guarded.address, "/gradio_api/info", opener)[1]
     english, spanish = learned_pairs[0]
-    assert endpoints.ask(guarded, "translate", english, opener=opener)["text"] == spanish
+    assert endpoints.ask(guarded.address, "translate", english, opener=opener)["text"] == spanish
 
 
 @pytest.fixture
@@ -142,12 +114,11 @@ def test_a_port_is_a_number_that_there_is(start, port, capsys):
 # MCP
 
 
-def test_mcp_clients_find_three_tools_and_call_them(serve, tiny_checkpoint, tiny_classifier, learned_pairs, reviews):
-    address = serve(tiny_checkpoint, "--sentiment", tiny_classifier, "--mcp")
+def test_mcp_clients_find_three_tools_and_call_them(public, learned_pairs, reviews):
     english, spanish = learned_pairs[0]
 
     async def talk():
-        async with streamable_http_client(f"{address}/gradio_api/mcp/") as (read, write, *_), \
+        async with streamable_http_client(f"{public}/gradio_api/mcp/") as (read, write, *_), \
                 ClientSession(read, write) as session:
             await session.initialize()
             tools = (await session.list_tools()).tools

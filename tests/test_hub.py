@@ -86,6 +86,7 @@ def test_what_is_pushed_is_pulled_then_cached_then_there_without_a_network(serve
     assert server.requests() == [f"GET /api/models/{NAME}/revision/main"]
 
 
+@pytest.mark.slow
 def test_the_environment_may_name_a_repository(server, client, carded, learned_pairs):
     server.add(NAME, files(carded))
     english, spanish = learned_pairs[0]

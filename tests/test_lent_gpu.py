@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests import endpoints
-from tests.conftest import ROOT
+from tests.harness import ROOT
 from xformer import device
 from xformer.hub.pretrained import Pretrained
 from xformer.results import Options, Positions, UserError
@@ -82,6 +82,7 @@ def test_a_host_that_lends_gpus_computes_each_call(serve, tiny_checkpoint, tiny_
     assert (tmp_path / "log").read_text().splitlines() == log
 
 
+@pytest.mark.slow
 def test_a_forked_call_does_not_wait_for_threads_that_stayed_behind(tmp_path):
     """The model that ships is large enough to be loaded and run by several threads."""
     (tmp_path / "spaces.py").write_text(LENDER)

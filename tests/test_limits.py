@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -267,8 +268,21 @@ def test_whatever_nobody_waits_for_is_given_up(running, reader, guarded, learned
     assert stopped.wait(60) and door.inside == 0
 
 
+class Line(deque):
+    """The line of those who wait for a turn, which tells when somebody joins it."""
+
+    def __init__(self):
+        super().__init__()
+        self.waited_in = threading.Event()
+
+    def append(self, one):
+        super().append(one)
+        self.waited_in.set()
+
+
 def test_long_computations_take_turns_in_the_order_in_which_they_came():
     door, order, ready = Guard(), [], threading.Semaphore(0)
+    door._line = Line()
     go = [threading.Event() for _ in range(AT_WORK)]
 
     def long(number):
@@ -289,8 +303,7 @@ def test_long_computations_take_turns_in_the_order_in_which_they_came():
         ready.acquire()
     threads.append(threading.Thread(target=late))
     threads[-1].start()
-    while not door._line:
-        pass
+    assert door._line.waited_in.wait(60)
     go[0].set()
     for thread in threads:
         thread.join()

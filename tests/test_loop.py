@@ -9,12 +9,13 @@ import torch
 from torch import nn
 
 from xformer.results import UserError
-from xformer.training import loop
+from xformer.training import loop, precision
 from xformer.training.loop import Average, Trainer, learning_rate
 from xformer.training.options import SCHEDULES, TrainingOptions
 
 CPU = torch.device("cpu")
 OFTEN = {"evaluate_minutes": 0.0, "save_minutes": 0.0}  # after every step
+STEADY = {"weight_decay": 0.1, "peak": 0.01, "warmup": 3, "precision": "bfloat16"}  # no trial steps
 
 
 class Line(nn.Module):
@@ -59,7 +60,7 @@ class LineTask:
         x, y = (torch.stack(column) for column in zip(*batch, strict=True))
         return (model(x) - y).square().sum()
 
-    def evaluate(self):
+    def evaluate(self, precision):
         self.looks.append((self.model.training, weights(self.model)))
         return {"good": self.scores.pop(0) if self.scores else 0.0, "also": 7}
 
@@ -72,7 +73,7 @@ def weights(model):
 
 
 def train(task, folder, **options):
-    trainer = Trainer(task, folder, TrainingOptions(**{"weight_decay": 0.1, "peak": 0.01, "warmup": 3, **options}), CPU)
+    trainer = Trainer(task, folder, TrainingOptions(**{**STEADY, **options}), CPU)
     return trainer, trainer.train()
 
 
@@ -113,6 +114,7 @@ def test_no_warmup_is_no_division_by_zero(schedule):
     ({}, "the length of training is 0; give a number of steps or of minutes"),
     ({"steps": -5}, "the length of training is 0; give a number of steps or of minutes"),
     ({"steps": 1, "schedule": "flat"}, "schedule is 'flat'; choose one of noam, cosine"),
+    ({"steps": 1, "precision": "float16"}, "precision is 'float16'; choose one of auto, float32, bfloat16"),
     ({"steps": 1, "average": 1.0}, "average is 1.0; it must be at least 0 and below 1")])
 def test_wrong_options_are_refused(change, text):
     with pytest.raises(ValueError) as error:
@@ -203,6 +205,12 @@ def test_a_step_follows_the_gradient_of_the_mean_loss(tmp_path):
     want = first_gradient(LineTask())
     trainer, _ = train(LineTask(), tmp_path, steps=1, clip=1e9)
     torch.testing.assert_close(moments(trainer), 0.1 * want, rtol=1e-2, atol=1e-2 * float(want.norm()) * 0.1)
+
+
+def test_a_step_in_full_precision_follows_the_gradient_closely(tmp_path):
+    want = first_gradient(LineTask())
+    trainer, _ = train(LineTask(), tmp_path, steps=1, clip=1e9, precision="float32")
+    torch.testing.assert_close(moments(trainer), 0.1 * want, rtol=1e-5, atol=1e-7)
 
 
 def test_gradients_are_clipped(tmp_path):
@@ -298,11 +306,108 @@ def test_scores_and_states_come_at_their_intervals(tmp_path, monkeypatch):
     assert saved == [("state.pt.new", "state.pt")] * 5
 
 
-def test_an_epoch_without_batches_ends_the_run(tmp_path):
+@pytest.mark.parametrize("precision", ["auto", "bfloat16"])
+def test_an_epoch_without_batches_ends_the_run(tmp_path, precision):
     task = LineTask()
     task.batches = lambda epoch, skip: iter(())
     with pytest.raises(UserError, match="^There is nothing to train on: an epoch has no batch for 1 process"):
-        train(task, tmp_path, steps=3)
+        train(task, tmp_path, steps=3, precision=precision)
+
+
+# Precision
+
+
+class Clock:
+    """A clock that stands still while nothing is computed; a trial step takes as long as its precision is said to."""
+
+    def __init__(self, **seconds):
+        self.now, self.seconds, self.steps = 100.0, seconds, []
+
+    def perf_counter(self):
+        return self.now
+
+    def step(self, name):
+        self.steps.append(name)
+        self.now += self.seconds[name].pop(0)
+
+
+def test_trial_steps_last_a_second_and_the_first_is_not_counted(monkeypatch):
+    clock = Clock(float32=[9.0, 0.5, 0.25, 0.5], bfloat16=[0.1, 3.0])
+    monkeypatch.setattr(precision, "time", clock)
+    assert precision.measure(clock.step) == {"float32": 0.25, "bfloat16": 3.0}
+    assert clock.steps == ["float32"] * 4 + ["bfloat16"] * 2
+
+
+def quicker(monkeypatch, **seconds):
+    """Trial steps that take so long, one of each."""
+    asked = []
+
+    def measure(step):
+        for name in seconds:
+            asked.append(name)
+            step(name)
+        return seconds
+    monkeypatch.setattr(loop, "measure", measure)
+    return asked
+
+
+@pytest.mark.parametrize(("seconds", "chosen"), [
+    ({"float32": 1.5, "bfloat16": 0.25}, "bfloat16"), ({"float32": 1.5, "bfloat16": 2.0}, "float32")])
+def test_a_run_learns_in_the_precision_that_is_quicker_here(tmp_path, monkeypatch, capsys, seconds, chosen):
+    """And as if no trial steps had been: they leave the weights, the gradients and chance as they were."""
+    class Noisy(LineTask):
+        def loss(self, model, batch, device):
+            return super().loss(model, batch, device) * torch.rand(())
+
+    asked = quicker(monkeypatch, **seconds)
+    (tmp_path / "told").mkdir()
+    measured, told = Noisy(), Noisy()
+    one, _ = train(measured, tmp_path, steps=6, precision="auto")
+    two, _ = train(told, tmp_path / "told", steps=6, precision=chosen)
+    assert asked == ["float32", "bfloat16"] and len(measured.seen) == 8 and len(told.seen) == 6
+    assert one.precision == two.precision == chosen
+    assert torch.equal(weights(measured.model), weights(told.model)) and torch.equal(moments(one), moments(two))
+    said = capsys.readouterr().out
+    assert said.count("training in") == 1
+    assert f"training in {chosen}: a trial step takes 1.5 s in float32, {seconds['bfloat16']:.2g} s in bf" in said
+    assert [metrics["precision"] for _, _, metrics in measured.saved] == [chosen]
+    assert measured.saved[0][2]["options"]["precision"] == "auto"
+
+
+def test_a_run_may_go_on_in_another_precision(tmp_path, monkeypatch):
+    """On another machine, say; what its state remembers is for people."""
+    quicker(monkeypatch, float32=1.0, bfloat16=2.0)
+    train(LineTask(), tmp_path, steps=2, precision="auto")
+    assert torch.load(tmp_path / "state.pt", weights_only=True)["precision"] == "float32"
+    quicker(monkeypatch, float32=2.0, bfloat16=1.0)
+    trainer, _ = train(LineTask(), tmp_path, steps=4, precision="auto")
+    assert trainer.step == 4
+    assert torch.load(tmp_path / "state.pt", weights_only=True)["precision"] == "bfloat16"
+
+
+def test_a_state_from_before_precision_was_chosen_is_gone_on_with(tmp_path):
+    train(LineTask(), tmp_path, steps=2)
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    del state["precision"]
+    torch.save(state, tmp_path / "state.pt")
+    assert train(LineTask(), tmp_path, steps=4)[0].step == 4
+
+
+def test_a_finished_run_tries_nothing(tmp_path, monkeypatch):
+    asked = quicker(monkeypatch, float32=1.0, bfloat16=2.0)
+    train(LineTask(), tmp_path, steps=2)
+    train(LineTask(), tmp_path, steps=2, precision="auto")
+    assert asked == []
+
+
+@pytest.mark.parametrize(("kind", "precision"), [("cuda", "bfloat16"), ("mps", "float32")])
+def test_on_a_gpu_nothing_is_tried(tmp_path, monkeypatch, kind, precision):
+    asked = quicker(monkeypatch, float32=1.0, bfloat16=2.0)
+    trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
+    trainer.device = SimpleNamespace(type=kind)
+    assert trainer._choose_precision() == precision and asked == []
+    trainer.options = TrainingOptions(steps=1, precision="float32")
+    assert trainer._choose_precision() == "float32"
 
 
 # Going on after a stop
@@ -329,7 +434,7 @@ def test_a_run_goes_on_from_the_last_state_only(tmp_path):
     whole, stopped, resumed = LineTask(), LineTask(crash_at=7), LineTask(seed=99)
     (tmp_path / "whole").mkdir()
     train(whole, tmp_path / "whole", steps=10)
-    trainer = Trainer(stopped, tmp_path, TrainingOptions(steps=10, weight_decay=0.1, peak=0.01, warmup=3), CPU)
+    trainer = Trainer(stopped, tmp_path, TrainingOptions(steps=10, **STEADY), CPU)
     learn = trainer._learn
 
     def save_after_three(batch, done):
@@ -424,6 +529,23 @@ def test_batches_too_small_to_share_out_are_passed_over_but_counted(tmp_path, mo
         trainer.batch += 1
         seen.append((len(batch), trainer.batch))
     assert seen == [(2, 1), (4, 2), (3, 4)]
+
+
+@pytest.mark.parametrize(("rank", "tried"), [(0, ["float32", "bfloat16"]), (1, [])])
+def test_several_processes_learn_in_the_precision_that_the_first_has_chosen(tmp_path, monkeypatch, rank, tried):
+    """It tries on its own share of the first batch, one of two examples."""
+    sent = []
+
+    def broadcast(parcel, src):
+        sent.append(parcel[0])
+        parcel[0] = "float32"
+    asked = quicker(monkeypatch, float32=1.0, bfloat16=2.0)
+    monkeypatch.setattr(loop, "dist", SimpleNamespace(broadcast_object_list=broadcast, is_initialized=lambda: False))
+    trainer = Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
+    trainer.processes, trainer.rank = 2, rank
+    assert trainer._choose_precision() == "float32" and asked == tried
+    assert [len(batch) for batch in trainer.task.seen] == [1] * len(tried)
+    assert len(sent) == 1 and (rank or sent == ["float32"])
 
 
 def test_the_mean_gradient_of_two_processes_is_that_of_one(tmp_path, monkeypatch):

@@ -362,6 +362,7 @@ def test_the_order_of_the_source_counts(model):
     assert (model(source.flip(1), target) - model(source, target)).abs().max() > 1e-2
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_many_threads_share_a_model(model):
     """Eight threads decode and trace sentences of their own; each gets what it would have got alone."""
@@ -549,6 +550,7 @@ def test_every_parameter_gets_a_gradient(model):
         assert parameter.grad.abs().max() > 1e-6, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 def test_two_sentence_pairs_are_learned_by_heart(norm, learn):
     torch.manual_seed(0)

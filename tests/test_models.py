@@ -154,6 +154,7 @@ pool.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, tmp_path):
     model = random_model("pre", tokenizer, d_model=192, n_layers=4, d_ff=768)
@@ -168,6 +169,7 @@ def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, t
     assert after - before < 3 * size, "as if models were kept"
 
 
+@pytest.mark.slow
 def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
     ask, switching, built = Ask(pool.lease, ENGLISH), threading.Event(), laid_out(pool)

@@ -222,9 +222,9 @@ def test_two_orthogonal_rows_are_confused_as_often_as_the_normal_distribution_sa
 
 def test_a_small_base_and_few_dimensions_bring_far_positions_back():
     """One pair of dimensions turns in 2 pi: 44 positions on are seven turns, 43.98, and nearly the same again."""
-    distance, alike = explain.rival(explain.table(60, 2, 100))
+    distance, alike = explain.second_peak(explain.table(60, 2, 100))
     assert distance == 44 and alike == pytest.approx(math.cos(44), abs=1e-6)
-    assert explain.rival(explain.table(3, 2, 100)) is None, "1, 0.54, -0.42: it only falls"
+    assert explain.second_peak(explain.table(3, 2, 100)) is None, "1, 0.54, -0.42: it only falls"
 
 
 def test_words_are_shuffled_as_the_seed_says_and_what_ends_the_sentence_stays():

@@ -12,7 +12,7 @@ from xformer.explain import walkthrough
 from xformer.figures import walkthrough as figures
 from xformer.model import Record, Trace
 from xformer.pieces import BOS, EOS
-from xformer.results import UserError, Walk
+from xformer.results import Head, UserError, Walk
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
 
@@ -31,8 +31,8 @@ def hand_walk(stack="cross"):
     mask = np.array([[True, True, False]] * 2)
     scaled = q @ k.T / math.sqrt(2)
     probabilities = walkthrough.softmax(scaled, 1, mask)
-    return Walk(stack, 1, 1, ("<s>", "▁a<b>"), ("▁a<b>", "</s>"), ("▁x&y", "</s>", "<pad>"), q, k, v, mask, q @ k.T,
-                scaled, np.where(mask, scaled, -np.inf), probabilities, probabilities @ v, np.ones((2, 4)),
+    return Walk(Head(stack, 1, 1), ("<s>", "▁a<b>"), ("▁a<b>", "</s>"), ("▁x&y", "</s>", "<pad>"), q, k, v, mask,
+                q @ k.T, scaled, np.where(mask, scaled, -np.inf), probabilities, probabilities @ v, np.ones((2, 4)),
                 np.zeros((2, 4)))
 
 
@@ -139,7 +139,7 @@ def test_gaussian_kernel_regression_is_attention_with_keys_of_their_lengths(beta
 
 
 def test_the_unscaled_rule_is_the_scaled_one_at_another_temperature(walk):
-    weights, beta = figures.changed(walk, "scaled", 0, "future" if walk.stack == "decoder_self" else "padding")
+    weights, beta = figures.changed(walk, "scaled", 0, "future" if walk.head.stack == "decoder_self" else "padding")
     np.testing.assert_allclose(weights, walk.probabilities, atol=1e-5)
     assert beta == pytest.approx(walk.q.shape[1] ** -0.5)
     unscaled, _ = figures.changed(walk, "unscaled", 0, "none")

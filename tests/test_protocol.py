@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.harness import ROOT
 from xformer.serve import pool, protocol, reviews, translation
 
 TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.many", "serve.text",
@@ -16,6 +16,7 @@ FITS = {protocol.TranslationService: translation.Service, protocol.ReviewService
         protocol.ModelPool: pool.Models}
 
 
+@pytest.mark.slow
 def test_what_the_page_needs_loads_no_torch():
     code = f"""
 import importlib, sys

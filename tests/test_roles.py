@@ -53,7 +53,7 @@ def test_the_finder_puts_the_right_head_first():
     even = np.full((SIZE, SIZE), 1 / SIZE)
     maps = np.stack([np.stack([even, sends([0, 0, 1, 2, 3, 4])]), np.stack([sends([1, 2, 3, 4, 5, 5]), even])])
     found = roles.rank("encoder_self", maps, PIECES, PIECES)
-    assert {(r.role, r.layer, r.head) for r in found[:2]} == {("previous", 1, 2), ("next", 2, 1)}
+    assert {(r.role, r.head.layer, r.head.head) for r in found[:2]} == {("previous", 1, 2), ("next", 2, 1)}
     assert len(found) == 4 * len(roles.SELF_ROLES)
 
 
@@ -65,7 +65,7 @@ def test_in_the_decoder_a_role_that_no_row_can_play_is_left_out(pieces, left_out
     even /= even.sum(axis=1, keepdims=True)
     found = roles.rank("decoder_self", np.stack([np.stack([np.eye(4), even])]), pieces, pieces)
     assert {r.role for r in found} == {"previous", "itself", "first", "separator", "same_word"} - left_out
-    assert [(r.role, r.head, r.score) for r in found[:1]] == [("itself", 1, 1)]
+    assert [(r.role, r.head.head, r.score) for r in found[:1]] == [("itself", 1, 1)]
     assert len(found) == 2 * len({r.role for r in found})
 
 

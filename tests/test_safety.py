@@ -2,11 +2,7 @@
 
 import http.client
 import json
-import os
 import subprocess
-import sys
-import threading
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -15,46 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, free_port
+from tests.harness import ROOT, App
 
 MARKER = "xyzzymarker"
 # Ways to a script that the page could fall for, short enough for the small model, and two records for the store.
 MARKUP = f'cat: <img src=x onerror=alert(1)> {MARKER}\ndog: "><svg onload=alert(2)><script>alert(3)</script>'
-# The app, with a model that fails in the middle of everything that is asked of it.
-BROKEN = """
-import sys
-from xformer.serve import batching, reviews
-from xformer.serve.pool import Models
-from xformer.serve.reviews import SentimentService
-from xformer.serve.translation import Service
-from xformer.ui import create, launch
-
-def fail(*values, **named):
-    raise RuntimeError("a secret of this machine")
-
-def fail_later(*values):
-    yield
-    fail()
-
-running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
-batching.translating, reviews.read = fail_later, fail
-for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
-    setattr(running, name, fail)
-print("Running on local URL", launch(create(Models(running), reader), server_port=int(sys.argv[3])), flush=True)
-"""
-
-# The app, which looks for forgotten uploads every second.
-FORGETFUL = """
-import sys
-from xformer.serve.pool import Models
-from xformer.serve.reviews import SentimentService
-from xformer.serve.translation import Service
-from xformer.ui import create, launch, sessions
-
-sessions.UPLOADS = (1, 1)
-page = create(Models(Service.open(sys.argv[1], "cpu")), SentimentService.open(sys.argv[2], "cpu"))
-print("Running on local URL", launch(page, server_port=int(sys.argv[3])), flush=True)
-"""
 
 
 def _whole(answer):
@@ -65,28 +26,11 @@ def _whole(answer):
         return error.partial
 
 
-class App:
-    """The app in a process, a working folder and a temporary folder of its own."""
+class Visitor:
+    """Somebody who talks to a started app over HTTP, as the page does and otherwise."""
 
-    def __init__(self, folder, *command):
-        self.folder, port = folder, free_port()
-        self.address, self.session = f"http://127.0.0.1:{port}", "visitor"
-        self.said = []
-        for name in ("work", "temporary"):
-            (folder / name).mkdir()
-        environment = {**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
-                       "TMPDIR": str(folder / "temporary"), "GRADIO_TEMP_DIR": str(folder / "temporary" / "gradio")}
-        self.process = subprocess.Popen([sys.executable, *map(str, command), *([str(port)] if "-c" in command else [])],
-                                        cwd=folder / "work", env=environment, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        for line in self.process.stdout:
-            self.said.append(line)
-            if "Running on local URL" in line:
-                break
-        else:
-            raise AssertionError("".join(self.said))
-        self.listener = threading.Thread(target=lambda: self.said.extend(self.process.stdout))
-        self.listener.start()
+    def __init__(self, app):
+        self.server, self.address, self.session = app, app.address, "visitor"
         self.config = json.loads(self.get("/config")[1])
         self.components = {one["id"]: one for one in self.config["components"]}
 
@@ -138,24 +82,17 @@ class App:
                     return one
         raise LookupError(words)
 
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        self.listener.join()
-        self.process.stdout.close()
 
-    @property
-    def log(self):
-        """Everything it has printed."""
-        return "".join(self.said)
+@pytest.fixture(scope="module")
+def app(served):
+    return Visitor(served)
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory, tiny_checkpoint, tiny_classifier):
-    app = App(tmp_path_factory.mktemp("app"), ROOT / "app.py", "--checkpoint", tiny_checkpoint, "--sentiment",
-              tiny_classifier)
-    yield app
-    app.close()
+def failing(tmp_path_factory, tiny_checkpoint, tiny_classifier):
+    """The app whose models fail at everything, and which soon forgets uploads."""
+    with App(tmp_path_factory.mktemp("failing"), tiny_checkpoint, tiny_classifier, program="failing") as app:
+        yield Visitor(app)
 
 
 class Elements(HTMLParser):
@@ -234,24 +171,23 @@ def test_markup_in_a_table_stays_text(app):
 @pytest.mark.parametrize("name", ["../../../evil.csv", "..\\\\..\\\\evil.csv", "/etc/evil.csv", "%2e%2e%2fevil.csv",
                                   "evil.csv\\u0000.html"])
 def test_an_uploads_name_is_no_path(app, name):
-    before = {path for path in app.folder.rglob("*") if "temporary" not in path.parts}
+    before = {path for path in app.server.folder.rglob("*") if "temporary" not in path.parts}
     path = Path(upload(app, name, b"text\nGood.\n"))
-    assert path.resolve().is_relative_to((app.folder / "temporary" / "gradio").resolve())
-    assert {path for path in app.folder.rglob("*") if "temporary" not in path.parts} == before
+    assert path.resolve().is_relative_to((app.server.folder / "temporary" / "gradio").resolve())
+    assert {path for path in app.server.folder.rglob("*") if "temporary" not in path.parts} == before
     assert not Path("/etc/evil.csv").exists()
     path.unlink()
 
 
-def test_an_upload_that_nobody_reads_is_deleted(tmp_path, tiny_checkpoint, tiny_classifier):
-    app = App(tmp_path, "-c", FORGETFUL, tiny_checkpoint, tiny_classifier)
-    try:
-        path, deadline = Path(upload(app, "left.csv", b"text\nGood.\n")), time.monotonic() + 60
-        assert path.read_bytes() == b"text\nGood.\n"
-        while path.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not path.exists()
-    finally:
-        app.close()
+def test_an_upload_that_nobody_reads_is_deleted(failing):
+    path = Path(upload(failing, "left.csv", b"text\nGood.\n"))
+    assert path.read_bytes() == b"text\nGood.\n"
+    failing.server.say("forget")
+    looks = 0
+    while path.exists() and looks < 20:
+        failing.server.wait_for("looked for uploads")
+        looks += 1
+    assert not path.exists()
 
 
 def test_an_uploaded_page_is_not_opened_as_one(app):
@@ -289,7 +225,7 @@ def test_no_file_of_the_project_is_served(app):
     allowed = [path for path in files for asked in (path.as_posix(), path.relative_to(ROOT).as_posix())
                if app.get("/gradio_api/file=" + urllib.parse.quote(asked))[0] != 403]
     assert not allowed
-    assert app.get(f"/gradio_api/file={app.folder / 'work'}")[0] == 403
+    assert app.get(f"/gradio_api/file={app.server.folder / 'work'}")[0] == 403
 
 
 @pytest.mark.parametrize("path", [
@@ -330,21 +266,17 @@ def test_nonsense_is_answered_without_a_stack_trace(app, path, data):
     assert "Traceback" not in body and "site-packages" not in body and str(ROOT) not in body
 
 
-def test_what_fails_inside_is_told_to_nobody_outside(tmp_path, tiny_checkpoint, tiny_classifier):
-    app = App(tmp_path, "-c", BROKEN, tiny_checkpoint, tiny_classifier)
-    try:
-        said = [app.call("translate", "The cat sleeps.", 5, 1), app.call("classify", "Bad."),
-                app.call("explain", "The cat sleeps.", "El gato duerme.", "cross", 0, 0)]
-        assert all("Something went wrong" in one for one in said)
-        for dependency in app.handlers():
-            said.append(app.handle(dependency, app.fields(dependency, "The cat sleeps."))[1])
-        for one in said:
-            assert "secret" not in one and "Traceback" not in one and "RuntimeError" not in one
-            assert "site-packages" not in one and str(ROOT) not in one
-        assert "a secret of this machine" in app.log, "those who run it must know"
-        assert MARKER not in app.log
-    finally:
-        app.close()
+def test_what_fails_inside_is_told_to_nobody_outside(failing):
+    said = [failing.call("translate", "The cat sleeps.", 5, 1), failing.call("classify", "Bad."),
+            failing.call("explain", "The cat sleeps.", "El gato duerme.", "cross", 0, 0)]
+    assert all("Something went wrong" in one for one in said)
+    for dependency in failing.handlers():
+        said.append(failing.handle(dependency, failing.fields(dependency, "The cat sleeps."))[1])
+    for one in said:
+        assert "secret" not in one and "Traceback" not in one and "RuntimeError" not in one
+        assert "site-packages" not in one and str(ROOT) not in one
+    assert "a secret of this machine" in failing.server.log, "those who run it must know"
+    assert MARKER not in failing.server.log
 
 
 def test_nothing_that_is_typed_is_logged_or_kept(app):
@@ -359,6 +291,6 @@ def test_nothing_that_is_typed_is_logged_or_kept(app):
         app.handle(dependency, app.fields(dependency, f"The cat {MARKER} sleeps."))
     app.get(f"/?text={MARKER}&review={MARKER}&head={MARKER}")
     app.get(f"/gradio_api/deep_link?session_hash={app.session}")
-    assert MARKER not in app.log
-    for path in app.folder.rglob("*"):
+    assert MARKER not in app.server.log
+    for path in app.server.folder.rglob("*"):
         assert MARKER not in path.name and (not path.is_file() or MARKER.encode() not in path.read_bytes()), path

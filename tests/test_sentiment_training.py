@@ -34,7 +34,7 @@ from xformer.training.sentiment import SentimentTask, fit_temperature, reliabili
 CPU = torch.device("cpu")
 SHAPE = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "dropout": 0.0, "max_length": 32}
 SMALL = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "32", "--vocab-size", "60",
-         "--max-length", "32", "--dropout", "0", "--device", "cpu", "--threads", "1"]
+         "--max-length", "32", "--dropout", "0", "--device", "cpu", "--threads", "1", "--precision", "bfloat16"]
 OFTEN = ["--evaluate-minutes", "0", "--save-minutes", "0", "--warmup", "1"]
 
 
@@ -350,6 +350,7 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(data, pretrained, tun
     assert [line["loss"] for line in lines(tmp_path)] == [line["loss"] for line in lines(whole)]
 
 
+@pytest.mark.slow
 def test_a_classifier_learns_from_the_command_line(data, tmp_path):
     """A hundred steps, and it knows nearly all reviews by heart."""
     assert main(command("sentiment", data, tmp_path, "--steps", 100, "--peak", 5e-3, "--average", 0.5, "--warmup", 5,

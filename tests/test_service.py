@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from tests.conftest import endless
 from xformer import results
+from xformer.explain import passes
+from xformer.model import Heads
 from xformer.pieces import EOS
-from xformer.results import Options, UserError
+from xformer.results import Head, Options, Positions, UserError
 from xformer.serve import batching
 from xformer.serve.bleu import bleu
 from xformer.serve.text import MAX_CHARACTERS, clean, repeats
@@ -113,12 +115,13 @@ def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running,
 
 def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learned_pairs, monkeypatch):
     (long, spanish), (short, quick) = learned_pairs[:2]
-    decode, answered, steps = batching.translating, threading.Event(), []
+    decode, begun, answered, steps = batching.translating, threading.Event(), threading.Event(), []
 
     def slow(model, sources, *rest):
         if sources == [running.tokenizer.encode(long)]:
             while not answered.is_set() and len(steps) < 100_000:
                 steps.append(None)
+                begun.set()
                 yield
         return (yield from decode(model, sources, *rest))
 
@@ -126,8 +129,7 @@ def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learn
     found = []
     other = threading.Thread(target=lambda: found.append(running.translate(long)))
     other.start()
-    while not steps:
-        pass
+    assert begun.wait(60)
     assert running.translate(short).best.text == quick
     assert not found and len(steps) >= batching.PATIENCE, "the long one was not in the middle of its search"
     answered.set()
@@ -250,6 +252,66 @@ def test_any_text_gets_a_translation_or_one_sentence(running, text):
     else:
         assert found.source == clean(text)[0]
         assert all(math.isfinite(p) and p <= 0 for p in found.best.log_probs)
+
+
+class Counted:
+    """SentencePiece, which notes the texts that it is asked to cut into pieces."""
+
+    def __init__(self, sentencepiece):
+        self.sentencepiece, self.cut = sentencepiece, []
+
+    def __getattr__(self, name):
+        return getattr(self.sentencepiece, name)
+
+    def encode(self, text, **more):
+        self.cut.append(text)
+        return self.sentencepiece.encode(text, **more)
+
+
+@pytest.fixture
+def counted(running, monkeypatch):
+    """SentencePiece, counted, in the vocabulary of `running`."""
+    counted = Counted(running.tokenizer._sp)
+    monkeypatch.setattr(running.tokenizer, "_sp", counted)
+    return counted
+
+
+@pytest.mark.parametrize("ask", [
+    lambda service, text: service.translate(text), lambda service, text: service.translate_and_trace(text),
+    lambda service, text: service.explain(text), lambda service, text: service.embed([text]),
+    lambda service, text: service.trace(text, [5, 6]), lambda service, text: service.head_effects(text, [5], ["cross"]),
+    lambda service, text: service.with_positions(text, [5, 6], Positions("none"))])
+def test_a_source_is_cut_into_pieces_once(running, counted, ask):
+    ask(running, "The cat sleeps.")
+    assert counted.cut == ["The cat sleeps."]
+
+
+def test_a_translation_is_traced_by_the_pieces_that_it_carries(running, learned_pairs, counted):
+    english, spanish = learned_pairs[1]
+    translation, trace = running.translate_and_trace(english, Options(beam=2), max_length=30)
+    assert translation.best.text == spanish and translation.options == Options(beam=2) and translation.max_length == 30
+    again = running.trace(translation, translation.best.tokens)
+    assert counted.cut == [english] and again.text == english
+    alone = running.trace(english, translation.best.tokens)
+    for one in (trace, again):
+        assert one.source == alone.source and one.predicted == alone.predicted == translation.best.pieces
+        np.testing.assert_array_equal(one.cross, alone.cross)
+
+
+def test_a_spanish_text_is_cut_into_pieces_once(running, counted):
+    running.trace("The cat sleeps.", "El gato")
+    assert counted.cut == ["The cat sleeps.", "El gato"]
+
+
+@pytest.mark.parametrize("ask", [
+    lambda service: service.translate("The cat sleeps.", off=[Head("cross", 1, 2)], positions=Positions("shift", 3)),
+    lambda service: service.trace("The cat sleeps.", [5], [Head("cross", 1, 2)], Positions("shift", 3))])
+def test_what_a_request_changes_is_made_into_tensors_once(running, monkeypatch, ask):
+    made, without, table = [], Heads.without, passes.sinusoids
+    monkeypatch.setattr(Heads, "without", lambda *args: made.append("heads") or without(*args))
+    monkeypatch.setattr(passes, "sinusoids", lambda *args: made.append("positions") or table(*args))
+    ask(running)
+    assert made == ["heads", "positions"]
 
 
 def test_bleu_of_the_papers_example():

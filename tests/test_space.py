@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import ModelCard
 from packaging.requirements import Requirement
 
-from tests.conftest import ROOT
+from tests.harness import ROOT
 from tests.hub_client import Client
 from xformer.hub import card, checkpoint, space
 from xformer.results import UserError
@@ -35,6 +35,7 @@ def latest(server, name=NAME):
     return repository.commits[repository.branches["main"]]
 
 
+@pytest.mark.slow
 def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, client, tmp_path):
     pushed = client("space", "push", NAME, "--private")
     assert (pushed.status, pushed.out, pushed.err) == (0, f"{server.url}/spaces/{NAME}\n", "")

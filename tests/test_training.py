@@ -1,12 +1,14 @@
 """Training a translation model: its loss, its scores, and whole runs from the command line, in one process and two."""
 
 import json
+import lzma
 import math
 import os
 import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,8 @@ from xformer.training.translation import TranslationTask, learn_vocabulary
 
 CPU = torch.device("cpu")
 SMALL = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "32", "--vocab-size", "150"]
-STEADY = ["--dropout", "0", "--sampled", "0", "--no-roughening", "--device", "cpu", "--threads", "1"]
+STEADY = ["--dropout", "0", "--sampled", "0", "--no-roughening", "--device", "cpu", "--threads", "1", "--precision",
+          "bfloat16"]
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +223,35 @@ def test_a_run_from_a_checkpoint_has_its_own_dropout(whole, data, tmp_path, drop
     assert checkpoint.load(tmp_path).model.config.dropout == dropout
 
 
+def test_a_folder_may_hold_written_pairs_and_a_second_corpus(data, tmp_path, capsys, monkeypatch):
+    """All of it is learned from: 8 pairs of train, half of 4 + 6, two sentences once and three phrases twice."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    train = [(f"One sentence of number {i} here.", f"Una frase {i}.") for i in range(8)]
+    corpora = {
+        "train": train, "dev": train[:1],
+        "extra": [(f"Extra one, number {i} of it.", f"Extra {i}.") for i in range(4)],
+        "extra2": [(f"Extra two, number {i} of it.", f"Extra dos {i}.") for i in range(6)],
+        "written": [(f"Written sentence of six words {i}.", f"Escrita {i}.") for i in range(2)]
+                   + [(f"A phrase {i}.", f"Frase {i}.") for i in range(3)]}
+    for name, rows in corpora.items():
+        content = "".join(f"{english}\t{spanish}\n" for english, spanish in rows).encode()
+        packed = name == "written"
+        (folder / f"{name}.tsv{'.xz' * packed}").write_bytes(lzma.compress(content) if packed else content)
+    epochs, batches = [], TranslationBatches._batches
+    monkeypatch.setattr(TranslationBatches, "_batches",
+                        lambda self, pairs, seed: epochs.append(pairs) or batches(self, pairs, seed))
+    args = command(folder, tmp_path / "out", "--steps", 1, "--extra-weight", 0.5, "--written-weight", 1,
+                   "--phrase-weight", 2, "--vocab-size", 50)
+    assert main(args) == 0
+    assert "8 pairs and 10 extra and 5 written, 3 of them phrases, from step 0" in capsys.readouterr().out
+    counts = Counter(epochs[0])
+    assert all(counts[pair] == 1 for pair in train) and sum(counts.values()) == 8 + 5 + 2 + 6
+    assert [counts[pair] for pair in corpora["written"]] == [1, 1, 2, 2, 2]
+    assert sum(counts[pair] for pair in corpora["extra"] + corpora["extra2"]) == 5
+    assert checkpoint.load(tmp_path / "out").tokenizer.unknown("Extra dos: frase W") == [":"]  # W is in written alone
+
+
 def test_post_norm_is_trained_by_the_schedule_of_its_paper(data, tmp_path):
     assert main(command(data, tmp_path, "--steps", 1, "--norm", "post")) == 0
     loaded = checkpoint.load(tmp_path)
@@ -227,6 +259,7 @@ def test_post_norm_is_trained_by_the_schedule_of_its_paper(data, tmp_path):
     assert lines(tmp_path)[0]["learning_rate"] == pytest.approx(16 ** -0.5 * 4000 ** -1.5)
 
 
+@pytest.mark.slow
 def test_two_processes_train_what_one_trains(data, tmp_path):
     """Five steps with two processes under torchrun, and with one: the same batches, halved.
 
@@ -280,6 +313,7 @@ def test_missing_data_is_named(data, tmp_path, capsys, name):
 @pytest.mark.parametrize(("more", "text"), [
     ([], "the length of training is 0; give a number of steps or of minutes"),
     (["--steps", 1, "--average", 1.5], "average is 1.5; it must be at least 0 and below 1"),
+    (["--steps", 1, "--extra-weight", 2], "the extra weight is 2; it must be 0 or more, and at most 1"),
     (["--steps", 1, "--n-heads", 3], "d_model is 16, which 3 heads cannot share equally"),
     (["--steps", 1, "--vocab-size", 100_000], "a vocabulary of 100000 pieces cannot be learned from this text"),
     (["--steps", 1, "--from", "/nowhere"], "There is no checkpoint folder at /nowhere; check the path"),

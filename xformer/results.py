@@ -1,4 +1,4 @@
-"""Plain records that travel between the rooms of the house; str, numbers and numpy only."""
+"""Records that the parts of the program hand each other; str, numbers and numpy only."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from xformer.strings import ENGLISH, Language
 
 @dataclass(frozen=True)
 class Message:
-    """Something to tell a person, in whatever language they read: a key of assets/strings and its values."""
+    """A message to a person in a language chosen later: a key of assets/strings and its values."""
 
     key: str
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, key: str, /, **values: Any) -> Message:
+        """A message from its key, and its values by name."""
         return cls(key, tuple(values.items()))
 
     def say(self, language: Language = ENGLISH) -> str:
+        """The message as plain text."""
         return language.say(self.key, **dict(self.values))
 
 
 class UserError(ValueError):
-    """Something a person asked for that cannot be done: one sentence with the value, the limit and what to do.
+    """A refusal of what a person asked for: one sentence with the value, the limit and what to do.
 
-    It is shown as it is, on the page and on the command line, in the reader's language where it is a `Message`.
+    It is shown as it is, on the page and on the command line; in the reader's language where it is a `Message`.
     """
 
     def __init__(self, message: Message | str) -> None:
@@ -38,12 +40,13 @@ class UserError(ValueError):
         super().__init__(self.say())
 
     def say(self, language: Language = ENGLISH) -> str:
+        """The sentence as plain text."""
         return self.message if isinstance(self.message, str) else self.message.say(language)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to search. Sampling instead of beam search where temperature is above 0."""
+    """Search settings: beam search, or sampling where the temperature is above 0."""
 
     beam: int = 5
     n_best: int = 1
@@ -52,7 +55,7 @@ class Options:
     top_k: int = 0  # sample among the k likeliest; 0: all
     top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
     seed: int = 0
-    alternatives: int = 5  # how many alternatives to keep of each step
+    alternatives: int = 5  # likeliest pieces to keep of each step
 
     def __post_init__(self) -> None:
         limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),
@@ -69,44 +72,47 @@ class Options:
 
     @property
     def sampling(self) -> bool:
+        """Whether pieces are drawn at random."""
         return self.temperature > 0
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One translation as the search found it; `pieces` and what is beside them end with </s> unless it was cut off."""
+    """One hypothesis of a finished search; its pieces end with </s> unless it was cut off at the greatest length."""
 
     text: str
     score: float  # sum of log_probs / length^alpha
     tokens: tuple[int, ...]
     pieces: tuple[str, ...]
-    log_probs: tuple[float, ...]  # natural log of each piece's probability, given the source and the pieces before it
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # at each step the likeliest pieces, best first
-    finished: bool
+    log_probs: tuple[float, ...]  # of each piece, given the source and the pieces before it; natural logarithms
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # likeliest pieces of each step with log_probs, best first
+    finished: bool  # ends with </s>
 
 
 @dataclass(frozen=True)
 class Translation:
-    """What the model made of a text."""
+    """A translated text: the n-best list, warnings, and how it was searched for."""
 
     source: str  # as it was translated: without control characters, on one line
     n_best: tuple[Candidate, ...]  # best first
     warnings: tuple[Message, ...]
     seconds: float
-    options: Options  # how it was searched for
-    max_length: int | None  # the most target pieces that were asked for, </s> included; None: what the model takes
+    options: Options  # of the search
+    max_length: int | None  # limit of target pieces that was asked for, </s> included; None: the model's own
     source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
 
     @property
     def best(self) -> Candidate:
+        """The best hypothesis."""
         return self.n_best[0]
 
     @property
     def alone(self) -> Options:
-        """How to search for another translation in the same way, of which only the best is looked at."""
+        """The same options for a search of which only the best translation is needed."""
         return replace(self.options, n_best=1, alternatives=1)
 
     def to_json(self) -> dict[str, Any]:
+        """The translation as the API and `--json` give it, with warnings in English."""
         best = self.best
         return {"text": best.text, "score": best.score, "pieces": list(best.pieces),
                 "log_probs": list(best.log_probs),
@@ -121,7 +127,7 @@ STACKS = ("encoder_self", "decoder_self", "cross")
 
 
 class Head(NamedTuple):
-    """One attention head; written "cross.1.2" outside the program: in addresses, menus, scripts and files."""
+    """The place of an attention head; written "cross.1.2" outside the program: in addresses, menus and files."""
 
     stack: str  # of STACKS
     layer: int  # from 1
@@ -132,9 +138,9 @@ class Head(NamedTuple):
 
     @classmethod
     def parse(cls, name: str, stack: str = "") -> Head:
-        """The head that a name means: "cross.1.2", "cross 1 2" as older links have it, or "1.2" of a given `stack`.
+        """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2" of a given `stack`.
 
-        Raises ValueError for a name that means none. Whether a model has such a head is for its `ModelInfo` to say.
+        Raises ValueError for anything else; but not for a head that a model lacks, which its `ModelInfo` knows.
         """
         parts = name.replace(".", " ").split()
         stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
@@ -145,11 +151,11 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """The attention of one stack in one pass: Q pieces that ask look at K pieces."""
+    """The attention of one stack in one pass, from Q query pieces to K key pieces."""
 
-    asks: tuple[str, ...]  # Q pieces: the source in the encoder, in the decoder what it was given
-    predicted: tuple[str, ...]  # Q pieces that these are asked to predict; () in the encoder
-    seen: tuple[str, ...]  # K pieces
+    asks: tuple[str, ...]  # Q query pieces: of the source in the encoder, in the decoder those it was given
+    predicted: tuple[str, ...]  # Q pieces to predict at these positions; () in the encoder
+    seen: tuple[str, ...]  # K key pieces
     probabilities: np.ndarray  # (layers, heads, Q, K) float32, rows sum to 1
     norms: np.ndarray  # (layers, heads, K), as in `Trace`
 
@@ -158,13 +164,13 @@ class Maps:
 class Trace:
     """Every attention map of one teacher-forced pass: float32 arrays (layers, heads, query, key), rows sum to 1.
 
-    The norms, (layers, heads, key), are how much a head takes along from each key where it looks: ||v W_O||, the
-    length of the transformed value vector (Kobayashi et al. 2020).
+    The norms (layers, heads, key) are ||v W_O||, the length of each key's value vector after the output projection: how
+    much a head would take along from that key (Kobayashi et al. 2020).
     """
 
     source: tuple[str, ...]  # S pieces, the last of them </s>
     target: tuple[str, ...]  # T pieces that the decoder is given, the first of them <s>
-    predicted: tuple[str, ...]  # T pieces: what each position is asked to predict; target moved on by one
+    predicted: tuple[str, ...]  # T pieces to predict, one at each position: the target moved on by one
     log_probs: tuple[float, ...]  # of `predicted`
     encoder_self: np.ndarray  # (layers, heads, S, S)
     decoder_self: np.ndarray  # (layers, heads, T, T)
@@ -174,49 +180,45 @@ class Trace:
     cross_norms: np.ndarray  # (layers, heads, S)
     text: str  # the source as it was typed
     tokens: tuple[int, ...]  # of the target, without <s> and </s>
-    number: int = field(init=False, default_factory=count().__next__)  # of the passes of this process, in order
+    number: int = field(init=False, default_factory=count().__next__)  # counts the traces of this process
 
     def of(self, stack: str) -> Maps:
-        """The attention of one of STACKS."""
-        encoder = stack == "encoder_self"
-        return Maps(self.source if encoder else self.target, () if encoder else self.predicted,
-                    self.target if stack == "decoder_self" else self.source,
-                    getattr(self, stack), getattr(self, f"{stack}_norms"))
+        """The attention of one of STACKS, with its pieces. Raises KeyError for another name."""
+        return {"encoder_self": Maps(self.source, (), self.source, self.encoder_self, self.encoder_self_norms),
+                "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
+                                     self.decoder_self_norms),
+                "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms)}[stack]
 
 
 @dataclass(frozen=True, eq=False)
 class Occlusion:
-    """What each word of the source did for each piece of the target: how much its log-probability falls without it."""
+    """Leave-one-out effects of W source words on T target pieces."""
 
-    words: tuple[str, ...]  # of the source, W of them, as pieces joined
+    words: tuple[str, ...]  # W words of the source, their pieces joined
     predicted: tuple[str, ...]  # T pieces
     log_probs: tuple[float, ...]  # of `predicted`, with the whole source
-    effect: np.ndarray  # (T, W), nats; positive where the word helped
+    effect: np.ndarray  # (T, W), nats by which a piece's log-probability falls without the word
 
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """What one head is worth to a translation; layer and head count from 1."""
+    """The worth of one head to a translation."""
 
-    stack: str
-    layer: int
-    head: int
+    head: Head
     effect: float  # nats by which the translation's log-probability falls without it
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Equation 1 of Vaswani et al. (2017), number by number: one head in one pass, float32; d is the paper's d_k.
+    """Every number of one head in one pass, in the steps of equation 1 of Vaswani et al. (2017); float32, d is d_k.
 
     Each step follows from the one before: scores = q k^T; scaled = scores / sqrt(d); masked = scaled, or minus infinity
     where the mask is False; probabilities = softmax(masked); answers = probabilities v; shares = answers W_O.
     """
 
-    stack: str
-    layer: int  # from 1
-    head: int  # from 1
-    queries: tuple[str, ...]  # Q pieces: the source in the encoder, in the decoder what it was given
-    predicted: tuple[str, ...]  # in the decoder, what each of them is asked to predict; else empty
+    head: Head
+    queries: tuple[str, ...]  # Q pieces: of the source in the encoder, in the decoder those it was given
+    predicted: tuple[str, ...]  # Q pieces to predict at these positions; () in the encoder
     keys: tuple[str, ...]  # K pieces, padding too
     q: np.ndarray  # (Q, d)
     k: np.ndarray  # (K, d)
@@ -226,8 +228,8 @@ class Walk:
     scaled: np.ndarray  # (Q, K)
     masked: np.ndarray  # (Q, K)
     probabilities: np.ndarray  # (Q, K)
-    answers: np.ndarray  # (Q, d), the weighted sums
-    shares: np.ndarray  # (Q, D), what this head adds to the output
+    answers: np.ndarray  # (Q, d), sums of v weighted by the probabilities
+    shares: np.ndarray  # (Q, D), added to the output by this head
     output: np.ndarray  # (Q, D), of all heads together, and the bias
 
 
@@ -240,18 +242,19 @@ class Block:
 
     @property
     def parameters(self) -> int:
+        """The number of parameters in the box."""
         return sum(math.prod(shape) for _, shape in self.weights)
 
 
-LABELS = ("negative", "positive")  # of reviews, as their data number them
+LABELS = ("negative", "positive")  # of reviews, in the order of the classifier's outputs
 POSITION_KINDS = ("own", "none", "shift", "base")
-MOST_SHIFT = 1_000  # positions that a pass may be moved on by
-BASES = (2.0, 1_000_000.0)  # of sinusoids, least and most
+MOST_SHIFT = 1_000  # greatest shift of positions
+BASES = (2.0, 1_000_000.0)  # least and greatest base of sinusoids
 
 
 @dataclass(frozen=True)
 class Positions:
-    """Which positions a pass adds to its embeddings: the model's own, or a change made for that pass alone."""
+    """The positions that a pass adds to its embeddings: the model's own, or others for that pass alone."""
 
     kind: str = "own"  # of POSITION_KINDS; "none": zeros instead of positions
     value: float = 0  # "shift": how far all are moved on; "base": the base of the sinusoids
@@ -259,19 +262,20 @@ class Positions:
 
 OWN = Positions()  # the model's
 
+
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """What becomes of a translation when the positions, or the order of the words, are changed."""
+    """A translation before and after a change of positions or of the order of the words."""
 
     source: str  # as it was read, perhaps shuffled
     translation: Translation  # made under the change
-    before: Trace  # of the original translation, as it was
-    after: Trace  # of the same target pieces, under the change
+    before: Trace  # of the original source and translation
+    after: Trace  # of `source` and the same target pieces, under the change
 
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """What the encoder is given: S pieces as vectors of d_model numbers, and the positions added to them."""
+    """The encoder's input before it is summed: embeddings of S pieces, and positions, as vectors of D numbers."""
 
     pieces: tuple[str, ...]  # S, the last of them </s>
     embeddings: np.ndarray  # (S, D), scaled by the square root of D
@@ -280,25 +284,25 @@ class Embedded:
 
 @dataclass(frozen=True)
 class LengthScore:
-    """How well sentences of some lengths are translated, in pieces of the source without </s>."""
+    """Translation quality on sentences of `first` to `last` pieces of the source, without </s>."""
 
     first: int
-    last: int | None  # None: and all that are longer
+    last: int | None  # None: no upper limit
     sentences: int
-    bleu: float | None  # None where there is no sentence
-    chrf: float | None
-    training: int | None  # sentences of such lengths in the training data; None where nobody counted
+    bleu: float | None  # 0 to 100; None where there is no sentence
+    chrf: float | None  # 0 to 100; None where there is no sentence
+    training: int | None  # sentences of such lengths in the training data; None where they were not counted
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What the page says about the loaded model."""
+    """The facts about a loaded model that the page shows."""
 
     name: str
-    identity: str
+    identity: str  # beginning of the hash of its weights
     parameters: int
-    norm: str
-    n_layers: int
+    norm: str  # "pre" or "post"
+    n_layers: int  # of the encoder
     n_decoder_layers: int
     n_heads: int
     d_model: int
@@ -307,18 +311,18 @@ class ModelInfo:
     position_base: float = 10_000.0  # of its sinusoidal positions
 
     def layers(self, stack: str) -> int:
-        """How many layers one of STACKS has."""
+        """The number of layers of one of STACKS."""
         return self.n_layers if stack == "encoder_self" else self.n_decoder_layers
 
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU of one sentence taken apart, as Papineni et al. (2002) define it, on sacrebleu's 13a tokens."""
+    """BLEU of one sentence and its parts, as Papineni et al. (2002) define it, on sacrebleu's 13a tokens."""
 
     score: float  # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one of them is 0
     smoothed: float  # sacrebleu's sentence score, in which a precision of 0 counts a little more
     matches: tuple[int, ...]  # n-grams of the translation that are in the reference, for n = 1 to 4
-    totals: tuple[int, ...]  # n-grams of the translation
+    totals: tuple[int, ...]  # n-grams of the translation, for n = 1 to 4
     brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
     length: int  # tokens of the translation
     reference_length: int
@@ -326,7 +330,7 @@ class Bleu:
 
 @dataclass(frozen=True)
 class Bin:
-    """Texts whose confidence, the probability of the label they were given, is about the same."""
+    """Classified texts of about the same confidence, which is the probability of the label they got."""
 
     count: int
     confidence: float  # their mean
@@ -335,12 +339,12 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far a classifier's probabilities can be taken at their word, measured on validation data (Guo et al. 2017).
+    """Calibration of a classifier's probabilities, measured on validation data (Guo et al. 2017).
 
-    An error is the mean over texts of how far accuracy and confidence of their bin are apart.
+    Errors are expected calibration errors: the mean over texts of |accuracy - confidence| of their bin.
     """
 
-    temperature: float  # that divides the logits
+    temperature: float  # divides the logits
     error: float  # with it
     error_before: float  # without it
     bins: tuple[Bin, ...]  # with it
@@ -348,31 +352,32 @@ class Calibration:
 
 @dataclass(frozen=True)
 class LabelShare:
-    """Accuracy (0 to 1) of a classifier that learned from a share of the labels."""
+    """Accuracy of a classifier that learned from a share of the labels."""
 
-    pretrained: bool  # it began as a language model; else from nothing
+    pretrained: bool  # as a language model
     share: float  # of all labels, 0 to 1
-    imdb: float  # on the validation set of IMDb
-    sst2: float  # on the validation set of SST-2
-    labels: int  # how many
-    steps: int | None = None  # of training, pre-training apart
+    imdb: float  # accuracy on the validation set of IMDb, 0 to 1
+    sst2: float  # accuracy on the validation set of SST-2, 0 to 1
+    labels: int  # their number
+    steps: int | None = None  # of training, without pre-training
 
 
 @dataclass(frozen=True, eq=False)
 class Sentiment:
-    """What the classifier made of a text."""
+    """A classified text."""
 
     text: str  # as it was read: on one line, without markup of line breaks
     label: str
     probability: float  # of the label, calibrated
     probabilities: dict[str, float]  # of every label
-    pieces: tuple[str, ...]  # that were read, from <s> to </s>
+    pieces: tuple[str, ...]  # as they were read, from <s> to </s>
     weights: np.ndarray  # (pieces,), of the pooling; they sum to 1
     cut: int  # pieces left out after the first quarter, because the text is too long
     warnings: tuple[Message, ...]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
+        """The classification as the API and `--json` give it, with warnings in English."""
         return {"label": self.label, "probability": self.probability, "probabilities": self.probabilities,
                 "pieces": list(self.pieces), "weights": [round(float(w), 6) for w in self.weights], "cut": self.cut,
                 "warnings": [warning.say() for warning in self.warnings]}
@@ -380,24 +385,24 @@ class Sentiment:
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Why a classifier judged a text as it did: a few numbers for each of the W words that it read, as float32."""
+    """A classified text with the effect of each of its W words, and the attention that each got; float32."""
 
     sentiment: Sentiment
-    toward: str  # the label that `effect` speaks for
-    words: tuple[str, ...]  # W, as pieces joined; <s> and </s> are not among them
-    cut: int | None  # how many words stand before the place where pieces were left out; None where none were
-    effect: np.ndarray  # (W,) by how much the log-odds of the label `toward` fall without the word
-    pooling: np.ndarray  # (W,) the pooling's weight of the word; what is missing to 1 lies on <s> and </s>
-    heads: np.ndarray  # (layers, heads, W) how much each head looks at the word, on its way into the pooling; likewise
+    toward: str  # the label that a positive `effect` speaks for
+    words: tuple[str, ...]  # W, their pieces joined; without <s> and </s>
+    cut: int | None  # number of words before the place where pieces were left out; None where none were
+    effect: np.ndarray  # (W,), nats by which the log-odds of the label `toward` fall without the word
+    pooling: np.ndarray  # (W,), the pooling's weight of the word; the rest of 1 lies on <s> and </s>
+    heads: np.ndarray  # (layers, heads, W), each head's attention to the word, weighed by the pooling; likewise
     seconds: float
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One of many texts, and what the classifier made of it."""
+    """One of many classified texts."""
 
     text: str  # as it was given
     given: str | None  # the label that came with it
     label: str | None  # None where the text could not be read; the notes then say why
-    probability: float | None  # of the label, calibrated
+    probability: float | None  # of the label, calibrated; None as above
     notes: tuple[Message, ...]

@@ -1,34 +1,38 @@
 // What pictures.py runs in each page: the clicks, how to tell that a picture is there, and the clock.
-const find = selector => document.querySelector(selector);
+const first = selector => document.querySelector(selector);
 const click = (target, where) => target.dispatchEvent(new MouseEvent('click', {bubbles: true, ...where}));
 
 function option(selector, value) {
-  find(selector).value = value;
-  find(selector).dispatchEvent(new Event('change', {bubbles: true}));
+  first(selector).value = value;
+  first(selector).dispatchEvent(new Event('change', {bubbles: true}));
 }
 
 // Something that is another for each picture; undefined where there is none.
 const seen = {
-  grid: () => find('.heads canvas')?.dataset.drawn,
-  head: () => find('.view [data-drawn]')?.dataset.drawn,
-  svg: () => find('#vis svg') ?? undefined,  // BertViz makes it anew for each drawing
-  detail: () => find('text.detail')?.textContent ?? '',
+  grid: () => first('.heads canvas')?.dataset.drawn,
+  head: () => first('.view [data-drawn]')?.dataset.drawn,
+  svg: () => first('#vis svg') ?? undefined,  // BertViz makes it anew for each drawing
+  detail: () => first('text.detail')?.textContent ?? '',
 };
 
 // What the visitor does in turn 0, 1, ...; both change between decoder self-attention and cross-attention.
 const acts = {
-  stack: turn => find(`input[type=radio][value=${turn % 2 ? 'cross' : 'decoder_self'}]`).click(),
+  stack: turn => first(`input[type=radio][value=${turn % 2 ? 'cross' : 'decoder_self'}]`).click(),
   map: (turn, layers, heads) => {  // 34 and 20 are the margins in assets/head_grid.js
-    const canvas = find('.heads canvas'), box = canvas.getBoundingClientRect(), size = (box.width - 34) / heads;
-    click(canvas, {clientX: box.left + 34 + (turn % heads + .4) * size, clientY: box.top + 20 + (turn % layers + .4) * size});
+    const canvas = first('.heads canvas'), box = canvas.getBoundingClientRect(), size = (box.width - 34) / heads;
+    click(canvas, {clientX: box.left + 34 + (turn % heads + .4) * size,
+                   clientY: box.top + 20 + (turn % layers + .4) * size});
   },
   filter: turn => option('#filter', 1 + turn % 2),
   layer: (turn, layers) => option('#layer', (turn + 1) % layers),
-  thumbnail: (turn, layers, heads) => click(find(`#attn_background_${turn % layers}_${turn % heads}`).parentNode.lastElementChild),
+  thumbnail: (turn, layers, heads) =>
+    click(first(`#attn_background_${turn % layers}_${turn % heads}`).parentNode.lastElementChild),
 };
 
-const stop = began => requestAnimationFrame(() => requestAnimationFrame(() => window.took = performance.now() - began));
-const loaded = see => see() === undefined ? requestAnimationFrame(() => loaded(see)) : stop(0);
+const stopClock = began => requestAnimationFrame(() => requestAnimationFrame(() => {
+  window.took = performance.now() - began;
+}));
+window.loaded = see => see() === undefined ? requestAnimationFrame(() => window.loaded(see)) : stopClock(0);
 
 // BertViz has drawn when its handler returns. Only where that is not so are mutations observed: to observe takes time
 // for each element that is made.
@@ -39,8 +43,8 @@ window.measure = ([what, act, ...arguments_]) => {
     const before = see(), began = performance.now();
     if (before === undefined) return window.took = 'blank';
     acts[act](...arguments_);
-    if (see() !== before) return stop(began);
-    const observer = new MutationObserver(() => see() !== before && (observer.disconnect(), stop(began)));
+    if (see() !== before) return stopClock(began);
+    const observer = new MutationObserver(() => see() !== before && (observer.disconnect(), stopClock(began)));
     observer.observe(document.body, {subtree: true, childList: true, attributeFilter: ['data-drawn']});
   });
 };

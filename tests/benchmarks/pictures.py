@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Error, TimeoutError, sync_playwright
 
 from tests.benchmarks.harness import median, table
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.conftest import ROOT, free_port
+from tests.harness import ROOT, free_port
 from xformer.results import Trace
 from xformer.serve.translation import Service
 

@@ -31,7 +31,7 @@ from xformer.translator import pad
 
 PAIRS, LENGTH = 200, 9  # of a batch; in pieces, without BOS and EOS
 SMOOTHING = 0.1
-OPTIONS = TrainingOptions(steps=1_000_000)
+OPTIONS = TrainingOptions(steps=1_000_000, precision="bfloat16")
 OURS, TORCH, MARIAN = "this project", "nn.Transformer", "Marian, transformers"
 
 Batch = list[tuple[list[int], list[int]]]

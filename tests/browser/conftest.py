@@ -1,6 +1,7 @@
 """A Chromium to visit the app with."""
 
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -32,15 +33,26 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture
-def visit(chromium, address):
-    """`visit(path, width)` opens the page for one more person; at the end nothing may have gone wrong in any."""
-    contexts, errors, hosts = [], [], set()
+@pytest.fixture(scope="session")
+def person(chromium):
+    """A person's browser, whose pages share what was fetched and compiled once, as anybody's do. Without motion, so
+    that nothing is looked for where it only passes by."""
+    context = chromium.new_context(reduced_motion="reduce")
+    yield context
+    context.close()
 
-    def open_page(path="/", width=1280):
-        context = chromium.new_context(viewport={"width": width, "height": 900})
-        contexts.append(context)
+
+@contextmanager
+def visits(chromium, person, address):
+    """`open_page(path, width)` opens one more page, in another browser where `somebody_else` comes; at the end nothing
+    may have gone wrong in any."""
+    opened, errors, hosts = [], [], set()
+
+    def open_page(path="/", width=1280, somebody_else=False):
+        context = chromium.new_context() if somebody_else else person
         page = context.new_page()
+        opened.append(context if somebody_else else page)
+        page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -50,10 +62,26 @@ def visit(chromium, address):
         page.locator(".piece").first.wait_for(state="attached")
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    try:
+        yield open_page
+    finally:
+        for one in opened:
+            one.close()
     # Gradio's own client complains of the requests that are broken off when somebody leaves a page.
     broken_off = ("AbortError", "Connection errored out")
     assert not [error for error in errors if not any(kind in error for kind in broken_off)]
     assert hosts <= {"127.0.0.1", None}, "the page asked for something outside this machine"
+
+
+@pytest.fixture
+def visit(chromium, person, address):
+    """`visit(path, width)` opens a page for the length of a test."""
+    with visits(chromium, person, address) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def same_page(chromium, person, address):
+    """A page for several tests in a row, each of which begins with what it needs to see."""
+    with visits(chromium, person, address) as open_page:
+        yield open_page()

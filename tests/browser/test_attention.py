@@ -283,6 +283,7 @@ def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_
     expect(offline.locator("#value")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
     offline.get_by_label("Pila").select_option("Atención cruzada (el español mira al inglés)")
     expect(offline.locator("#map tbody th").first).to_contain_text("tras <s> → predice")
+    offline.close()
 
 
 def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, trace):

@@ -3,23 +3,12 @@
 import shutil
 from urllib.parse import parse_qs, quote, urlparse
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_spanish, translate
 from tests.browser.conftest import PATIENCE
 
 OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
-
-
-@pytest.fixture(scope="module")
-def address(serve, tiny_checkpoint, other_checkpoint, tiny_classifier):
-    return serve(tiny_checkpoint, "--checkpoint", other_checkpoint, "--sentiment", tiny_classifier)
-
-
-@pytest.fixture(scope="module")
-def public(serve, tiny_checkpoint, other_checkpoint):
-    return serve(tiny_checkpoint, "--checkpoint", other_checkpoint, "--no-any-model")
 
 
 def choose(page, name, label="Model"):
@@ -75,7 +64,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
 def test_a_link_opens_the_model_and_two_visitors_have_their_own(visit, learned_pairs):
     one = visit()
     other = visit("/?model=other-shape&tab=attention&stack=encoder_self&layer=3&head=5&d_model=16&dimensions=0,15&"
-                  f"text={quote('A cold book.')}")
+                  f"text={quote('A cold book.')}", somebody_else=True)
     expect_model(other, OTHER)
     expect(other.locator(".toast-body")).to_have_count(0)  # nothing was refused on the way
     expect(other.locator(".view .title")).to_contain_text("layer 3 of 3 · head 5 of 6")

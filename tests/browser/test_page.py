@@ -54,8 +54,8 @@ def test_a_piece_shows_its_rivals_to_mouse_and_keyboard(visit, learned_pairs):
     ("🙂", "never seen these characters: 🙂"),
     ("你好", "never seen these characters: 你好"),
     ("\u0007", "There is nothing to translate")])
-def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs, text, said):
-    page = visit()
+def test_bad_input_gets_one_sentence_and_nothing_is_lost(same_page, learned_pairs, text, said):
+    page = same_page
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     translate(page, text)
@@ -128,7 +128,7 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
 
 
 def test_two_people_see_their_own_sentences(visit, learned_pairs):
-    one, two = visit(), visit()
+    one, two = visit(), visit(somebody_else=True)
     for (first, first_spanish), (second, second_spanish) in zip(learned_pairs[:3], learned_pairs[3:6], strict=True):
         translate(one, first)
         translate(two, second)
@@ -145,13 +145,12 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(visit, tab):
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
-def test_a_password_is_asked_for_where_one_is_set(serve, tiny_checkpoint, chromium):
-    address = serve(tiny_checkpoint, "--auth", "ada:secret")
+def test_a_password_is_asked_for_where_one_is_set(guarded, chromium):
     context = chromium.new_context()
     page = context.new_page()
-    page.goto(address)
+    page.goto(guarded.address)
     page.get_by_label("username").fill("ada")
-    page.get_by_label("password").fill("secret")
+    page.get_by_label("password").fill("a b:c")
     page.get_by_role("button", name="Login").click()
     page.locator(".piece").first.wait_for()
     context.close()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import pytest
 from playwright.sync_api import expect
@@ -11,30 +10,11 @@ from tests.browser.acts import saved, type_into
 from xformer.serve.reviews import SentimentService
 
 GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
-CALIBRATION = {"temperature": 2.0, "error": 0.031, "error_before": 0.1,
-               "bins": [{"count": 20, "confidence": 0.6, "accuracy": 0.5},
-                        {"count": 80, "confidence": 0.9, "accuracy": 0.95}]}
-SHARES = [{"pretrained": begun, "share": share, "imdb": 0.8, "sst2": 0.7, "labels": 10}
-          for begun in (True, False) for share in (1, 0.1)]
 
 
 @pytest.fixture(scope="module")
-def classifier(tiny_classifier, tmp_path_factory):
-    """The tiny classifier, with measurements to draw."""
-    folder = shutil.copytree(tiny_classifier, tmp_path_factory.mktemp("classifier") / "measured")
-    metrics = json.loads((folder / "metrics.json").read_text())
-    (folder / "metrics.json").write_text(json.dumps({**metrics, "calibration": CALIBRATION, "label_shares": SHARES}))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def address(serve, tiny_checkpoint, classifier):
-    return serve(tiny_checkpoint, "--sentiment", classifier)
-
-
-@pytest.fixture(scope="module")
-def reader(classifier):
-    return SentimentService.open(classifier, "cpu")
+def reader(measured_classifier):
+    return SentimentService.open(measured_classifier, "cpu")
 
 
 def open_tab(page, name="Sentiment"):

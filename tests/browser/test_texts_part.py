@@ -3,73 +3,35 @@
 import csv
 import io
 import re
-import subprocess
-import sys
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import type_into
 from tests.browser.conftest import PATIENCE
-from tests.conftest import ROOT, free_port
+from tests.harness import App
 
-PAGE = """
-import sys
-import time
-import gradio as gr
-from xformer.serve import many as texts
-from xformer.serve.reviews import SentimentService
-from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import launch
-from xformer.ui import many as part
-from xformer.ui.handlers import Ask
-
-texts.CHUNK = 2_000  # many small steps, for somebody to stop
-reader = SentimentService.open(sys.argv[1], "cpu")
-with gr.Blocks(analytics_enabled=False) as demo:
-    part.build(Ask.always(reader, ENGLISH))
-with demo.route("Español", "/es"):
-    part.build(Ask.always(reader, SPANISH))
-answer = reader.classify
-
-def counted(some):
-    print("read", len(some), flush=True)
-    time.sleep(0.03)  # so that there is time to stop it on any machine
-    return answer(some)
-
-reader.classify = counted
-print("Running on", launch(demo, server_port=int(sys.argv[2]), wait=False), flush=True)
-demo.block_thread()
-"""
 HTML = '<img src=x onerror=alert(1)> a wonderful film'
 
 
 @pytest.fixture(scope="module")
 def server(tiny_classifier, tmp_path_factory):
-    """The page's process and, as a file, what it says: each batch that it reads."""
-    said = tmp_path_factory.mktemp("texts") / "said.txt"
-    port = free_port()
-    with said.open("w") as out:
-        process = subprocess.Popen([sys.executable, "-c", PAGE, str(tiny_classifier), str(port)], cwd=ROOT, stdout=out,
-                                   stderr=subprocess.STDOUT)
-        while "Running on" not in said.read_text():
-            assert process.poll() is None, said.read_text()
-        yield f"http://127.0.0.1:{port}", said
-        process.terminate()
-        process.wait()
+    """The page's process, which says what it reads, and stays at texts with “wait here” in them."""
+    with App(tmp_path_factory.mktemp("texts"), tiny_classifier, program="many_texts") as app:
+        yield app
 
 
 @pytest.fixture
-def page(chromium, server):
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    page = context.new_page()
+def page(person, server):
+    page = person.new_page()
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.set_default_timeout(PATIENCE)
     problems = []
     page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(server[0])
+    page.goto(server.address)
     yield page
-    context.close()
+    page.close()
     assert not problems
 
 
@@ -144,12 +106,21 @@ def test_a_broken_file_gets_one_sentence_and_nothing_is_lost(page, reviews, name
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_stopping_keeps_what_was_read(page, reviews):
-    upload(page, "many.txt", "\n".join(review for _, review in reviews * 700))
+def many_lines(reviews, times):
+    """The reviews so many times over; the server stays at the longest ones, which it reads last, in many steps."""
+    lines = [review for _, review in reviews] * times
+    return "\n".join([*lines[1_200:], *[f"Please wait here. {line}" for line in lines[:1_200]]])
+
+
+def test_stopping_keeps_what_was_read(page, server, reviews):
+    upload(page, "many.txt", many_lines(reviews, 700))
     expect(page.get_by_text("many.txt is read; rows: 8,400.")).to_be_visible()
     classify(page)
     page.wait_for_function("document.querySelector('.texts progress')?.value > 100")
-    page.get_by_role("button", name="Stop").click()
+    stop = page.get_by_role("button", name="Stop")
+    stop.click()
+    expect(stop).to_be_disabled()
+    server.say("go")
     expect(page.get_by_text("Stopped: the rows below that say so were not read.")).to_be_visible()
     expect(page.get_by_text(re.compile(r"The first 300 of 8,400 rows are shown"))).to_be_visible()
     expect(page.get_by_text(re.compile(r"^[\d,]+ of 8,400 rows were not read"))).to_be_visible()
@@ -157,18 +128,19 @@ def test_stopping_keeps_what_was_read(page, reviews):
     expect(page.get_by_role("button", name="Stop")).to_be_disabled()
 
 
-def test_leaving_the_page_ends_the_reading(page, server, chromium, reviews):
-    address, said = server
-    before = len(said.read_text().splitlines())
-    upload(page, "many.txt", "\n".join(review for _, review in reviews * 800))
+def test_leaving_the_page_ends_the_reading(page, server, reviews):
+    server.say("hold")
+    before = len(server.said)
+    upload(page, "many.txt", many_lines(reviews, 800))
     expect(page.get_by_text("many.txt is read; rows: 9,600.")).to_be_visible()
     classify(page)
     page.wait_for_function("document.querySelector('.texts progress')?.value > 100")
-    page.goto(f"{address}/es")
+    page.goto(f"{server.address}/es")
     type_into(page.get_by_label("Textos, uno por línea"), "Good.")
     page.get_by_role("button", name="Clasificar los textos").click()
     expect(page.get_by_text(re.compile(r"(positiva|negativa): 1 de 1"))).to_be_visible()
+    server.wait_for("ended 9600")
     page.get_by_role("button", name="Clasificar los textos").click()
     page.wait_for_function("document.querySelector('.texts tbody tr')")
-    read = [int(line.split()[1]) for line in said.read_text().splitlines()[before:] if line.startswith("read")]
+    read = [int(line.split()[1]) for line in server.said[before:] if line.startswith("read")]
     assert sum(read) < 9_600, "the other texts were read for nobody"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -53,11 +53,11 @@ def search_options(args: argparse.Namespace, **more: int) -> Options:
         return Options(beam=args.beam, length_penalty=args.length_penalty, **more)
 
 
-def read_pairs(path: Path) -> list[Pair]:
-    """Read the sentence pairs of a file; raises UserError."""
+def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> list[Pair]:
+    """Read the sentence pairs of a file, all of them if `read` does not choose; raises UserError."""
     from xformer.training import corpora
     with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of English, a tab, Spanish."):
-        return corpora.read_pairs(path)
+        return (read or corpora.read_pairs)(path)
 
 
 def record(kind: type[Record], args: argparse.Namespace, **more: Any) -> Record:

@@ -19,7 +19,7 @@ from xformer.commands.arguments import (
     read_pairs,
     search_options,
 )
-from xformer.commands.keep import keep, keep_score, own_folder
+from xformer.commands.keep import keep, keep_score, own_folder, set_name
 from xformer.hub.shipped import SENTIMENT_HELP, checkpoint_folder, sentiment_folder
 from xformer.results import UserError
 
@@ -53,6 +53,9 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--plain", action="store_true",
                    help="lower-case the English and take off its final punctuation first, as many people type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
+    p.add_argument("--without", metavar="FILE", help="leave out the pairs that share a sentence with those of this "
+                                                     "file of training data; with those marked in-test in its third "
+                                                     "column, if any are")
     p.add_argument("--save", action="store_true", help=SAVE_HELP)
 
 
@@ -60,17 +63,26 @@ def translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs; keep them if asked to."""
     from xformer.serve.translation import Service
     from xformer.training import evaluation
+    from xformer.training.corpora import read_test_overlap, without
     options = search_options(args, alternatives=0)
-    pairs = read_pairs(Path(args.pairs))[:args.limit or None]
+    pairs, name, left_out = read_pairs(Path(args.pairs))[:args.limit or None], set_name(Path(args.pairs)), 0
+    if args.without:
+        kept = without(pairs, read_pairs(Path(args.without), read_test_overlap))
+        name, left_out, pairs = f"{name} without {set_name(Path(args.without))}", len(pairs) - len(kept), kept
+        if not pairs:
+            raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
+                            f"score; name another file with --without.")
     folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
     service = Service.open(folder, args.device)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
     if args.save:
-        keep_score(folder, Path(args.pairs), {**{key: getattr(scores, key) for key in TRANSLATION_KEPT},
-                                              "plain": args.plain, "lowercase": args.lowercase})
+        keep_score(folder, name, {**{key: getattr(scores, key) for key in TRANSLATION_KEPT}, "plain": args.plain,
+                                  "lowercase": args.lowercase})
     if args.json:
-        print(json.dumps(asdict(scores)))
+        print(json.dumps({**asdict(scores), **({"set": name, "left_out": left_out} if args.without else {})}))
     else:
+        if args.without:
+            print(f"{left_out:,} pairs left out that share a sentence with {args.without}")
         print(f"BLEU {scores.bleu}  {scores.bleu_signature}")
         print(f"chrF {scores.chrf}  {scores.chrf_signature}")
         print(f"{scores.sentences:,} sentences in {scores.seconds} s on {scores.device}, beam {scores.beam}, "
@@ -127,8 +139,9 @@ def _add_lengths(p: argparse.ArgumentParser) -> None:
                      "many sentences of that length the model has learned from.")
     p.set_defaults(run=lengths)
     add_pairs(p)
-    p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, if it was used, extra.tsv[.xz]: "
-                                                  "their sentences are counted by length too")
+    p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, where they were used, "
+                                                  "extra.tsv, extra2.tsv and written.tsv: their sentences are counted "
+                                                  "by length too")
     add_search(p)
     p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
 
@@ -168,7 +181,7 @@ def _origin(service: Service) -> dict[str, str]:
 def _training_sentences(folder: Path) -> list[str]:
     """Read the English sentences that a model was trained on; raises UserError where there are none."""
     from xformer.training.corpora import data_file
-    files = [path for name in ("train", "extra") if (path := data_file(folder, name))]
+    files = [path for name in ("train", "extra", "extra2", "written") if (path := data_file(folder, name))]
     if not files:
         raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
                         f"trained on.")
@@ -203,7 +216,7 @@ def sentiment(args: argparse.Namespace) -> None:
     service = SentimentService.open(folder, args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
     if args.save:
-        keep_score(folder, path, {key: getattr(scores, key) for key in SENTIMENT_KEPT})
+        keep_score(folder, set_name(path), {key: getattr(scores, key) for key in SENTIMENT_KEPT})
     if args.json:
         print(json.dumps(asdict(scores)))
     else:

@@ -28,11 +28,16 @@ def keep(folder: Path, key: str, value: Any) -> None:
                         f"copy the checkpoint to where it can.") from error
 
 
-def keep_score(folder: Path, file: Path, score: dict[str, Any]) -> None:
-    """Put a score on a file into the metrics and the card of a checkpoint."""
+def set_name(file: Path) -> str:
+    """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
+    return file.name.removesuffix(".xz").removesuffix(".tsv")
+
+
+def keep_score(folder: Path, name: str, score: dict[str, Any]) -> None:
+    """Put a score on the set of this name into the metrics and the card of a checkpoint."""
     from xformer.hub import card
     try:
-        card.keep(folder, {"set": file.name.removesuffix(".xz").removesuffix(".tsv"), **score})
+        card.keep(folder, {"set": name, **score})
     except OSError as error:
         raise UserError(f"The files of {folder} cannot be written ({error.strerror}); copy the checkpoint to where "
                         f"they can.") from error

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from xformer.commands.arguments import add_device, record
-from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
+from xformer.training.options import PRECISIONS, LanguageModelRun, Run, SentimentRun, TranslationRun
 
 HELP = "train a model"
 
@@ -48,6 +48,8 @@ def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str) -> arg
     rest = p.add_argument_group("the rest")
     rest.add_argument("--evaluate-minutes", type=float, default=usual.evaluate_minutes)
     rest.add_argument("--save-minutes", type=float, default=usual.save_minutes)
+    rest.add_argument("--precision", choices=("auto", *PRECISIONS), default=usual.precision,
+                      help="auto: on a CPU what trial steps at the start of a run are quicker in, on CUDA bfloat16")
     add_device(rest)
     rest.add_argument("--threads", type=int, help="of the CPU")
     return size
@@ -61,7 +63,8 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=translation)
     usual = TranslationRun
     p.add_argument("--data", required=True, type=Path,
-                   help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz]")
+                   help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz], extra2.tsv[.xz] and "
+                        "written.tsv[.xz]")
     size = _add_shared(p, usual, "checkpoint whose weights to begin with")
     size.add_argument("--n-decoder-layers", type=int, default=usual.n_decoder_layers, help="0: as many as the encoder")
     p.add_argument("--smoothing", type=float, default=usual.smoothing, help="label smoothing")
@@ -70,7 +73,11 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
                       help="source and target pieces in a batch")
     data.add_argument("--max-pieces", type=int, default=usual.max_pieces, help="longer sentences are left out")
     data.add_argument("--extra-weight", type=float, default=usual.extra_weight,
-                      help="share of extra.tsv used in each epoch")
+                      help="share of extra.tsv and extra2.tsv used in each epoch")
+    data.add_argument("--written-weight", type=float, default=usual.written_weight, metavar="N",
+                      help="how often each epoch uses a pair of written.tsv")
+    data.add_argument("--phrase-weight", type=float, default=usual.phrase_weight, metavar="N",
+                      help="the same for its phrases, of at most 5 English words")
     data.add_argument("--sampled", type=float, default=usual.sampled,
                       help="share of sentences with a drawn split into pieces")
     data.add_argument("--no-roughening", action="store_true", help="no lower-casing, slips, or joined pairs")

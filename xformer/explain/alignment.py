@@ -1,4 +1,4 @@
-"""How far a cross-attention head aligns words: its alignment error rate against pairs aligned by hand. No torch.
+"""Measure how well cross-attention heads align words: alignment error rate against pairs aligned by hand. No torch.
 
 Och and Ney (2003), "A systematic comparison of various statistical alignment models", Computational Linguistics 29(1).
 """
@@ -20,7 +20,7 @@ from xformer.strings import ASSETS
 GOLD = ASSETS / "alignments.tsv"
 LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
 Link = tuple[int, int]  # an English word and a Spanish one, counted from 0
-READINGS = ("predicted", "given")  # which piece a row of a decoder's map is counted for
+READINGS = ("predicted", "given")  # the piece that a row of a decoder's map is counted for
 
 
 @dataclass(frozen=True)
@@ -34,33 +34,35 @@ class Gold:
 
     @property
     def source(self) -> tuple[str, ...]:
+        """The words of the English sentence."""
         return split(self.english)
 
     @property
     def target(self) -> tuple[str, ...]:
+        """The words of the Spanish sentence."""
         return split(self.spanish)
 
 
 def grouped(pieces: Sequence[str]) -> list[tuple[str, list[int]]]:
-    """Words as (text, indices of their pieces), without </s>; a "▁" on its own belongs to the mark that follows it.
+    """Group pieces into words (text, indices of the pieces), without </s>; a lone "▁" belongs to the mark after it.
 
     >>> grouped(["▁gat", "o", "s", "▁", "...", "</s>"])
     [('gatos', [0, 1, 2]), ('...', [3, 4])]
     """
-    found = []
-    before: list[int] = []
+    named = []
+    before: list[int] = []  # a lone "▁"
     for group in words(pieces):
         text = "".join(pieces[i] for i in group).removeprefix(WORD_START)
         if text == "":
             before = group
         elif text != SPECIAL[EOS]:
-            found.append((text, before + group))
+            named.append((text, before + group))
             before = []
-    return found
+    return named
 
 
 def split(text: str) -> tuple[str, ...]:
-    """Words of a sentence as those of its pieces would be: the same rule, with a piece for every character.
+    """Split a sentence into words by the rule of `grouped`, with a piece for every character.
 
     >>> split("¿Dónde está?")
     ('¿', 'Dónde', 'está', '?')
@@ -70,15 +72,15 @@ def split(text: str) -> tuple[str, ...]:
 
 
 def read_gold(path: Path = GOLD) -> list[Gold]:
-    """Pairs aligned by hand: English TAB Spanish TAB links, `i-j` a sure one and `i?j` one that is merely possible.
+    """Read pairs aligned by hand: English TAB Spanish TAB links; `i-j` is a sure link, `i?j` a possible one.
 
-    i counts the words of the English and j those of the Spanish, as `split` makes them, from 0. In the file that ships,
-    what a word means is sure. Possible are words without one of their own on the other side, with the word that carries
-    their meaning: subjects left out, articles, "do", particles of verbs, and "¿" with "?". Every Spanish word has a
-    link and at most one sure one, so that a head could reach an error of 0. Its sentences do without apostrophes, which
-    are words of their own as other punctuation is: "don't" would be three.
+    i counts the words of the English and j those of the Spanish, as `split` makes them, from 0. Raises
+    FileNotFoundError, or ValueError naming the first line that is wrong.
 
-    Raises FileNotFoundError, or ValueError naming the first line that is wrong.
+    In the file that ships, a word is surely linked with its translation. Words without a translation of their own
+    (subjects left out, articles, "do", particles of verbs, "¿" with "?") are possibly linked with the word that carries
+    their meaning. Every Spanish word has a link and at most one sure one, so that a head could reach an error of 0.
+    There are no apostrophes, which are words of their own as other punctuation is: "don't" would be three.
     """
     try:
         lines = path.read_bytes().decode("utf-8-sig").split("\n")
@@ -92,6 +94,7 @@ def read_gold(path: Path = GOLD) -> list[Gold]:
 
 
 def _read_pair(line: str, where: str) -> Gold:
+    """Read one line. where: its place, for error messages."""
     columns = [column.strip() for column in line.split("\t")]
     if len(columns) != 3 or not all(columns):
         raise ValueError(f"{where} is no aligned pair; write English, a tab, Spanish, a tab, links: {line[:60]!r}")
@@ -99,16 +102,16 @@ def _read_pair(line: str, where: str) -> Gold:
     last = len(split(english)) - 1, len(split(spanish)) - 1
     kinds: dict[Link, str] = {}
     for text in written.split():
-        found = LINK.fullmatch(text)
-        if not found:
+        matched = LINK.fullmatch(text)
+        if not matched:
             raise ValueError(f"{where} has {text!r} for a link; write i-j (sure) or i?j (possible)")
-        link = int(found[1]), int(found[3])
+        link = int(matched[1]), int(matched[3])
         if link[0] > last[0] or link[1] > last[1]:
             raise ValueError(f"{where} has the link {text}, but its last words are {last[0]} and {last[1]}; "
                              f"count from 0, punctuation too")
         if link in kinds:
             raise ValueError(f"{where} has the link {text} twice; write it once, as sure or as possible")
-        kinds[link] = found[2]
+        kinds[link] = matched[2]
     sure = frozenset(link for link, kind in kinds.items() if kind == "-")
     if not sure:
         raise ValueError(f"{where} has no sure link; write at least one i-j")
@@ -116,11 +119,10 @@ def _read_pair(line: str, where: str) -> Gold:
 
 
 def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[str]) -> frozenset[Link]:
-    """Links (source word, target word) of one head: each target word with the source word it looks at most.
+    """Link each target word with the source word that a head looks at most: (source word, target word).
 
-    attention (T, S), as in a `Trace`: row t looks from the position that predicts `predicted[t]`, so it is counted for
-    that piece, not for the one the decoder is given there. Words by `by_words`; </s> has no part in it on either side,
-    even where a row looks at nothing else.
+    attention (T, S), as in a `Trace`: row t is counted for the piece `predicted[t]`. Pieces are joined into words by
+    `by_words`; </s> is left out on both sides, even where a row looks at nothing else.
     """
     queries, keys = ([group for _, group in grouped(pieces)] for pieces in (predicted, source))
     return frozenset((int(row.argmax()), t) for t, row in enumerate(by_words(attention, queries, keys)))
@@ -128,7 +130,7 @@ def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[
 
 def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]],
                          possible: Set[tuple[int, ...]]) -> float:
-    """1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure S and possible P, of which S is a part.
+    """Compute 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure S and possible P, of which S is a part.
 
     0: all of S, and nothing outside P; 1: nothing in P. Raises ValueError where S is not in P, or A and S are empty.
     """
@@ -140,22 +142,21 @@ def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]]
 
 
 def head_scores(traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "predicted") -> np.ndarray:
-    """Alignment error rate of every cross-attention head over all pairs together: float64 (layers, heads).
-
-    reading: a head may look for the piece that its position is to predict, or for the one that it was given, one row
-    later (Chen et al. (2020), "Accurate Word Alignment Induction from Neural Machine Translation", find such heads).
+    """Compute the alignment error rate of every cross-attention head: float64 (layers, heads).
 
     traces[n] is the pass over gold[n].english and gold[n].spanish. Links are counted over the whole set, not averaged
-    sentence by sentence. Raises ValueError where the pieces of a trace do not make the words of its pair.
+    sentence by sentence. reading: whether a row counts for the piece that its position is to predict, or for the one
+    that it was given; some heads align the latter (Chen et al. (2020), "Accurate Word Alignment Induction from Neural
+    Machine Translation"). Raises ValueError where the pieces of a trace do not make the words of its pair.
     """
     if len(traces) != len(gold) or not gold:
         raise ValueError(f"there are {len(traces)} traces for {len(gold)} aligned pairs; give one for each")
     for number, (trace, pair) in enumerate(zip(traces, gold, strict=True), 1):
         for pieces, wanted in ((trace.source, pair.source), (trace.predicted, pair.target)):
-            found = tuple(word for word, _ in grouped(pieces))
-            if found != wanted:
+            made = tuple(word for word, _ in grouped(pieces))
+            if made != wanted:
                 raise ValueError(f"pair {number} has the words {' '.join(wanted)!r}, but the model's vocabulary makes "
-                                 f"{' '.join(found)!r} of them; write the pair without the characters that differ")
+                                 f"{' '.join(made)!r} of them; write the pair without the characters that differ")
     sure = {(n, *link) for n, pair in enumerate(gold) for link in pair.sure}
     possible = {(n, *link) for n, pair in enumerate(gold) for link in pair.possible}
     scores = np.empty(traces[0].cross.shape[:2])

@@ -1,4 +1,4 @@
-"""Why a classifier judged a text as it did: each word left out in turn, and beside it what was looked at."""
+"""Attribute a classifier's verdict to words: each left out in turn, and beside it the attention that it got."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from xformer.classifier import TransformerClassifier
 from xformer.model import PastKeyValues, Trace, future_mask
 from xformer.pieces import BOS, EOS, UNK, words
 
-BATCH_PIECES = 1536  # read at once; more no longer fit the caches of a CPU
+BATCH_PIECES = 1536  # pieces in a batch; more no longer fit the caches of a CPU
 
 
 def word_groups(row: Sequence[int], pieces: Sequence[str]) -> list[list[int]]:
-    """The words of a text as lists of positions in its row of pieces; its marks BOS and EOS are none."""
+    """Group a row of pieces into words, as lists of positions; BOS and EOS are no words."""
     return [group for group in words(pieces) if row[group[0]] not in (BOS, EOS)]
 
 
 def without(row: Sequence[int], group: Sequence[int]) -> list[int]:
-    """The row with UNK in place of a word: nothing else moves, and training has shown UNK wherever it hid a piece."""
+    """Replace a word in a row by UNK, which hid pieces in training too; nothing else moves."""
     left_out = set(group)
     return [UNK if i in left_out else piece for i, piece in enumerate(row)]
 
 
 def halves() -> bool:
-    """Whether this CPU multiplies bfloat16 by instructions of its own, faster than float32, as far as PyTorch knows."""
+    """Whether this CPU has instructions for bfloat16, with which it multiplies faster than in float32."""
     able: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()  # PyTorch 2.8 has none
     return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
 
@@ -36,13 +36,15 @@ def halves() -> bool:
 @torch.inference_mode()
 def read_without(model: TransformerClassifier, row: Sequence[int], groups: Sequence[Sequence[int]],
                  progress: Callable[[int], object] | None = None) -> Tensor:
-    """Logits [1 + W, C] of a row as it is and without each of W groups of pieces, in order; for a causal mask only.
+    """Compute logits [1 + W, C] of a row as it is and without each of W groups of pieces, in order.
 
-    What `sentiment.read` gives for [row, *(without(row, group) for group in groups)], in about half the time: where no
-    piece sees those after it, the states before the first piece left out are those of the whole row. Where a CPU has
-    instructions for it, attention and feed-forward multiply in bfloat16, as in training; what they add is summed in
-    float32: on 50 texts whose words did up to 4.7 nats, the shipped model's effects moved by at most 0.011. `progress`
-    is told how many more rows are read.
+    The result is that of reading [row, *(without(row, group) for group in groups)], in about half the time: under a
+    causal mask, the states before the first piece left out are those of the whole row. `progress` is told how many more
+    rows are read. Raises ValueError for a model whose mask is not causal.
+
+    Where a CPU has instructions for it, attention and feed-forward multiply in bfloat16, as in training, and residuals
+    are summed in float32. On 50 texts whose words had effects of up to 4.7 nats, this moved the shipped model's effects
+    by at most 0.011.
     """
     if not model.config.causal:
         raise ValueError("the model's mask is not causal: a piece left out changes the states before it too")
@@ -77,25 +79,25 @@ def read_without(model: TransformerClassifier, row: Sequence[int], groups: Seque
 
 
 def log_odds(logits: Tensor, label: int) -> Tensor:
-    """Logits [..., C], divided by the temperature -> log(p / (1 - p)) of one label's probability p [...], in nats."""
+    """Compute log(p / (1 - p)) [...] of one label's probability p, in nats, from logits [..., C] over temperature."""
     others = torch.cat((logits[..., :label], logits[..., label + 1:]), dim=-1)
     return logits[..., label] - others.logsumexp(dim=-1)
 
 
 class Look(NamedTuple):
-    """One pass over a row of S pieces, and how much of the look each of them got."""
+    """One pass over a row of S pieces, and the share of attention that each of them got."""
 
     logits: Tensor  # [C], not yet divided by the temperature
-    pooling: np.ndarray  # (S,), from the pooling; sums to 1
-    heads: np.ndarray  # (layers, heads, S), from each head; sums to 1
+    pooling: np.ndarray  # (S,), weights of the pooling; sum to 1
+    heads: np.ndarray  # (layers, heads, S), shares of each head's attention; sum to 1
 
 
 @torch.inference_mode()
 def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
-    """Read a row once, and see how much the pooling and each head looked at each piece.
+    """Read a row once, and measure how much the pooling and each head looked at each piece.
 
-    The share of a head is the mean of its map's rows, each weighted as the pooling weighs the position that asks: rows
-    that hardly reach the verdict hardly count.
+    A head's shares are the mean of its map's rows, weighted as the pooling weighs their positions: rows that hardly
+    reach the verdict hardly count.
     """
     trace = Trace()
     reading = model(torch.tensor([row], device=model.embedding.weight.device), trace)
@@ -106,6 +108,6 @@ def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
 
 
 def of_words(values: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:
-    """Values (…, pieces) -> (…, words): a word is looked at as much as its pieces together."""
+    """Sum values (…, pieces) over the pieces of each word -> (…, words)."""
     empty = np.empty((*values.shape[:-1], 0), values.dtype)
     return np.stack([values[..., list(group)].sum(axis=-1) for group in groups], axis=-1) if groups else empty

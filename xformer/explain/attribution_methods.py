@@ -1,4 +1,4 @@
-"""Three answers to "which English word made this Spanish one?", side by side. Numpy only."""
+"""Compare three attribution methods on "which English word made this Spanish one?". Numpy only."""
 
 from __future__ import annotations
 
@@ -9,39 +9,37 @@ import numpy as np
 
 from xformer.explain import maps
 from xformer.pieces import words
-from xformer.results import Occlusion, Trace
+from xformer.results import Head, Occlusion, Trace
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """A number for each word of the source; the last word is </s>, which cannot be left out (nan).
+    """Three attributions of one target word to W source words.
 
-    given: whether attention is that of the rows that were given the target word, not of those that predict it.
+    The last word is </s>; its effect is nan, because it cannot be left out.
     """
 
     words: tuple[str, ...]
     raw: np.ndarray  # (W,) attention of one head, sums to 1
-    weighed: np.ndarray  # (W,) the same times the norm of what it lets through, sums to 1 (Kobayashi et al. 2020)
+    weighed: np.ndarray  # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al. 2020)
     effect: np.ndarray  # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016)
-    given: bool = False
+    given: bool = False  # attention is that of the rows that were given the target word, not of those that predict it
 
 
-def answers(trace: Trace, occlusion: Occlusion, layer: int, head: int, target: Sequence[int], given: bool = False
-            ) -> Answers:
-    """For the target word made of the predicted pieces `target`, and a head of the cross-attention, counted from 1.
+def answers(trace: Trace, occlusion: Occlusion, head: Head, target: Sequence[int], given: bool = False) -> Answers:
+    """Attribute the target word made of the predicted pieces `target` to the words of the source.
 
     Attention is summed over the pieces of a source word and averaged over those of the target word; the fall of
-    log-probability is summed over the pieces of the target word. Both must be of the same source and target.
+    log-probability is summed over the pieces of the target word. Trace and occlusion must be of one source and target.
 
-    given: the head aligns the pieces that its rows were given, so the word's rows are those one later; </s> is given to
-    no row, and is read where it is predicted.
+    head: of the cross-attention. given: read the rows that were given the target word, one later than those that
+    predict it; </s> is given to no row, and is read where it is predicted.
     """
     given = given and target[-1] + 1 < len(trace.predicted)
     rows = [i + given for i in target]
     groups = words(trace.source)
-    chosen = trace.cross[layer - 1, head - 1]
-    raw, weighed = (maps.by_words(one, [rows], groups)[0]
-                    for one in (chosen, maps.weigh(chosen, trace.cross_norms[layer - 1, head - 1])))
+    attention, norms = trace.cross[head.layer - 1, head.head - 1], trace.cross_norms[head.layer - 1, head.head - 1]
+    raw, weighed = (maps.by_words(one, [rows], groups)[0] for one in (attention, maps.weigh(attention, norms)))
     effect = np.append(occlusion.effect[list(target)].sum(axis=0), np.nan)
-    return Answers(tuple("".join(trace.source[i] for i in group) for group in groups), raw, weighed, effect,
-                   given)
+    source_words = tuple("".join(trace.source[i] for i in group) for group in groups)
+    return Answers(source_words, raw, weighed, effect, given)

@@ -1,8 +1,8 @@
-"""Where heads look right after two different words in the same place of a translation. Numpy in, numpy out.
+"""Compare where heads look right after two different words at one step of a translation. Numpy in, numpy out.
 
 The maps are the cross-attention (layers, heads, T, S) of two passes over one source, whose targets are the same before
-`step` (the first is 0) and differ there. Row t of a map is asked after t pieces, so rows 0 to `step` cannot differ:
-no position sees what comes after it. Row `step` + 1 is the first that can.
+`step` (from 0) and differ there. Row t of a map is computed from the first t pieces, so rows 0 to `step` are equal, and
+row `step` + 1 is the first that can differ.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 
 
 def comparable(old: np.ndarray, new: np.ndarray, step: int) -> bool:
-    """Whether both passes go on after the step; one whose piece there was </s> has no row to compare."""
+    """Whether both passes have a row after the step; one whose piece there was </s> has none."""
     return min(old.shape[-2], new.shape[-2]) > step + 1
 
 
 def difference(old: np.ndarray, new: np.ndarray, step: int) -> np.ndarray:
-    """What each head looks at after the new piece, minus after the old one: (layers, heads, S), from -1 to 1.
+    """Subtract each head's attention after the old piece from that after the new one: (layers, heads, S), -1 to 1.
 
     Raises ValueError where they are not comparable.
     """
@@ -27,8 +27,9 @@ def difference(old: np.ndarray, new: np.ndarray, step: int) -> np.ndarray:
 
 
 def distance(old: np.ndarray, new: np.ndarray, step: int) -> np.ndarray:
-    """Total variation distance of what each head looks at, (layers, heads): half the sum of absolute differences.
+    """Total variation distance of each head's attention after the two pieces, (layers, heads).
 
-    0 where a head looks at the same after both pieces, 1 where at nothing in common. Raises ValueError as above.
+    It is half the sum of the absolute differences: 0 where both look at the same, 1 where at nothing in common. Raises
+    ValueError where the passes are not comparable.
     """
     return np.abs(difference(old, new, step)).sum(axis=-1) / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,14 @@ def _page(trace: Trace, info: ModelInfo, start: Head, language: Language) -> str
             "start": {"stack": start.stack,  # the script counts layers and heads from 0
                       "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
             **{stack: array.tolist() for stack, array in arrays.items()}}
-    template = (ASSETS / "explain.html").read_text(encoding="utf-8").replace("__LANGUAGE__", language.code)
-    # Inside a script element, only "</script" and "<!--" could end the data early: no "<" is left in it.
-    return template.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
+    template = (ASSETS / "explain.html").read_text(encoding="utf-8")
+    page = template.replace("__LANGUAGE__", language.code).replace("__SCRIPT__", _script())
+    # Data comes last, as it may hold anything. Inside a script element, only "</script" and "<!--" could end it early:
+    # no "<" is left in it.
+    return page.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
+
+
+def _script() -> str:
+    """Join the modules of the page to one script, which stands in the page itself and can import nothing."""
+    modules = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("shared.js", "explain.js"))
+    return re.sub(r"^(export |import .*\n)", "", modules, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A key-value store to play with: titles are keys, texts are values, and a query is answered by attention over them."""
+"""A key-value store read by attention: titles are keys, texts are values, and a query is compared with every key."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ BETA = 8.0  # of the softmax over cosines, where the slider begins
 
 
 def read(lines: str) -> Records:
-    """Records from lines "title: text", empty lines passed over. Raises UserError, which names the line."""
-    found = []
+    """Read records from lines "title: text", skipping empty lines. Raises UserError, which names the line."""
+    records = []
     for number, line in enumerate(lines.splitlines(), 1):
         title, colon, value = (part.strip() for part in line.partition(":"))
         if not line.strip():
@@ -24,16 +24,16 @@ def read(lines: str) -> Records:
         if len(line) > MOST_CHARACTERS:
             raise UserError(Message.of("store_error_long", number=number, characters=len(line),
                                        limit=MOST_CHARACTERS))
-        found.append((title, value))
-    if not 2 <= len(found) <= MOST_RECORDS:
-        raise UserError(Message.of("store_error_count", count=len(found), limit=MOST_RECORDS))
-    return tuple(found)
+        records.append((title, value))
+    if not 2 <= len(records) <= MOST_RECORDS:
+        raise UserError(Message.of("store_error_count", count=len(records), limit=MOST_RECORDS))
+    return tuple(records)
 
 
 def likeness(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Cosine of a query (D,) with keys (K, D), all measured from the keys' mean -> (K,).
+    """Cosine similarities (K,) of a query (D,) and keys (K, D), after the keys' mean is subtracted from all.
 
-    What all keys have in common says nothing about which of them is meant.
+    The mean is what all keys have in common, so it does not help to choose among them.
     """
     centre = keys.mean(axis=0)
     k, q = keys - centre, query - centre

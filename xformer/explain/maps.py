@@ -1,4 +1,4 @@
-"""Attention maps put together: by words, over heads and layers, without their sinks. Numpy in, numpy out.
+"""Combine attention maps: by words, over heads and layers, without their sinks. Numpy in, numpy out.
 
 A map is (queries, keys) or has more axes before these two; its rows sum to 1, and so do those of every result.
 """
@@ -14,25 +14,25 @@ RULES = ("mean", "max")
 
 
 def by_words(maps: np.ndarray, queries: Groups, keys: Groups) -> np.ndarray:
-    """Maps (…, queries, keys) over pieces -> over words: the columns of a word are summed, its rows averaged.
+    """Join pieces into words: maps (…, pieces, pieces) -> (…, words, words). queries, keys: pieces of each word.
 
-    A word is looked at as much as its pieces together; it looks as its pieces do on average. Rows still sum to 1.
+    A word's columns are summed and its rows averaged, so rows still sum to 1.
     """
     columns = np.stack([maps[..., list(group)].sum(axis=-1) for group in keys], axis=-1)
     return np.stack([columns[..., list(group), :].mean(axis=-2) for group in queries], axis=-2)
 
 
 def weigh(maps: np.ndarray, norms: np.ndarray) -> np.ndarray:
-    """Maps (…, queries, keys) times what is taken along from each key, norms (…, keys), rows divided by their sum.
+    """Weigh maps (…, queries, keys) by the norms (…, keys) of the transformed value vectors, and renormalise the rows.
 
-    Kobayashi et al. (2020): the norm of the vector that is added from each position, here as a share of them all.
+    Kobayashi et al. (2020) take the norm of the vector added from each position; here it is a share of their sum.
     """
     weighed = maps * norms[..., None, :]
     return weighed / weighed.sum(axis=-1, keepdims=True)
 
 
 def combine(maps: np.ndarray, rule: str) -> np.ndarray:
-    """Maps (heads, queries, keys) -> one (queries, keys): the mean over heads, or the maximum with rows renormalised.
+    """Combine maps (heads, queries, keys) into one (queries, keys): the mean, or the maximum with rows renormalised.
 
     Raises ValueError for an unknown rule or no head.
     """
@@ -47,10 +47,10 @@ def combine(maps: np.ndarray, rule: str) -> np.ndarray:
 
 
 def rollout(layers: np.ndarray) -> np.ndarray:
-    """Attention rollout through a stack of self-attention (Abnar and Zuidema 2020).
+    """Compute attention rollout through a stack of self-attention (Abnar and Zuidema 2020).
 
-    layers (layers, heads, n, n) -> (n, n): the product, from the first layer to the last, of the heads' mean, half of
-    which is the identity for the residual connection. Row q says how much of each input reaches position q.
+    layers (layers, heads, n, n) -> (n, n): the product over the layers, first to last, of half the mean over heads and
+    half the identity, which stands for the residual connection. Row q is the share of each input in position q.
     """
     size = layers.shape[-1]
     through = np.eye(size, dtype=layers.dtype)
@@ -60,24 +60,24 @@ def rollout(layers: np.ndarray) -> np.ndarray:
 
 
 def cross_rollout(cross: np.ndarray, encoder: np.ndarray) -> np.ndarray:
-    """Cross-attention of a layer (heads, T, S), traced to the input pieces through the encoder (layers, heads, S, S).
+    """Trace a layer's cross-attention (heads, T, S) to the input pieces through the encoder (layers, heads, S, S).
 
-    The heads' mean times the encoder's rollout -> (T, S).
+    -> (T, S): the mean over heads times the encoder's rollout.
     """
     return cross.mean(axis=0) @ rollout(encoder)
 
 
 def mass(maps: np.ndarray, keys: Sequence[int]) -> float:
-    """Share (0 to 1) of all attention in maps (…, queries, keys) that lies on these keys."""
+    """Measure the share (0 to 1) of all attention in maps (…, queries, keys) that lies on some keys."""
     if not len(keys):
         return 0.0
     return float(maps[..., list(keys)].sum(axis=-1).mean())
 
 
 def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
-    """Maps without these keys, rows renormalised over what is left; the hidden columns are 0.
+    """Hide some keys: their columns are 0, and rows are renormalised over what is left.
 
-    A row that looked at nothing else is 0 throughout: there is nothing left of it to show.
+    A row whose attention lies on hidden keys alone is 0 throughout.
     """
     shown = maps.copy()
     shown[..., list(keys)] = 0
@@ -86,5 +86,5 @@ def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
 
 
 def sinks(pieces: Sequence[str]) -> list[int]:
-    """Positions where attention rests when it has nothing to say: <s>, </s> and full stops."""
+    """Find attention sinks, where attention rests when a head has nothing to do: <s>, </s> and full stops."""
     return [i for i, piece in enumerate(pieces) if piece in ("<s>", "</s>", ".", "▁.")]

@@ -159,7 +159,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
     predicted = () if stack == "encoder_self" else pair.predicted
     asking, asked_for, seen = (tuple(tokenizer.pieces(tokens)) for tokens in (queries, predicted, keys))
     return Walk(
-        stack, layer, number, asking, asked_for, seen, of_head(q), of_head(k, slice(None)), of_head(v, slice(None)),
+        head, asking, asked_for, seen, of_head(q), of_head(k, slice(None)), of_head(v, slice(None)),
         of_head(masked) > -np.inf, of_head(scores(q, k, scale=1.0)), of_head(scores(q, k)), of_head(masked),
         of_head(probabilities), of_head(answers), of_head(attention.shares(answers)),
         output[0, real].float().cpu().numpy())
@@ -201,7 +201,7 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
     whole, effects = float(log_probs(model, [pair.source], pair).sum()), []
     for done, head in enumerate(every, 1):
         without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())
-        effects.append(HeadEffect(*head, whole - without))
+        effects.append(HeadEffect(head, whole - without))
         pause()
         if progress is not None:
             progress(done, len(every))

@@ -1,4 +1,4 @@
-"""What the sinusoidal positions of Vaswani et al. (2017), section 3.5, are good for: numpy in, numpy out.
+"""Properties of the sinusoidal positions of Vaswani et al. (2017), section 3.5. Numpy in, numpy out.
 
 Tables are (length, d_model), equal to those of the model itself (`model.sinusoids`). Pair i is the dimensions 2i and
 2i + 1, a sine and a cosine that turn together.
@@ -15,19 +15,19 @@ from xformer.results import Message, UserError
 
 
 def table(length: int, d_model: int, base: float, first: int = 0) -> np.ndarray:
-    """The model's positions (length, d_model), float32, from position `first` on; d_model is even."""
+    """Compute the sinusoidal positions (length, d_model) from position `first` on, float32; d_model is even."""
     places = np.arange(first, first + length, dtype=np.float64)[:, None]
     angle = places * base ** (-np.arange(0, d_model, 2, dtype=np.float64) / d_model)  # (length, d_model / 2)
     return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(length, d_model).astype(np.float32)
 
 
 def wavelengths(d_model: int, base: float) -> np.ndarray:
-    """Positions (d_model / 2,) until each pair of dimensions is back where it was: 2 pi base^(2i / d_model)."""
+    """Wavelengths (d_model / 2,) of the pairs of dimensions, in positions: 2 pi base^(2i / d_model)."""
     return 2 * np.pi * base ** (np.arange(0, d_model, 2) / d_model)
 
 
 def dot_products(rows: np.ndarray) -> np.ndarray:
-    """Dot products (length,) of the first row with every row: at place n, of any two positions n apart.
+    """Dot products (length,) of the first row with every row; entry n is that of any two positions n apart.
 
     They depend on the distance alone, sin a sin b + cos a cos b being cos(a - b), and are d_model / 2 at distance 0.
     """
@@ -35,16 +35,16 @@ def dot_products(rows: np.ndarray) -> np.ndarray:
 
 
 def rotation(steps: float, pair: int, d_model: int, base: float) -> np.ndarray:
-    """The matrix (2, 2) that takes a pair of dimensions (sine, cosine) from any position p to p + steps.
+    """The rotation matrix (2, 2) that takes a pair of dimensions (sine, cosine) from any position p to p + steps.
 
-    It depends on the steps and not on p, so a layer can learn to look at "so many places on".
+    It depends on the steps and not on p, so a layer can learn to look a fixed number of positions ahead or back.
     """
     angle = 2 * np.pi * steps / wavelengths(d_model, base)[pair]
     return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
 
 
 def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> float:
-    """The largest error over all positions p of a table when its row p + steps is computed by turning row p.
+    """The largest error over all positions p of a table when row p + steps is computed by rotating row p.
 
     Raises ValueError where the table is not longer than `steps`.
     """
@@ -56,9 +56,10 @@ def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> floa
 
 
 def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0) -> np.ndarray:
-    """Share (0 to 1) of positions whose nearest row is another's once Gaussian noise is added; one for each of `noise`.
+    """Measure how many positions are mistaken for others under Gaussian noise: a share (0 to 1) for each of `noise`.
 
-    noise: standard deviations, in each dimension. The same draws serve all of them, so the curve is smooth.
+    A position is mistaken where the row nearest to its own, with noise added, is another's. noise: standard deviations
+    in each dimension. The same draws serve all of them, so the curve is smooth.
     """
     # All rows are equally long, so the nearest is the one with the largest dot product.
     drawn = np.random.default_rng(seed).standard_normal((draws, *rows.shape), dtype=np.float32)
@@ -67,10 +68,10 @@ def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0
     return np.array([((own + deviation * added).argmax(axis=-1) != places).mean() for deviation in noise])
 
 
-def rival(rows: np.ndarray) -> tuple[int, float] | None:
-    """The distance, past the first valley of their similarity, at which two positions are most alike again.
+def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
+    """Find the distance, past the first minimum of their similarity, at which two positions are most alike again.
 
-    -> that distance and the cosine similarity there; None where positions are the less alike the farther apart.
+    -> that distance and the cosine similarity there; None where similarity only falls with distance.
     """
     alike = dot_products(rows) / (rows.shape[1] / 2)
     rises = np.flatnonzero(np.diff(alike) > 0)
@@ -81,9 +82,9 @@ def rival(rows: np.ndarray) -> tuple[int, float] | None:
 
 
 def shuffle(text: str, seed: int) -> str:
-    """The words of a text in another order, what ends the sentence left at its end.
+    """Shuffle the words of a text, leaving the marks that end it at its end.
 
-    Raises UserError where there are no two different words to change places.
+    Raises UserError where there are no two different words.
     """
     body, end = re.fullmatch(r"(.*?)([.!?…]*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     words = body.split()

@@ -1,8 +1,8 @@
-"""What a head does on one sentence: a score from 0 to 1 for each role, defined on its map alone. Numpy only.
+"""Score the roles of attention heads on one sentence, from 0 to 1, from their maps alone. Numpy only.
 
-Every score is the share of attention that goes where the role says, averaged over the rows for which it says anything;
-1 means that the head does nothing else. A role that says nothing of any row has no score: the same word, for example,
-where none stands twice. Roles after Voita et al. (2019) and Clark et al. (2019).
+A score is the share of attention that goes where the role says, averaged over the rows for which it says anything; 1
+means that the head does nothing else. A role that says nothing of any row has no score: "same word", for example,
+where no word stands twice. Roles after Voita et al. (2019) and Clark et al. (2019).
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from xformer.pieces import SPECIAL, WORD_START
+from xformer.results import Head
 
 SELF_ROLES = ("previous", "next", "itself", "first", "last", "separator", "same_word")
-CAUSAL_ROLES = ("previous", "itself", "first", "separator", "same_word")  # the next and the last key come too late
+CAUSAL_ROLES = ("previous", "itself", "first", "separator", "same_word")  # the next and the last key are hidden
 CROSS_ROLES = ("aligned", "first", "last", "separator")
 ROLES = {"encoder_self": SELF_ROLES, "decoder_self": CAUSAL_ROLES, "cross": CROSS_ROLES}
 
 
 @dataclass(frozen=True)
 class Role:
-    """How well a head fits a role on this sentence; layer and head count from 1."""
+    """The fit of a head to a role on this sentence."""
 
-    stack: str
-    layer: int
-    head: int
+    head: Head
     role: str
-    score: float
+    score: float  # 0 to 1
 
 
 def targets(role: str, queries: Sequence[str], keys: Sequence[str]) -> list[set[int]]:
-    """For each query the keys that the role sends it to; an empty set where it says nothing of that row.
+    """List for each query the keys that the role sends it to; an empty set where it says nothing of that row.
 
     previous, next: one position before or after. itself: the same position. first, last: that key. separator: special
     pieces and punctuation. same_word: another position that holds the same piece (whether or not it starts a word).
+    Raises ValueError for an unknown role.
     """
     count = len(keys)
     if role in ("previous", "next", "itself"):
@@ -59,10 +59,10 @@ def _is_separator(piece: str) -> bool:
 
 def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequence[str], causal: bool = False
           ) -> float | None:
-    """Mean, over the rows of attention (queries, keys) of which the role says anything, of the share that follows it.
+    """Average over the rows of attention (queries, keys) the share that follows the role; None where it names none.
 
-    None where it says nothing of any row. causal: keys after the query cannot be looked at, so they are not asked for,
-    and a row that can look at nothing but what the role names (the first one) is not counted.
+    causal: keys after the query are masked, so the role cannot name them, and a row that sees nothing but what the
+    role names (the first one) is not counted.
     """
     shares = []
     for q, wanted in enumerate(targets(role, queries, keys)):
@@ -74,11 +74,11 @@ def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequen
 
 
 def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
-    """How far a cross-attention map (T, S) looks like an alignment without knowing one.
+    """Measure how far a cross-attention map (T, S) looks like a word alignment, without knowing one.
 
-    The mean over rows of the largest share on a piece that is no separator (`own` True), times the share of those
-    pieces that are some row's favourite, as against all rows that could have one of their own. None where every piece
-    is a separator.
+    The mean over rows of the largest share on a piece that is no separator (`own` True), times the number of such
+    pieces that are some row's favourite, divided by the number of rows that could have one of their own. None where
+    every piece is a separator.
     """
     columns = [k for k, is_own in enumerate(own) if is_own]
     if not columns:
@@ -88,21 +88,32 @@ def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
     return float(inside.max(axis=1).mean() * len(favourites) / min(len(columns), len(attention)))
 
 
+def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
+    """Score one head of the maps (layers, heads, queries, keys) of its stack in every role of the stack, best first.
+
+    Without the roles that say nothing of this sentence; none where the maps hold no such head.
+    """
+    layers, heads = maps.shape[:2]
+    if head.layer > layers or head.head > heads:
+        return []
+    attention = maps[head.layer - 1, head.head - 1]
+    roles = []
+    for role in ROLES[head.stack]:
+        if role == "aligned":
+            value = alignedness(attention, [not _is_separator(piece) for piece in keys])
+        else:
+            value = score(attention, role, queries, keys, causal=head.stack == "decoder_self")
+        if value is not None:
+            roles.append(Role(head, role, value))
+    return sorted(roles, key=lambda one: -one.score)
+
+
 def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
-    """Every head of maps (layers, heads, queries, keys) with every role of its stack, best score first; without the
-    roles that say nothing of this sentence.
+    """Score every head of maps (layers, heads, queries, keys) in every role of its stack, best first.
 
     In the decoder's self-attention no row can look at the next key, and only the last row at the last one, which is
     itself: these two are no roles there.
     """
-    found = []
-    for layer, heads in enumerate(maps, 1):
-        for head, attention in enumerate(heads, 1):
-            for role in ROLES[stack]:
-                if role == "aligned":
-                    value = alignedness(attention, [not _is_separator(piece) for piece in keys])
-                else:
-                    value = score(attention, role, queries, keys, causal=stack == "decoder_self")
-                if value is not None:
-                    found.append(Role(stack, layer, head, role, value))
-    return sorted(found, key=lambda r: -r.score)
+    heads = [Head(stack, layer + 1, head + 1) for layer, head in np.ndindex(maps.shape[:2])]
+    roles = [role for head in heads for role in of_head(head, maps, queries, keys)]
+    return sorted(roles, key=lambda one: -one.score)

@@ -1,4 +1,4 @@
-"""Attention with one thing changed at a time: temperature, scoring function, mask, scaling, heads. Numpy in and out.
+"""Compute attention with one thing changed: temperature, scoring function, mask, scaling, heads. Numpy in and out.
 
 Queries are q (Q, d), keys k (K, d), values v (K, d); scores and weights are (Q, K), and rows of weights sum to 1.
 """
@@ -16,19 +16,19 @@ from xformer.pieces import PAD, SPECIAL
 
 RULES = ("scaled", "unscaled", "additive", "gaussian")
 MASKS = ("padding", "future", "none")
-SEED = 2015  # of everything here that is drawn at random
+SEED = 2015  # of all random numbers here
 HARD = math.inf  # the temperature at which the softmax is an argmax
-POWERS = (-6, 6)  # of two, that a slider multiplies a temperature with; its ends mean 0 and HARD
+POWERS = (-6, 6)  # powers of two by which a slider multiplies a temperature; its ends mean 0 and HARD
 
 
 def at_power(beta: float, power: float) -> float:
-    """beta times 2 to the power; 0 (uniform) at the lower end of POWERS or below, HARD at the upper end or above."""
+    """Multiply beta by 2 to the power; 0 (uniform) at the lower end of POWERS or below, HARD at the upper or above."""
     least, most = POWERS
     return 0.0 if power <= least else HARD if power >= most else beta * 2.0 ** power
 
 
 def own_beta(rule: str, d: int) -> float:
-    """What a rule multiplies its scores with before the softmax: 1 / sqrt(d) where it scales, else 1.
+    """The factor by which a rule scales its scores before the softmax: 1 / sqrt(d), or 1 where it does not scale.
 
     Raises ValueError for an unknown rule.
     """
@@ -38,11 +38,11 @@ def own_beta(rule: str, d: int) -> float:
 
 
 def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """How well each key answers each query, before any temperature, (Q, K). Raises ValueError for an unknown rule.
+    """Score every key for every query, before any temperature, (Q, K). Raises ValueError for an unknown rule.
 
     scaled, unscaled: q . k (Vaswani et al. 2017; Luong et al. 2015). gaussian: -|q - k|^2 / 2, whose softmax is the
     kernel regression of Nadaraya (1964) and Watson (1964). additive: w . tanh(W q + U k) (Bahdanau et al. 2015), with
-    weights that nobody trained: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call.
+    untrained weights: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call.
     """
     own_beta(rule, q.shape[-1])
     if rule == "gaussian":
@@ -57,7 +57,7 @@ def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def softmax(scores: np.ndarray, beta: float = 1.0, mask: np.ndarray | None = None) -> np.ndarray:
     """softmax(beta scores) over the last axis, where the mask is True. beta 0: uniform; HARD: one-hot (ties share).
 
-    A row that may look nowhere is 0 throughout.
+    A row whose mask is all False is 0 throughout.
     """
     allowed = np.ones(scores.shape, dtype=bool) if mask is None else mask
     best = np.where(allowed, scores, -np.inf).max(axis=-1, keepdims=True)
@@ -69,9 +69,9 @@ def softmax(scores: np.ndarray, beta: float = 1.0, mask: np.ndarray | None = Non
 
 
 def mask(kind: str, queries: int, keys: Sequence[str]) -> np.ndarray:
-    """Where each query may look, (Q, K) bool: not at padding; nor, with "future", at what stands after it.
+    """Make a mask (Q, K), True where a query may look. Raises ValueError for an unknown kind.
 
-    With "none" everywhere. Raises ValueError for an unknown kind.
+    padding: all keys but padding. future: of these, none after the query. none: every key.
     """
     if kind not in MASKS:
         raise ValueError(f"the mask is {kind!r}; choose one of {', '.join(MASKS)}")
@@ -82,30 +82,30 @@ def mask(kind: str, queries: int, keys: Sequence[str]) -> np.ndarray:
 
 
 def entropy(weights: np.ndarray) -> np.ndarray:
-    """Bits of each row of weights: 0 where all of it lies on one key, log2 K where it is spread evenly. (Q,)"""
+    """Entropy (Q,) of each row of weights in bits: 0 where all lies on one key, log2 K where it is spread evenly."""
     logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
     return 0 - (weights * logs).sum(axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Variance:
-    """Dot products of vectors whose entries are drawn from a standard normal distribution."""
+    """Statistics of dot products of vectors whose entries are drawn from a standard normal distribution."""
 
     d: np.ndarray  # (n,) lengths of the vectors
     plain: np.ndarray  # (n,) variance of q . k, which is d
     scaled: np.ndarray  # (n,) variance of q . k / sqrt(d), which is 1
     largest_plain: np.ndarray  # (n,) mean largest weight of a softmax over KEYS keys without scaling
-    largest_scaled: np.ndarray  # (n,) and with it
+    largest_scaled: np.ndarray  # (n,) the same with scaling
 
 
 KEYS = 10
 
 
-@cache  # the same for everybody
+@cache
 def variance(lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), samples: int = 2000) -> Variance:
-    """Why the dot product is divided by sqrt(d): its variance grows like d (Vaswani et al. 2017, footnote 4).
+    """Measure why the dot product is divided by sqrt(d): its variance grows like d (Vaswani et al. 2017, footnote 4).
 
-    samples: queries, each with KEYS keys of its own.
+    samples: number of queries, each with KEYS keys of its own.
     """
     rng = np.random.default_rng(SEED)
     rows = []
@@ -119,7 +119,7 @@ def variance(lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One d_model shared by some heads: where one token looks, and what it costs."""
+    """One d_model cut into some heads: where one token looks, and what it costs."""
 
     heads: int
     weights: np.ndarray  # (heads, tokens), a distribution a head
@@ -128,7 +128,7 @@ class Split:
 
 
 def split(d_model: int, heads: int, tokens: int = 8) -> Split:
-    """Multi-head attention (section 3.2.2) of random tokens with random W_Q and W_K, cut into `heads` blocks.
+    """Compute multi-head attention (section 3.2.2) of random tokens with random W_Q and W_K, cut into `heads` blocks.
 
     The tokens and both matrices are the same for every number of heads; only the cut differs. Raises ValueError where
     the heads cannot share d_model equally.

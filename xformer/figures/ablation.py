@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from xformer.figures.labels import percent, shown
+from xformer.figures.labels import percent, place, shown
 from xformer.figures.tables import header
 from xformer.pieces import words
 from xformer.results import HeadEffect
@@ -73,7 +73,7 @@ def effects(ranked: Sequence[HeadEffect], language: Language = ENGLISH) -> str:
     say, html = language.say, language.html
     largest = max((abs(one.effect) for one in ranked), default=0) or 1
     rows = "".join(
-        f'<tr><td>{html("finder_where", layer=one.layer, head=one.head)}</td>'
+        f'<tr><td>{escape(place(one.head, language))}</td>'
         f'<td class="number">{one.effect:+.3f}</td>'
         f'<td><meter max="1" value="{abs(one.effect) / largest:.3f}"></meter></td></tr>' for one in ranked)
     return (f'<table class="plain">{header([say("finder_head"), say("effect"), ""])}<tbody>{rows}</tbody></table>'

@@ -120,7 +120,7 @@ def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> s
     for base, table_of_base in tables.items():
         d_model = table_of_base.shape[1]
         neighbour = float(explain.dot_products(table_of_base)[1]) * 2 / d_model
-        far = explain.rival(table_of_base)
+        far = explain.second_peak(table_of_base)
         named = "–" if far is None else html("pos_far", distance=far[0], alike=f"{far[1]:.3f}")
         rows.append(f'<tr><td class="number">{escape(_base(base))}</td>'
                     f'<td class="number">{_number(explain.wavelengths(d_model, base)[-1])}</td>'

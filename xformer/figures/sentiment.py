@@ -58,6 +58,7 @@ class Example:
 
     @property
     def right(self) -> bool:
+        """Whether the model judged the text right."""
         return self.attribution.sentiment.label == self.label
 
 

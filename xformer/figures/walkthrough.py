@@ -194,7 +194,7 @@ def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language
                 bits=f"{walkthrough.entropy(row[None])[0]:.2f}", own=f"{walkthrough.entropy(model[None])[0]:.2f}",
                 most=f"{most_bits:.2f}", cosine=f"{cosine:.2f}")]
     leaked = float(row[~walk.mask[query]].sum())
-    if mask != "future" and walk.stack == "decoder_self":
+    if mask != "future" and walk.head.stack == "decoder_self":
         said.append(say("first_summary_future", percent=percent(leaked)))
     elif mask == "none":
         said.append(say("first_summary_padding", percent=percent(leaked)))

@@ -16,7 +16,7 @@ VARIABLES = {"translation": shipped.CHECKPOINT_VARIABLE, "sentiment": shipped.SE
 
 def push(root: Path, repository: str, *, translation: str | None = None, sentiment: str | None = None,
          mcp: bool = False, private: bool | None = None, message: str = "Upload the page") -> str:
-    """Upload what a Space needs of the repository at `root`, as one commit; the address of the Space.
+    """Upload what a Space needs of the repository at `root`, as one commit; returns the address of the Space.
 
     translation, sentiment: owner/name[@revision] of checkpoints that the Space takes from the Hub, and has fetched when
     it is built, in place of those in the repository. mcp: let it be an MCP server too. Raises UserError.
@@ -38,10 +38,10 @@ def push(root: Path, repository: str, *, translation: str | None = None, sentime
             _examine(folder, kind)
             files |= {f"{CHECKPOINTS[kind]}/{file}": folder / file for file in checkpoint.sizes(folder)}
         else:
-            found, commit = hub.pinned(name)
-            _examine(found, kind)
+            folder, commit = hub.pinned(name)
+            _examine(folder, kind)
             variables[VARIABLES[kind]] = str(commit)
-            fetched[commit.repository] = f"{','.join(checkpoint.sizes(found))} {commit.revision}"
+            fetched[commit.repository] = f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
     files["README.md"] = _front_matter(root / "README.md", fetched)
     return hub.push_space(repository, files, (*FOLDERS, "checkpoints"), variables, private=private,
                           commit_message=message)
@@ -49,9 +49,9 @@ def push(root: Path, repository: str, *, translation: str | None = None, sentime
 
 def _examine(folder: Path, kind: str) -> None:
     """Raise UserError where a folder holds no whole checkpoint of a kind."""
-    found, wanted = checkpoint.examine(folder).kind, next(k for k in checkpoint.KINDS.values() if k.train == kind)
-    if found is not wanted:
-        raise UserError(f"The checkpoint {folder} holds a {found.name}, but a {wanted.name} is needed; name another.")
+    held, wanted = checkpoint.examine(folder).kind, next(k for k in checkpoint.KINDS.values() if k.train == kind)
+    if held is not wanted:
+        raise UserError(f"The checkpoint {folder} holds a {held.name}, but a {wanted.name} is needed; name another.")
 
 
 def _front_matter(path: Path, fetched: dict[str, str]) -> bytes:

@@ -1,5 +1,5 @@
-"""What keeps one request from costing the others too much: how many are served at once, how long each may take, and an
-end to those that nobody waits for any more."""
+"""Limits that keep one request from costing the others too much: people at once, seconds for each, turns at long
+computations, and an end to requests that nobody waits for any more."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 from xformer.results import Message, UserError
 
-MOST_PEOPLE = 128  # served at once, unless XFORMER_MOST_PEOPLE says otherwise; those who come then are asked to wait
+MOST_PEOPLE = 128  # served at once, unless XFORMER_MOST_PEOPLE says otherwise; more are asked to try again
 MOST_SECONDS = 60.0  # that the page and the API let one request take
 AT_WORK = 2  # long computations at the same time, besides translating; each may take hundreds of MB
-LOOK = 0.5  # seconds between two looks at whether somebody still waits
+LOOK = 0.5  # seconds between two checks that somebody still waits
 
 
 def most_people() -> int:
-    """How many people may be served at once; raises UserError where the environment says nonsense."""
+    """Read from the environment how many people may be served at once; raises UserError for nonsense."""
     wanted = os.environ.get("XFORMER_MOST_PEOPLE", str(MOST_PEOPLE))
     if not (wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= 10_000):
         raise UserError(f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000.")
@@ -31,21 +31,21 @@ def most_people() -> int:
 
 @dataclass(frozen=True)
 class Wait:
-    """Somebody's wait for an answer."""
+    """A person's wait for an answer."""
 
-    seconds: float | None  # it may take, from `began` on; None: as many as it takes
-    there: Callable[[], bool]  # whether they are still there
-    began: float
+    seconds: float | None  # that the answer may take; None: no limit
+    there: Callable[[], bool]  # tells whether the person is still there
+    began: float  # of time.perf_counter
 
     def check(self) -> None:
-        """Raise UserError where it has taken too long, or where nobody waits any more."""
+        """Raise UserError where the answer has taken too long, or the person is gone."""
         if not self.there():
             raise UserError(Message.of("error_left"))
         if self.seconds is not None and time.perf_counter() - self.began >= self.seconds:
             raise UserError(Message.of("error_timeout", seconds=round(self.seconds)))
 
     def until(self, done: Callable[[float], bool]) -> None:
-        """Wait until `done`, which is given the seconds that it may itself wait; raises UserError as `check` does."""
+        """Call `done` until it is true, with the seconds that it may wait itself. Raises UserError as `check` does."""
         while not done(LOOK if self.seconds is None else
                        max(0.0, min(LOOK, self.began + self.seconds - time.perf_counter()))):
             self.check()
@@ -56,17 +56,17 @@ def _somebody() -> Callable[[], bool]:
 
 
 class _Served(threading.local):
-    """What a thread is in the middle of."""
+    """State of the request that a thread is serving."""
 
     wait: Wait | None = None
     pause: Callable[[], None] | None = None
 
 
 class Guard:
-    """The door of one or more services; threads share it, and one that is inside may enter again.
+    """Admits requests to one or more services that share it; a thread that is inside may enter again.
 
-    people: how many may be inside at once. seconds: the most that each may take. asker: called in the thread of a
-    request, tells how to find out later whether whoever asks is still there.
+    people: most requests inside at once. seconds: the most that each may take. asker: called in the thread of a
+    request, returns a function that tells later whether the person who asked is still there.
     """
 
     def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
@@ -74,11 +74,11 @@ class Guard:
         self.people, self.seconds, self.asker = people, seconds, asker
         self.inside = 0
         self._lock, self._served = threading.Lock(), _Served()
-        self._free, self._line = AT_WORK, deque[Future[None]]()  # turns, and who waits for one, the longest first
+        self._free, self._line = AT_WORK, deque[Future[None]]()  # free turns, and those who wait for one, in order
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
-        """Be served, for so many seconds or as many as everybody may be; raises UserError at once where it is full."""
+        """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once where it is full."""
         served, outer = self._served, self._served.wait
         if outer is not None and seconds is None:
             yield outer
@@ -101,8 +101,8 @@ class Guard:
 
     @contextmanager
     def work(self) -> Iterator[Callable[[], None]]:
-        """Be served by a computation of one's own, which calls what it is given now and then: others have their turn
-        then, and UserError is raised where it has taken too long or nobody waits for it any more."""
+        """Enter for a long computation, which calls the function that it is given now and then, to let others have a
+        turn; that raises UserError where it has taken too long, or nobody waits for it any more."""
         served = self._served
         if served.pause is not None:
             yield served.pause
@@ -124,7 +124,7 @@ class Guard:
                 served.pause = None
 
     def _take(self, wait: Wait) -> None:
-        """Take a turn, when all who wait for longer have had theirs."""
+        """Wait for a turn, after all who came before."""
         mine: Future[None] = Future()
         with self._lock:
             if self._free:

@@ -1,7 +1,7 @@
-"""Many texts at once: rows from a pasted block or a file, each through the classifier, and a table of the answers.
+"""Classify many texts at once: rows from a pasted block or a file, and a table of their labels.
 
-A row that cannot be read costs the others nothing: it gets its reason where they get their label. What makes a whole
-file unreadable (its size, its encoding, quotation marks that stay open) is a UserError, one sentence.
+A row that cannot be read keeps the others from nothing: it gets a reason in place of a label. What makes a whole file
+unreadable (its size, its encoding, an open quotation mark) raises UserError.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
 MAX_ROWS = 10_000
 KINDS = (".csv", ".tsv", ".txt")
-CHUNK = 60_000  # characters that are read before it is told how far it is: about 2 batches of the model
+CHUNK = 60_000  # characters that are read between two reports of progress: about 2 batches of the model
 TEXT_NAMES = ("text", "review", "sentence", "comment", "content", "phrase", "body", "message", "tweet")
 LABEL_NAMES = ("label", "sentiment", "polarity", "class", "target", "gold", "given")
 CONTAINERS = {b"PK\x03\x04": "XLSX, ODS, ZIP", b"\xd0\xcf\x11\xe0": "XLS", b"%PDF": "PDF", b"\x1f\x8b": "GZIP"}
@@ -33,25 +33,25 @@ csv.field_size_limit(MAX_BYTES)  # of the whole process; the csv module's own li
 
 
 class Row(NamedTuple):
-    """A text to be classified, or why there is none."""
+    """A text to classify, or the problem that prevents it."""
 
     text: str
-    given: str | None  # the label that came with it, where it is one that is known
+    given: str | None  # the label in its row, where it is one of LABELS
     problem: Message | None = None
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What was pasted or uploaded, as rows of cells, and which columns hold the texts and, if any do, their labels."""
+    """A pasted block or an uploaded file as rows of cells, and the columns of the texts and of their labels."""
 
     name: str  # of the file; "" where the texts were pasted
     columns: tuple[str, ...]  # their names, or "1", "2" … where the file has none
     rows: tuple[tuple[str, ...], ...]
-    text: int
-    label: int | None
+    text: int  # column, from 0
+    label: int | None  # column, from 0; None where there are no labels
 
     def texts(self, column: int | None = None) -> list[Row]:
-        """What is to be read of each row, from another column than `text` if one is given."""
+        """The text and the label of each row; the text from `column`, if one is given, in place of `text`."""
         place = self.text if column is None else column
         return [self._row(cells, place) for cells in self.rows]
 
@@ -64,7 +64,7 @@ class Sheet:
 
 
 def known_label(cell: str) -> str | None:
-    """The label that a cell means: its name, its first three letters, or its number.
+    """Recognise the label in a cell: its name, its first three letters, or its number; else None.
 
     >>> known_label("Pos"), known_label("0"), known_label("5 stars")
     ('positive', 'negative', None)
@@ -74,19 +74,19 @@ def known_label(cell: str) -> str | None:
 
 
 def paste(block: str) -> Sheet:
-    """One text a line; empty lines are passed over. Raises UserError where there is none, or too much."""
+    """Read a block with one text a line, without empty lines. Raises UserError where there is none, or too much."""
     _check_size("", len(block.encode("utf-8", "replace")))
     return _lines("", block)
 
 
 def load(path: Path) -> Sheet:
-    """A .csv, .tsv or .txt file; raises UserError where it cannot be read. Its size is looked at first."""
+    """Read a .csv, .tsv or .txt file, after a look at its size. Raises UserError where it cannot be read."""
     _check_size(path.name, path.stat().st_size)
     return parse(path.name, path.read_bytes())
 
 
 def parse(name: str, data: bytes) -> Sheet:
-    """The content of a file of this name. A .txt file holds one text a line, the others a table."""
+    """Read the content of a file of this name: one text a line in .txt, a table in .csv and .tsv. Raises UserError."""
     _check_size(name, len(data))
     kind = Path(name).suffix.casefold()
     if kind not in KINDS:
@@ -104,13 +104,13 @@ def _check_size(name: str, size: int) -> None:
 
 
 def _message(key: str, name: str, **values: object) -> Message:
-    """A message about a file, or about what was pasted."""
+    """The message about a file, or about a pasted block."""
     return Message.of(f"error_texts_{key}_file", name=name, **values) if name else \
         Message.of(f"error_texts_{key}_pasted", **values)
 
 
 def _decode(name: str, data: bytes) -> str:
-    """UTF-8 with or without a byte order mark."""
+    """Decode UTF-8 with or without a byte order mark. Raises UserError for anything else."""
     for start, kind in CONTAINERS.items():
         if data.startswith(start):
             raise UserError(Message.of("error_texts_container", name=name, kind=kind))
@@ -135,7 +135,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _limited(name: str, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rows, header and all; raises UserError as soon as there are too many."""
+    """Collect rows, header included; raises UserError as soon as there are too many."""
     kept: list[tuple[str, ...]] = []
     for row in rows:
         kept.append(row)
@@ -153,15 +153,15 @@ def _whole(sheet: Sheet) -> Sheet:
 
 
 def _delimiter(text: str) -> str:
-    """What a .csv file really separates its cells with: of a comma, a semicolon and a tab, the one that is most often
-    outside quotation marks in its first line."""
+    """Guess the separator of a .csv file: the comma, semicolon or tab that is most frequent in its first line, outside
+    quotation marks."""
     first = re.sub(r'"[^"]*"', "", next((line for line in _split(text) if line.strip()), ""))
     return max(",;\t", key=first.count)
 
 
 def _table(name: str, text: str, delimiter: str) -> list[tuple[str, ...]]:
-    """The rows that are not blank. Quotation marks count as RFC 4180 says; where they break that rule they are taken as
-    they stand, unless one stays open to the end of the file."""
+    """Parse the rows that are not blank, by the quotation rule of RFC 4180; where a file breaks it, its quotation marks
+    are text, unless one stays open to the end of the file."""
     if delimiter == "\t":  # tools that write tabs rarely quote, and a review often begins with a quotation mark
         plain = [tuple(line.split("\t")) for line in _split(text) if line.strip()]
         if len({len(row) for row in plain}) <= 1:
@@ -187,7 +187,7 @@ def _parsed(name: str, text: str, delimiter: str, strict: bool) -> Iterator[tupl
 
 
 def _unquoted(cell: str) -> str:
-    """A cell that a spreadsheet put in quotation marks, without them."""
+    """Take the quotation marks off a cell that a spreadsheet put into them."""
     inner = cell[1:-1].replace('""', "")
     return cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner else cell
 
@@ -207,9 +207,9 @@ def _sheet(name: str, rows: list[tuple[str, ...]], delimiter: str) -> Sheet:
 
 
 def _header(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """The names of the columns, or nothing where the first row is a row like any other.
+    """The names of the columns; [] where the first row is data.
 
-    It holds names where one of them is a name that is known, or where all are single words, and no label.
+    It holds names where one of them is in TEXT_NAMES or LABEL_NAMES, or where all are single words, and none a label.
     """
     first = [cell.strip() for cell in rows[0]]
     if len(rows) == 1 or any(known_label(cell) for cell in first):
@@ -224,22 +224,22 @@ def _header(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _label_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], named: bool) -> int | None:
-    """The column whose cells, where they are not empty, are all labels; one of numbers must be called a label.
+    """Find the column whose cells, but for empty ones, are all labels; one of numbers must have a name for labels.
 
     Rows with too many cells, whose labels have moved, do not count.
     """
-    found = []
+    candidates = []
     for i, name in enumerate(columns):
         cells = [row[i].strip() for row in rows if i < len(row) <= len(columns) and row[i].strip()]
         if cells and len(columns) > 1 and all(map(known_label, cells)):
             called = name.casefold() in LABEL_NAMES
             if called or not named or not any(cell.isdigit() for cell in cells):
-                found.append((not called, i))
-    return min(found)[1] if found else None
+                candidates.append((not called, i))
+    return min(candidates)[1] if candidates else None
 
 
 def _text_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], label: int | None) -> int:
-    """The column that is called a text, else the one with the longest cells."""
+    """Find the column with a name for texts, else the one with the longest cells."""
     names = [name.casefold() for name in columns]
     others = [i for i in range(len(columns)) if i != label]
     for wanted in TEXT_NAMES:
@@ -250,12 +250,12 @@ def _text_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], label:
 
 
 def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, list[Judged]]]:
-    """How many rows are done, and what the classifier makes of each of them, in order; the others say that they wait.
+    """Classify rows in chunks; yields after each how many are done, and all results in order.
 
-    Yields after each chunk of texts, so that whoever asks can show how far it is, or stop. The shortest are read
-    first: texts that are read together are then about equally long, and little is spent on padding.
+    Rows that are not done yet have no label, and a note that says so. The shortest texts are read first: those that are
+    read together are then about equally long, and little is spent on padding.
     """
-    found = [Judged(row.text, row.given, None, None, (Message.of("texts_waits"),)) for row in rows]
+    judged = [Judged(row.text, row.given, None, None, (Message.of("texts_waits"),)) for row in rows]
     done = 0
     for chunk in _chunks(rows):
         readable = []
@@ -264,15 +264,15 @@ def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, lis
             if problem is None:
                 readable.append(i)
             else:
-                found[i] = Judged(rows[i].text, rows[i].given, None, None, (problem,))
+                judged[i] = Judged(rows[i].text, rows[i].given, None, None, (problem,))
         for i, sentiment in zip(readable, reader.classify([rows[i].text for i in readable]), strict=True):
-            found[i] = Judged(rows[i].text, rows[i].given, sentiment.label, sentiment.probability, sentiment.warnings)
+            judged[i] = Judged(rows[i].text, rows[i].given, sentiment.label, sentiment.probability, sentiment.warnings)
         done += len(chunk)
-        yield done, list(found)
+        yield done, list(judged)
 
 
 def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
-    """Numbers of rows, shortest text first, about `CHUNK` characters at a time."""
+    """Split the numbers of rows, shortest text first, into chunks of about `CHUNK` characters."""
     chunk, size = [], 0
     for i in sorted(range(len(rows)), key=lambda i: len(rows[i].text)):
         chunk.append(i)
@@ -285,6 +285,7 @@ def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
 
 
 def _unreadable(reader: ReviewService, text: str) -> Message | None:
+    """The reason for which a text cannot be read, if there is one."""
     try:
         reader.clean(text)
     except UserError as error:
@@ -297,13 +298,13 @@ def safe(cell: str) -> str:
     return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
-def as_csv(found: Sequence[Judged], language: Language = ENGLISH) -> bytes:
-    """All answers as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel takes it for another
-    encoding. A cell that begins like a formula (= + - @, a tab or a return) is put behind an apostrophe."""
+def as_csv(judged: Sequence[Judged], language: Language = ENGLISH) -> bytes:
+    """Write results as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel guesses another
+    encoding. Cells that begin like a formula (= + - @, a tab or a return) get an apostrophe before them."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
     table.writerow(("row", "text", "label", "probability", "given", "note"))
-    for number, row in enumerate(found, 1):
+    for number, row in enumerate(judged, 1):
         probability = "" if row.probability is None else f"{row.probability:.4f}"
         notes = " ".join(note.say(language) for note in row.notes)
         table.writerow((number, safe(row.text), safe(row.label or ""), probability, row.given or "", safe(notes)))

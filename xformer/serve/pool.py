@@ -1,5 +1,5 @@
-"""The translation models that visitors of a page can have: each is loaded when it is first asked for, serves whoever
-asks, and gives its memory back when others were used since.
+"""A pool of translation models: each is loaded when it is first asked for, shared by all who ask for it, and closed
+when enough others have been used since.
 """
 
 from __future__ import annotations
@@ -21,25 +21,31 @@ from xformer.serve.limits import Guard
 from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
-MOST_LOADED = 2  # besides the default, which is never given back; those that are in use are never given back either
+MOST_LOADED = 2  # besides the default, which is never closed; models in use are never closed either
 LONGEST_NAME = 400  # characters
 
 
 @dataclass
 class _Loaded:
-    """A model that is there, or on its way, and how many are using it or wait for it."""
+    """A model that is loaded or being loaded, and how many use it or wait for it."""
 
     service: Future[Service] = field(default_factory=Future)
     users: int = 0
 
 
 class Models:
-    """Services by name, loaded when they are needed. "" and the default's own name mean the default."""
+    """Services by name, loaded when they are asked for; "" and the default's own name mean the default.
+
+    Fits `protocol.ModelPool`.
+    """
 
     def __init__(self, default: Service, offered: Mapping[str, Path] | None = None, device: str | None = None,
                  any_name: bool = False) -> None:
-        """offered: folders of other models, by the names that everybody may ask for them by. any_name: whether every
-        folder of this machine, and every repository on the Hub, may be asked for too."""
+        """Begin with one loaded model.
+
+        offered: folders of other models, by the names that everybody may ask for. any_name: whether every folder of
+        this machine, and every repository on the Hub, may be asked for too.
+        """
         self.default, self.any_name, self._device = default, any_name, device
         self._offered = dict(offered or {})
         self._loaded: dict[str, _Loaded] = {}  # the one that was used longest ago comes first
@@ -47,7 +53,7 @@ class Models:
 
     @property
     def guard(self) -> Guard:
-        """The door that all of them share."""
+        """The guard that all of them share."""
         return self.default.guard
 
     @guard.setter
@@ -56,13 +62,13 @@ class Models:
 
     @property
     def names(self) -> list[str]:
-        """Those that everybody may ask for, the default first."""
+        """Names that everybody may ask for, the default's first."""
         return [self.default.info.name, *self._offered]
 
     def known_as(self, name: str) -> str:
-        """A name as addresses have it, "" for the default; raises UserError for one that may not be asked for.
+        """Return a name as addresses have it, "" for the default; raises UserError for one that may not be asked for.
 
-        Nothing outside this process is looked at, so that a refusal tells nobody what is on this machine.
+        Neither the disk nor the Hub is read, so that a refusal tells nobody what is on this machine.
         """
         name = name.strip()
         if name in ("", self.default.info.name):
@@ -74,7 +80,7 @@ class Models:
         raise UserError(Message.of("model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)))
 
     def at_hand(self, name: str) -> bool:
-        """Whether a model can be had without waiting, or a refusal."""
+        """Whether a model, or its refusal, can be had without waiting."""
         try:
             name = self.known_as(name)
         except UserError:
@@ -84,9 +90,9 @@ class Models:
 
     @contextmanager
     def lease(self, name: str = "") -> Iterator[Service]:
-        """A service, which stays open as long as it is leased; raises UserError where it cannot be had.
+        """Lend a service, which stays open meanwhile; raises UserError where it cannot be had.
 
-        It is loaded by the first who asks; others who ask for it wait, and those who ask for another do not.
+        The first who asks for it loads it, and others who ask for it wait; those who ask for another do not.
         """
         name = self.known_as(name)
         if not name:
@@ -116,7 +122,7 @@ class Models:
             service.close()
 
     def _load(self, name: str, wanted: _Loaded) -> None:
-        """Fulfil what others may be waiting for already; who asks after a failure tries again."""
+        """Load a model for all who wait for it; after a failure, the next who asks tries again."""
         try:
             wanted.service.set_result(self._open(name))
         except BaseException as error:
@@ -135,37 +141,37 @@ class Models:
             if self.any_name and isinstance(error, OSError) and error.strerror:
                 raise UserError(Message.of("hub_error_file", file=error.filename or name, reason=error.strerror)
                                 ) from error
-            # What is wrong is for the operator: it may name folders of this machine.
+            # The reason is for the operator's log only: it may name folders of this machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
 
 
 def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path]:
-    """Folders by the names of a menu: besides the default the checkpoints that were named, then the other translation
-    models in a folder.
+    """List the models of a menu, besides the default: the checkpoints named, then others in the folder `beside`.
 
-    A folder is called by its own name, what comes from the Hub as it was named. Raises UserError where one that was
-    named is not there, or of another kind.
+    Returns folders by name: a folder's own name, or owner/name on the Hub as it was given. Raises UserError where one
+    that was named is not there, or holds no translation model.
     """
     own = checkpoint.name_of(default)
-    found = {own: default}
+    folders = {own: default}
     for name in names:
         folder = hub.find(name)
         _translates(folder)
         short = folder.resolve().name if Path(name).is_dir() else name
-        found[name if found.get(short, folder) != folder else short] = folder
-    known = {folder.resolve() for folder in found.values()}
+        folders[name if folders.get(short, folder) != folder else short] = folder
+    known = {folder.resolve() for folder in folders.values()}
     for folder in sorted(beside.iterdir()) if beside.is_dir() else []:
         try:
             _translates(folder)
         except UserError:  # of another kind, or not whole, as while it is trained
             continue
         if folder.resolve() not in known:
-            found.setdefault(folder.name, folder)
-    del found[own]
-    return found
+            folders.setdefault(folder.name, folder)
+    del folders[own]
+    return folders
 
 
 def _translates(folder: Path) -> None:
+    """Raise UserError where a folder holds no translation model."""
     checkpoint.require(folder)
     checkpoint.read_config(folder, Transformer)

@@ -80,7 +80,7 @@ class TranslationService(Protocol):
                             ) -> tuple[Translation, Trace]:
         """Translate a text and trace the pass over it and the best translation, as one request."""
 
-    def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None,
+    def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
         """Translate again with another piece at one step (the first is 0) of a translation."""
 

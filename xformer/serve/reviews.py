@@ -1,4 +1,4 @@
-"""Reviews in, sentiments out: cleaning, cutting to length, batches, calibrated probabilities."""
+"""A classifier of reviews that serves: text in, results out, with limits, warnings and calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
 MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
-BATCH_PIECES = 8192  # read at once, padding included
-CPU_BATCH_PIECES = attribution.BATCH_PIECES  # 8,192 are read at half the speed there
+BATCH_PIECES = 8192  # in a batch, padding included
+CPU_BATCH_PIECES = attribution.BATCH_PIECES  # a batch of 8,192 takes twice as long a piece there
 TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
     (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
     (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
 
 
 def tidy(text: str) -> str:
-    """A text as people type it, for training and for what is asked later: line breaks of HTML become spaces, and
-    words and punctuation that the Penn Treebank sets apart are joined again.
+    """Write a text as people type it, in training as in serving: line breaks of HTML become spaces, and words and
+    punctuation that the Penn Treebank sets apart are joined again.
 
     >>> tidy("It is n't `` great '' ,<br />but ( mostly ) fine .")
     'It isn\\'t "great", but (mostly) fine.'
@@ -44,12 +44,12 @@ def tidy(text: str) -> str:
 
 
 def kept_first(limit: int) -> int:
-    """How many of so many pieces stand before the cut in a text that is too long."""
+    """How many of `limit` pieces stand before the cut in a text that is too long."""
     return limit // 4
 
 
 def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
-    """The first quarter and the last three quarters of what fits, and how many pieces were cut out between them.
+    """Cut a text to `limit` pieces, a quarter from its head and the rest from its tail; and how many were cut out.
 
     Reviews tend to begin with the film and to end with the verdict (Sun et al. 2019, "How to Fine-Tune BERT for Text
     Classification?", found head and tail better than either).
@@ -66,16 +66,16 @@ def mark(tokens: Sequence[int], max_length: int) -> tuple[list[int], int]:
 
 
 def encode(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[int], int]:
-    """Pieces of a tidy text from BOS to EOS, at most `max_length`, and how many were cut out."""
+    """Cut a tidy text into pieces from BOS to EOS, at most `max_length`; and how many were cut out."""
     return mark(tokenizer.encode(text), max_length)
 
 
 @torch.inference_mode()
 def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: Callable[[int], object] | None = None
          ) -> tuple[Tensor, list[Tensor]]:
-    """Logits [N, C] of N texts of pieces, and of each the weights of its pooling; similar lengths are read together.
+    """Compute the logits [N, C] of N rows of pieces, and the weights of the pooling of each.
 
-    `progress` is told how many more are done.
+    Rows of similar length are read together. `progress` is told how many more are done.
     """
     device = model.embedding.weight.device
     logits = torch.empty(len(rows), len(model.config.labels))
@@ -95,7 +95,7 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
 
 
 class SentimentService(Pretrained):
-    """A loaded classifier. Nothing about a request is stored on it, so threads may share it."""
+    """A loaded classifier; fits `protocol.ReviewService`. It keeps nothing of a request, so threads may share it."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[TransformerClassifier], device: str | None = None) -> None:
         self.device, dtype = prepare(loaded.model, device)
@@ -106,7 +106,7 @@ class SentimentService(Pretrained):
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
-        """A service on a checkpoint folder; raises UserError where it cannot be used."""
+        """Load a checkpoint folder; raises UserError where it cannot be used."""
         return cls(checkpoint.load(folder, TransformerClassifier), device)
 
     @computes
@@ -137,7 +137,7 @@ class SentimentService(Pretrained):
         pieces are replaced by UNK, all words in few batches.
 
         The effect of a word is how much the log-odds of a label, calibrated, fall without it: of the second label where
-        there are two, else of the one that was found. `progress` is told how many words are done and how many there
+        there are two, else of the likeliest. `progress` is told how many words are done and how many there
         are. Raises UserError as `classify` does.
         """
         with self.guard.work() as pause:
@@ -181,8 +181,8 @@ class SentimentService(Pretrained):
     def calibration(self) -> Calibration | None:
         """How well the probabilities are calibrated on validation data, where training measured it."""
         try:
-            found = dict(self.metrics["calibration"])
-            return Calibration(**{**found, "bins": tuple(Bin(**one) for one in found["bins"])})
+            measured = dict(self.metrics["calibration"])
+            return Calibration(**{**measured, "bins": tuple(Bin(**one) for one in measured["bins"])})
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -46,7 +46,7 @@ from xformer.serve.batching import Decoder, Request
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
 from xformer.serve.protocol import Source, Target
-from xformer.serve.text import Prepared, clean, one_line, prepare, repeats
+from xformer.serve.text import Prepared, one_line, prepare, repeats
 from xformer.translator import target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
@@ -82,8 +82,8 @@ class Service(Pretrained):
 
     @property
     def best_head(self) -> tuple[int, int]:
-        """Layer and head of the cross-attention that aligns words best, where `evaluate alignment --save` found out;
-        else the first of the last layer."""
+        """Layer and head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it;
+        else the first head of the last layer."""
         try:
             best = self.metrics["alignment"]["best"]
             layer, head = int(best["layer"]), int(best["head"])
@@ -136,30 +136,31 @@ class Service(Pretrained):
         """
         change = intervene(self.model, off, positions)
         with self.guard.enter(timeout) as wait:
-            return self._translated(wait, texts, options, prefixes, max_length, progress, change)
+            sources = [self._prepare(text) for text in texts]
+            return self._translated(wait, sources, options, prefixes, max_length, progress, change)
 
     @computes
     def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
                             ) -> tuple[Translation, Trace]:
         """Translate a text and trace the pass over it and the best translation, as one request. Raises UserError."""
         with self.guard.enter() as wait:
-            (translation,) = self._translated(wait, [text], options, max_length=max_length)
+            (translation,) = self._translated(wait, [self._prepare(text)], options, max_length=max_length)
             return translation, self._traced(self._pair(translation, translation.best.tokens), translation.source)
 
     @computes
-    def choose(self, source: str, found: Candidate, step: int, piece: str, options: Options | None = None,
+    def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
-        """Translate again: as the candidate `found` before a step (the first is 0), with `piece` there, searched after.
+        """Translate again: as the candidate before a step (the first is 0), `piece` there, and searched for after it.
 
         piece: as in `Candidate.alternatives`; </s> ends the translation. options and max_length: as for `translate`.
         Raises UserError where there is no such step or where the model cannot write the piece.
         """
-        if not 0 <= step < len(found.tokens):
-            raise UserError(Message.of("error_step", step=step + 1, steps=len(found.tokens)))
+        if not 0 <= step < len(candidate.tokens):
+            raise UserError(Message.of("error_step", step=step + 1, steps=len(candidate.tokens)))
         token = self.tokenizer.id_of(piece)
         if token is None or token in (PAD, BOS):
             raise UserError(Message.of("error_piece", piece=one_line(piece)[0][:40]))
-        prefix = [*found.tokens[:step], token]
+        prefix = [*candidate.tokens[:step], token]
         return self.translate(source, options, prefix, len(prefix) if token == EOS else max_length)
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
@@ -167,14 +168,16 @@ class Service(Pretrained):
         _, tokens, warnings = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown")
         return tokens, warnings
 
-    def _translated(self, wait: Wait, texts: Sequence[str], options: Options | None = None,
+    def _prepare(self, text: str) -> Prepared:
+        return prepare(self.tokenizer, text, self.max_pieces)
+
+    def _translated(self, wait: Wait, sources: Sequence[Prepared], options: Options | None = None,
                     prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                     progress: Callable[[int], object] | None = None, change: Intervention = passes.UNCHANGED
                     ) -> list[Translation]:
-        """Queue texts, and wait for all of their translations."""
+        """Queue sources, and wait for all of their translations."""
         began, options, requests = time.perf_counter(), options or Options(), list[Request]()
-        prepared = [prepare(self.tokenizer, text, self.max_pieces) for text in texts]
-        for i, (_, tokens, _) in enumerate(prepared):
+        for i, (_, tokens, _) in enumerate(sources):
             longest = target_limit(len(tokens) + 1, self.model.config.max_length)
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
@@ -192,7 +195,7 @@ class Service(Pretrained):
                 request.answer.cancel()
         seconds = time.perf_counter() - began
         return [self._translation(source, hypotheses, seconds, options, max_length)
-                for source, hypotheses in zip(prepared, answers, strict=True)]
+                for source, hypotheses in zip(sources, answers, strict=True)]
 
     def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], seconds: float, options: Options,
                      max_length: int | None) -> Translation:
@@ -237,14 +240,15 @@ class Service(Pretrained):
         seed: of the order in which the words of the source are read; None for the order they stand in. options and
         max_length: as for `translate`. Raises UserError.
         """
-        text = clean(source)[0]
-        before = self._pair(text, target)
-        changed = text if seed is None else shuffle(text, seed)
-        after = before if seed is None else self._pair(changed, before.given[1:])
+        original = self._prepare(source)
+        changed = original if seed is None else self._prepare(shuffle(original.text, seed))
+        tokens = self._target(target)
+        before, after = (Pair.of(one.tokens, tokens) for one in (original, changed))
         change = intervene(self.model, positions=positions)
         with self.guard.enter() as wait:
             (translation,) = self._translated(wait, [changed], options, max_length=max_length, change=change)
-            return Moved(changed, translation, self._traced(before, text), self._traced(after, changed, change))
+            return Moved(changed.text, translation, self._traced(before, original.text),
+                         self._traced(after, changed.text, change))
 
     @computes
     def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
@@ -280,24 +284,27 @@ class Service(Pretrained):
     @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """One vector a text, (texts, D): the mean of the encoder's output over its pieces. Raises UserError."""
-        sources = [prepare(self.tokenizer, text, self.max_pieces).tokens for text in texts]
+        sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self.model, sources)
 
     @computes
     def embedded(self, source: str) -> Embedded:
         """The vectors that the encoder is given, before they are added up. Raises UserError."""
-        return passes.embedded(self.model, self.tokenizer, prepare(self.tokenizer, source, self.max_pieces).tokens)
+        return passes.embedded(self.model, self.tokenizer, self._prepare(source).tokens)
 
     def _pair(self, source: Source, target: Target) -> Pair:
         """The tokens of a pass over a source and a target. Raises UserError."""
-        source_tokens = (prepare(self.tokenizer, source, self.max_pieces).tokens if isinstance(source, str)
-                         else source.source_tokens)
+        known = self._prepare(source).tokens if isinstance(source, str) else source.source_tokens
+        return Pair.of(known, self._target(target))
+
+    def _target(self, target: Target) -> list[int]:
+        """The tokens of a target, without EOS. Raises UserError."""
         tokens = self.typed(target)[0] if isinstance(target, str) else [token for token in target if token != EOS]
         limit = self.model.config.max_length
         if len(tokens) + 1 > limit:
             raise UserError(Message.of("error_pieces", words=len(tokens), pieces=len(tokens) + 1, limit=limit))
-        return Pair.of(source_tokens, tokens)
+        return tokens
 
     def _traced(self, pair: Pair, text: str, change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():

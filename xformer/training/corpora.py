@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import math
 import random
 import re
 import unicodedata
@@ -10,12 +11,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from xformer.tokenizer import Tokenizer
 
 Pair = tuple[str, str]  # English, Spanish
 Ids = tuple[list[int], list[int]]
+Item = TypeVar("Item")
 WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
+PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
+IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
 
 
 def read_lines(path: Path) -> list[str]:
@@ -28,20 +33,32 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
+    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
 
     Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
     """
-    pairs = []
+    return [(english, spanish) for english, spanish, *_ in _columns(path)]
+
+
+def read_test_overlap(path: Path) -> list[Pair]:
+    """Read the pairs of training data that a test is to be scored without: those whose third column says `in-test`,
+    or all if none does. Raises as `read_pairs` does."""
+    rows = _columns(path)
+    marked = [row for row in rows if row[2:3] == [IN_TEST]]
+    return [(english, spanish) for english, spanish, *_ in marked or rows]
+
+
+def _columns(path: Path) -> list[list[str]]:
+    rows = []
     for number, line in enumerate(read_lines(path), 1):
         columns = [c.strip() for c in line.rstrip("\r").split("\t")]
         if len(columns) >= 2 and columns[0] and columns[1]:
-            pairs.append((columns[0], columns[1]))
+            rows.append(columns)
         elif line.strip():
             raise ValueError(f"line {number} of {path} is not a pair; write English, a tab, Spanish: {line[:60]!r}")
-    if not pairs:
+    if not rows:
         raise ValueError(f"{path} holds no sentence pairs; write one a line: English, a tab, Spanish")
-    return pairs
+    return rows
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
@@ -142,25 +159,46 @@ def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: in
         yield english, spanish
 
 
+def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item]:
+    """Return each item as many times as the whole part of `times` says; the rest is a share of them, drawn."""
+    whole, rest = divmod(round(times * len(items)), max(1, len(items)))
+    return [*items] * whole + rng.sample(items, rest)
+
+
 class TranslationBatches:
     """Batches of pieces, made anew for each epoch: the same sentences in the same order for the same seed and epoch.
 
     (Only SentencePiece's own choice of splits cannot be repeated: it takes no seed.)
     """
 
-    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (), *,
-                 extra_weight: float = 1.0, batch_tokens: int = 4000, max_pieces: int = 128,
+    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
+                 written: Sequence[Pair] = (), *, extra_weight: float = 1.0, written_weight: float = 3.0,
+                 phrase_weight: float = 10.0, batch_tokens: int = 4000, max_pieces: int = 128,
                  roughening: Roughening | None = None, sampled: float = 0.3, seed: int = 0) -> None:
-        """extra_weight: share of `extra` drawn in each epoch. batch_tokens: source and target pieces of a batch,
-        padding included. sampled: share of sentences whose split into pieces is drawn (sub-word regularisation)."""
+        """Take pairs that each epoch has once, pairs to draw from, and pairs written for training.
+
+        extra_weight: share (0 to 1) of `extra` drawn in each epoch. written_weight: how often an epoch has each pair of
+        `written`; phrase_weight: the same for those of at most PHRASE_WORDS English words. batch_tokens: source and
+        target pieces of a batch, padding included. sampled: share of sentences whose split into pieces is drawn
+        (sub-word regularisation). Raises ValueError for a weight out of range.
+        """
+        for name, value, most in (("extra", extra_weight, 1.0), ("written", written_weight, math.inf),
+                                  ("phrase", phrase_weight, math.inf)):
+            if not 0 <= value <= most:
+                raise ValueError(f"the {name} weight is {value:g}; it must be 0 or more"
+                                 + (f", and at most {most:g}" if most < math.inf else ""))
         self.tokenizer, self.pairs, self.extra, self.extra_weight = tokenizer, pairs, extra, extra_weight
+        self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
+        self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
+        self.written_weight, self.phrase_weight = written_weight, phrase_weight
         self.batch_tokens, self.max_pieces, self.sampled, self.seed = batch_tokens, max_pieces, sampled, seed
         self.roughening = roughening or Roughening()
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
-        """Batches of one epoch, without the first `skip`: lists of (source, target) pieces, without BOS and EOS."""
+        """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
         rng = random.Random(f"{self.seed} {number}")
-        pairs = [*self.pairs, *rng.sample(self.extra, round(self.extra_weight * len(self.extra)))]
+        pairs = [*self.pairs, *rng.sample(self.extra, round(self.extra_weight * len(self.extra))),
+                 *repeat(self.written, self.written_weight, rng), *repeat(self.phrases, self.phrase_weight, rng)]
         rng.shuffle(pairs)
         windows = [pairs[i:i + WINDOW] for i in range(0, len(pairs), WINDOW)]
         with ThreadPoolExecutor(1) as ahead:  # the next window is made ready while this one is trained on

@@ -42,7 +42,7 @@ class LanguageModelTask:
         return SmoothedCrossEntropy.apply(logits.flatten(0, 1), windows[:, 1:].flatten(), 0.0)
 
     @torch.inference_mode()
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """Mean log-likelihood (nats) of a piece of held-out text, and the perplexity, which is e to minus that."""
         device = self.model.embedding.weight.device
         total = sum(float(self.loss(self.model, batch, device)) for batch in self.held_out)

@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +25,7 @@ from tqdm import tqdm
 from xformer.device import choose_device
 from xformer.results import UserError
 from xformer.training.options import TrainingOptions
+from xformer.training.precision import autocast, measure
 
 
 class Task(Protocol):
@@ -44,8 +44,8 @@ class Task(Protocol):
     def loss(self, model: nn.Module, batch: list[Any], device: torch.device) -> Tensor:
         """Sum of the losses of a batch, a scalar."""
 
-    def evaluate(self) -> dict[str, float]:
-        """Scores of `model` as it stands, in evaluation mode."""
+    def evaluate(self, precision: str) -> dict[str, float]:
+        """Score `model` as it stands, in evaluation mode. precision: that it is trained in."""
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         """Write `model` as a checkpoint that is whole or not there."""
@@ -121,10 +121,15 @@ class Trainer:
         self.best = -math.inf
         if (folder / "state.pt").is_file():
             self._resume()
-        self.parallel = DistributedDataParallel(task.model) if self.processes > 1 else task.model
+        self.precision = "bfloat16" if options.precision == "auto" else options.precision
+        self.parallel = task.model
 
     def train(self) -> dict[str, float]:
-        """Train to the end of the run; returns the best scores. An interrupted run goes on where it was last saved."""
+        """Train to the end of the run; return the last scores. An interrupted run goes on where it was last saved."""
+        if self._done() < 1:
+            self.precision = self._choose_precision()
+        if self.processes > 1:
+            self.parallel = DistributedDataParallel(self.task.model)
         limit = self.options.steps or None
         last_save = last_look = self.elapsed
         loss_sum, weight_sum, since = 0.0, 0, self.elapsed
@@ -164,6 +169,35 @@ class Trainer:
         by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
         return max(by_steps, by_time)
 
+    def _choose_precision(self) -> str:
+        """Return the precision asked for, or the quicker one: on a CPU by trial steps of the first process."""
+        if self.options.precision != "auto" or self.device.type != "cpu":
+            automatic = "bfloat16" if self.device.type == "cuda" else "float32"
+            return automatic if self.options.precision == "auto" else self.options.precision
+        parcel = [self._try_precisions() if self.rank == 0 else self.precision]
+        if self.processes > 1:
+            dist.broadcast_object_list(parcel, src=0)
+        return parcel[0]
+
+    def _try_precisions(self) -> str:
+        """Return the precision in which trial steps are quicker; they change neither the model nor later chance."""
+        def step(precision: str) -> None:
+            with autocast(self.device, precision):
+                loss = self.task.loss(self.task.model, batch, self.device)
+            loss.backward()
+            self.optimizer.zero_grad(set_to_none=True)
+
+        self.task.model.train()
+        with torch.random.fork_rng(devices=[]):
+            batch = next(self.task.batches(self.epoch, 0), [])[::self.processes]
+            if not batch:
+                return self.precision  # an epoch without batches, which `train` will say
+            seconds = measure(step)
+        quicker = min(seconds, key=lambda precision: seconds[precision])
+        tqdm.write(f"training in {quicker}: a trial step takes "
+                   + ", ".join(f"{taken:.2g} s in {precision}" for precision, taken in seconds.items()))
+        return quicker
+
     def _learn(self, batch: list[Any], done: float) -> float:
         """One step on this process's share of a batch; returns the summed loss of the whole batch."""
         self.step += 1
@@ -171,8 +205,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, done, self.options, d_model)  # type: ignore[arg-type]
         self.parallel.train()
-        half = self.device.type in ("cpu", "cuda")
-        with torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext():
+        with autocast(self.device, self.precision):
             loss = self.task.loss(self.parallel, batch[self.rank::self.processes], self.device)
         # Processes average their gradients: times their number, over the weight of the whole batch, that is the
         # gradient of the mean loss, as one process would have it.
@@ -215,7 +248,7 @@ class Trainer:
         if self.rank == 0:
             self.average.swap()
             self.task.model.eval()
-            scores = self.task.evaluate()
+            scores = self.task.evaluate(self.precision)
             line = {"step": self.step, "epoch": self.epoch, "minutes": round(self.elapsed / 60, 2),
                     "done": round(done, 4), "loss": round(loss, 4),
                     "learning_rate": self.optimizer.param_groups[0]["lr"], "per_second": round(rate), **scores}
@@ -224,7 +257,7 @@ class Trainer:
             tqdm.write(json.dumps(line))
             if scores[self.task.score] > self.best:
                 self.best = scores[self.task.score]
-                self.task.save(self.folder, {**line, "options": asdict(self.options)})
+                self.task.save(self.folder, {**line, "precision": self.precision, "options": asdict(self.options)})
             self.average.swap()
         if self.processes > 1:
             dist.barrier()
@@ -235,7 +268,8 @@ class Trainer:
             return
         state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
                  "average": self.average.weights, "average_steps": self.average.steps, "step": self.step,
-                 "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best}
+                 "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best,
+                 "precision": self.precision}
         torch.save(state, self.folder / "state.pt.new")
         os.replace(self.folder / "state.pt.new", self.folder / "state.pt")
 

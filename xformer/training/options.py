@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SCHEDULES = ("noam", "cosine")
+PRECISIONS = ("float32", "bfloat16")
 NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # section 5.3 of Vaswani et al.
 
 
@@ -27,6 +28,7 @@ class TrainingOptions:
     average: float = 0.999  # decay of the exponential moving average of the weights
     evaluate_minutes: float = 5.0
     save_minutes: float = 3.0
+    precision: str = "auto"  # one of PRECISIONS; auto: the quicker one on this machine
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -34,6 +36,8 @@ class TrainingOptions:
             raise ValueError("the length of training is 0; give a number of steps or of minutes")
         if self.schedule not in SCHEDULES:
             raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(SCHEDULES)}")
+        if self.precision not in ("auto", *PRECISIONS):
+            raise ValueError(f"precision is {self.precision!r}; choose one of auto, {', '.join(PRECISIONS)}")
         if not 0 <= self.average < 1:
             raise ValueError(f"average is {self.average}; it must be at least 0 and below 1")
 
@@ -66,6 +70,7 @@ class Run:
     seed: int = TrainingOptions.seed
     evaluate_minutes: float = TrainingOptions.evaluate_minutes
     save_minutes: float = TrainingOptions.save_minutes
+    precision: str = TrainingOptions.precision
 
     device: str | None = None  # cuda, mps or cpu; None: the best there is
     threads: int | None = None  # of the CPU; None: as PyTorch chooses
@@ -83,7 +88,7 @@ class Run:
             steps=self.steps, minutes=self.minutes, schedule=schedule, peak=peak if self.peak is None else self.peak,
             warmup=warmup if self.warmup is None else self.warmup, weight_decay=self.weight_decay,
             average=self.average, evaluate_minutes=self.evaluate_minutes, save_minutes=self.save_minutes,
-            seed=self.seed)
+            precision=self.precision, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,9 @@ class TranslationRun(Run):
     smoothing: float = 0.1  # of the labels, section 5.4
     batch_tokens: int = 4000  # source and target pieces of a batch, padding included
     max_pieces: int = 128  # longer sentences are left out
-    extra_weight: float = 1.0  # share (0 to 1) of extra.tsv drawn for each epoch
+    extra_weight: float = 1.0  # share (0 to 1) of extra.tsv and extra2.tsv drawn for each epoch
+    written_weight: float = 3.0  # how often each epoch has a pair of written.tsv
+    phrase_weight: float = 10.0  # the same for its phrases of at most 5 English words
     sampled: float = 0.3  # share of sentences whose split into pieces is drawn
     roughening: bool = True  # lower-case, misspell and join English sentences, as people type
     dev_limit: int = 1000  # sentences of dev that are scored on the way

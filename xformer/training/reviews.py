@@ -11,7 +11,7 @@ import numpy as np
 from xformer.results import LABELS
 from xformer.serve.reviews import encode, tidy
 from xformer.tokenizer import Tokenizer
-from xformer.training.corpora import read_lines
+from xformer.training.corpora import read_lines, repeat
 
 Labelled = tuple[int, str]  # label (0: negative, 1: positive), text
 Example = tuple[int, np.ndarray]  # label, pieces from BOS to EOS
@@ -82,8 +82,7 @@ class ReviewBatches:
         rng = random.Random(f"{self.seed} {number}")
         chosen: list[Example] = []
         for examples, part in self.sources:
-            whole, rest = divmod(round(part * len(examples)), max(1, len(examples)))
-            chosen += [*examples] * whole + rng.sample(examples, rest)
+            chosen += repeat(examples, part, rng)
         rng.shuffle(chosen)
         chosen.sort(key=lambda example: len(example[1]))
         batches: list[list[Example]] = [[]]

@@ -27,6 +27,7 @@ from xformer.training.sentiment import SentimentTask
 from xformer.training.translation import TranslationTask
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
+CORPORA = ("extra", "extra2", "written")  # of pairs beside train, where they are there
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -35,10 +36,11 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     """Train a translation model, or go on with the run in `run.out`; return the last scores on dev. Raises UserError.
     """
     files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev")}
-    if extra := data_file(run.data, "extra"):
-        files["extra"] = extra
+    files |= {name: path for name in CORPORA if (path := data_file(run.data, name))}
     with starting():
-        pairs = {"extra": [], **{name: read_pairs(path) for name, path in files.items()}}
+        pairs = {name: read_pairs(path) for name, path in files.items()}
+    train, dev, written = pairs["train"], pairs["dev"], pairs.get("written", [])
+    extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
 
     def begin() -> tuple[Transformer, Tokenizer]:
         if run.start:
@@ -47,17 +49,19 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
         tokenizer = _shared_vocabulary(run.out, lambda: translation.learn_vocabulary(
-            [*pairs["train"], *pairs["extra"]], run.vocab_size))
+            [*train, *extra, *written], run.vocab_size))
         return Transformer(_config(run, Config, vocab_size=len(tokenizer))), tokenizer
 
     def prepare() -> tuple[Task, str]:
         model, tokenizer = _model(run.out, Transformer, begin)
         batches = TranslationBatches(
-            tokenizer, pairs["train"], pairs["extra"], extra_weight=run.extra_weight, batch_tokens=run.batch_tokens,
-            max_pieces=run.max_pieces, roughening=Roughening() if run.roughening else NO_ROUGHENING,
-            sampled=run.sampled, seed=run.seed)
-        return (TranslationTask(model, tokenizer, batches, pairs["dev"][:run.dev_limit], run.smoothing),
-                f"{len(pairs['train']):,} pairs and {len(pairs['extra']):,} extra")
+            tokenizer, train, extra, written, extra_weight=run.extra_weight, written_weight=run.written_weight,
+            phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,
+            roughening=Roughening() if run.roughening else NO_ROUGHENING, sampled=run.sampled, seed=run.seed)
+        learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
+        if written:
+            learned_from += f" and {len(written):,} written, {len(batches.phrases):,} of them phrases"
+        return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
 
     return _train(run, prepare)
 

@@ -18,6 +18,7 @@ from xformer.pieces import EOS, PAD, UNK
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
 from xformer.training.loss import SmoothedCrossEntropy
+from xformer.training.precision import autocast
 from xformer.training.reviews import Example, ReviewBatches
 from xformer.translator import pad
 
@@ -100,12 +101,11 @@ class SentimentTask:
             loss = loss + self.auxiliary * len(batch) / len(wanted) * SmoothedCrossEntropy.apply(logits, wanted, 0.0)
         return loss
 
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """Accuracy (0 to 1) on each validation set, and their mean; fits the temperature on all of them."""
         everything, labels, scores = [], [], {}
-        device = self.model.embedding.weight.device.type
         for name, examples in self.validation.items():
-            with torch.autocast(device, torch.bfloat16, enabled=device in ("cpu", "cuda")):  # as it is trained
+            with autocast(self.model.embedding.weight.device, precision):  # as it is trained
                 logits, _ = read(self.model, [pieces.tolist() for _, pieces in examples])
             wanted = torch.tensor([label for label, _ in examples])
             scores[name] = round(float((logits.argmax(1) == wanted).double().mean()), 4)

@@ -53,7 +53,7 @@ class TranslationTask:
         logits = model(source, target)
         return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
 
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """BLEU on dev as it stands, and on the same sentences in lower case without final punctuation."""
         references = [spanish for _, spanish in self.dev]
         as_is = self._translate([english for english, _ in self.dev])

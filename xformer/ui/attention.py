@@ -12,7 +12,7 @@ from xformer.explain import roles
 from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload
 from xformer.figures.attention import SHOW, VIEWS, Choice, all_maps, picture, summary
-from xformer.figures.labels import percent
+from xformer.figures.labels import percent, place
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
 from xformer.results import STACKS, Head, Trace, Translation
@@ -20,7 +20,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui import ablation, attribution_methods, counterfactual, export
 from xformer.ui.components import PICTURES, canvas, script
-from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, place_label, some_heads
+from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.tabs import Listener, Page, Tab
 
@@ -193,18 +193,12 @@ def find(service: TranslationService, language: Language, *, trace: Trace | None
     """The best head of the stack for every role, best first, as rows to click; and where each row leads."""
     if trace is None:
         return {"best_heads": []}
-    best: dict[str, roles.Role] = {}
-    for role in _ranked(trace, stack):
+    maps, best = trace.of(stack), dict[str, roles.Role]()
+    for role in roles.rank(stack, maps.probabilities, maps.asks, maps.seen):
         best.setdefault(role.role, role)
-    heads = [Head(stack, role.layer, role.head) for role in best.values()]
-    rows = [[language.say(f"role_{role.role}"), place_label(head, language), percent(role.score)]
-            for role, head in zip(best.values(), heads, strict=True)]
-    return {"finder": gr.update(samples=rows), "best_heads": heads}
-
-
-def _ranked(trace: Trace, stack: str, layers: slice = slice(None), heads: slice = slice(None)) -> list[roles.Role]:
-    maps = trace.of(stack)
-    return roles.rank(stack, maps.probabilities[layers, heads], maps.asks, maps.seen)
+    rows = [[language.say(f"role_{role.role}"), place(role.head, language), percent(role.score)]
+            for role in best.values()]
+    return {"finder": gr.update(samples=rows), "best_heads": [role.head for role in best.values()]}
 
 
 def draw(service: TranslationService, language: Language, *, trace: Trace | None, maps_too: bool = True, **look: Any
@@ -245,6 +239,7 @@ def _alignment(service: TranslationService, choice: Choice, language: Language) 
 
 def _roles(trace: Trace, choice: Choice, language: Language) -> str:
     """What a head does most on this sentence, if any role says something of it."""
-    own = _ranked(trace, choice.stack, slice(choice.layer - 1, choice.layer), slice(choice.head - 1, choice.head))
+    maps = trace.of(choice.stack)
+    own = roles.of_head(choice.chosen, maps.probabilities, maps.asks, maps.seen)
     named = ", ".join(f"{language.say(f'role_{role.role}')} ({percent(role.score)})" for role in own[:3])
     return language.say("head_roles", roles=named) if named else ""

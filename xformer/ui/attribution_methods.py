@@ -9,7 +9,7 @@ import gradio as gr
 
 from xformer.explain.attribution_methods import answers
 from xformer.figures.attribution_methods import compared, occlusion
-from xformer.figures.labels import shown
+from xformer.figures.labels import place, shown
 from xformer.pieces import words
 from xformer.results import Head, Occlusion, Trace
 from xformer.serve.protocol import TranslationService
@@ -77,6 +77,6 @@ def compare(service: TranslationService, language: Language, *, trace: Trace | N
     group = words(trace.predicted)[int(word)]
     errors = service.alignment_errors(chosen.layer, chosen.head)
     given = errors is not None and errors[1] < errors[0]
-    label = f"{language.say('cross')} · {language.say('finder_where', layer=chosen.layer, head=chosen.head)}"
-    return {"table": compared(answers(trace, result, chosen.layer, chosen.head, group, given),
+    label = f"{language.say('cross')} · {place(chosen, language)}"
+    return {"table": compared(answers(trace, result, chosen, group, given),
                               _names(trace)[int(word)], label, language, errors)}

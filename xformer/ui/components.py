@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -10,12 +11,16 @@ from typing import Any
 
 import gradio as gr
 import plotly
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse
+from starlette.routing import Route
 
 from xformer.strings import ASSETS, Language
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
+SCRIPTS = {path.name: path for path in ASSETS.glob("*.js")}
+VERSION = hashlib.sha256(b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))).hexdigest()[:12]
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
 
@@ -42,9 +47,17 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: Langu
                           f'{save.html("save_as", kind=kind.upper())}">{kind.upper()}</button>'
                           for kind in files)
         template += f'<div class="tools">{buttons}</div>'
-    scripts = [script] if save is None else ["save.js", script]
-    return gr.HTML(value, html_template=template, elem_classes=name.split(),
-                   js_on_load="\n".join((ASSETS / one).read_text(encoding="utf-8") for one in scripts))
+    return gr.HTML(value, html_template=template, elem_classes=name.split(), js_on_load=_loader(script))
+
+
+def _loader(script: str) -> str:
+    """What Gradio runs, with the names in braces given, when the element is there: it loads the script and starts it.
+
+    Gradio gives the component those events that this text names.
+    """
+    events = sorted(set(re.findall(r"\btrigger\(('\w+')", SCRIPTS[script].read_text(encoding="utf-8"))))
+    return (f"/* events: {' '.join(events)} */ import(new URL('./scripts/{VERSION}/{script}', document.baseURI))"
+            ".then(module => module.default({element, props, trigger, watch}))")
 
 
 def plot(name: str, language: Language) -> gr.HTML:
@@ -59,6 +72,17 @@ def plot(name: str, language: Language) -> gr.HTML:
 def plotly_script(request: Request) -> FileResponse:
     """Plotly's script, for assets/plot.js; its folder on this machine is nobody's business."""
     return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+
+
+def component_script(request: Request) -> FileResponse:
+    """One of SCRIPTS. A browser keeps it for a day; other versions have other addresses."""
+    path = SCRIPTS.get(request.path_params["name"])
+    if path is None:
+        raise HTTPException(404)
+    return FileResponse(path, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+
+
+ROUTES = [Route("/plotly.js", plotly_script), Route("/scripts/{version}/{name}", component_script)]
 
 
 def figure(drawn: Any) -> dict[str, str] | None:

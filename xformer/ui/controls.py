@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import gradio as gr
 
+from xformer.figures.labels import place
 from xformer.results import STACKS, Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -221,7 +222,7 @@ def some_heads(language: Language, stack: str = "") -> Callable[[TranslationServ
             heads = every_head(service)
             return SomeHeads(heads, tuple(head_label(head, language) for head in heads))
         heads = every_head(service, so_far[stack])
-        return SomeHeads(heads, tuple(place_label(head, language) for head in heads), so_far[stack])
+        return SomeHeads(heads, tuple(place(head, language) for head in heads), so_far[stack])
     return kind
 
 
@@ -232,14 +233,9 @@ def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
                  for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
 
 
-def place_label(head: Head, language: Language) -> str:
-    """A head as readers call it where its stack is known: layer and head."""
-    return language.say("finder_where", layer=head.layer, head=head.head)
-
-
 def head_label(head: Head, language: Language) -> str:
     """A head as readers call it: stack, layer and head."""
-    return f"{language.say(f'stack_{head.stack}')} · {place_label(head, language)}"
+    return f"{language.say(f'stack_{head.stack}')} · {place(head, language)}"
 
 
 def _head(name: str, stack: str = "") -> Head | None:

@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
 from starlette.middleware import Middleware
-from starlette.routing import Route
 
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
@@ -27,7 +26,7 @@ from xformer.ui import (
     translation,
     walkthrough,
 )
-from xformer.ui.components import plotly_script, script
+from xformer.ui.components import ROUTES, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.middleware import Gate, SecurityHeaders
@@ -66,7 +65,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         state_session_capacity=sessions.SESSIONS,
         app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": sessions.sessions,
-                    "routes": [Route("/plotly.js", plotly_script)]},
+                    "routes": ROUTES},
         max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:

@@ -1,0 +1,57 @@
+// Functions that several scripts use, and the page that is exported with its maps (explain.html).
+
+// Arrow keys as steps [rows, columns].
+export const ARROWS = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]};
+
+// Decodes base64 to bytes (Uint8Array).
+export const bytes = base64 => Uint8Array.from(atob(base64), character => character.charCodeAt(0));
+
+// Decodes base64 to float32 numbers, little-endian (Float32Array).
+export const floats = base64 => new Float32Array(bytes(base64).buffer);
+
+// Interpolates a palette linearly. stops: [red, green, blue, opacity], at equal distances; p: 0 to 1.
+function mix(stops, p) {
+  const place = Math.min(1, Math.max(0, p)) * (stops.length - 1);
+  const below = Math.min(stops.length - 2, Math.floor(place));
+  return stops[below].map((part, i) => part + (stops[below + 1][i] - part) * (place - below));
+}
+
+// The colour of a palette at p, for CSS and SVG.
+export function colour(stops, p) {
+  const [red, green, blue, opacity] = mix(stops, p);
+  return `rgba(${Math.round(red)},${Math.round(green)},${Math.round(blue)},${+opacity.toFixed(3)})`;
+}
+
+// 256 colours of a palette, four bytes each: red, green, blue, opacity.
+export function colourTable(stops) {
+  const table = new Uint8ClampedArray(1024);
+  for (let i = 0; i < 256; i++) {
+    const [red, green, blue, opacity] = mix(stops, i / 255);
+    table.set([red, green, blue, 255 * opacity], 4 * i);
+  }
+  return table;
+}
+
+// Paints a map on a canvas of its size, a pixel a cell. levels: 0 to 255, row after row; table: by colourTable.
+export function paintMap(canvas, levels, table) {
+  const context = canvas.getContext('2d'), image = context.createImageData(canvas.width, canvas.height);
+  levels.forEach((level, i) => image.data.set(table.subarray(4 * level, 4 * level + 4), 4 * i));
+  context.putImageData(image, 0, 0);
+}
+
+// Escapes text for HTML and SVG, between tags and in attributes.
+export const escapeHtml = text => String(text).replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
+
+// Replaces each {name} of a template with its value.
+export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+
+// Parts of an SVG, as text. attributes: more of them, already escaped.
+export const rect = (x, y, width, height, attributes) =>
+  `<rect x="${x}" y="${y}" width="${width}" height="${height}" ${attributes}/>`;
+export const label = (text, x, y, attributes) => `<text x="${x}" y="${y}" ${attributes}>${escapeHtml(text)}</text>`;
+
+// Offers what is at an address (of a Blob, or data:) as a download.
+export function download(href, name) {
+  Object.assign(document.createElement('a'), {href, download: name}).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10000);
+}

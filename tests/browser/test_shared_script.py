@@ -1,0 +1,86 @@
+"""The functions that all scripts share, in Chromium, against Python's own."""
+
+import base64
+import html
+
+import numpy as np
+import pytest
+
+from xformer.figures.palettes import PALETTES
+from xformer.strings import ASSETS
+
+PLACES = [-0.5, 0, 0.001, 0.1, 1 / 3, 0.5, 0.77, 0.999, 1, 2]
+
+
+@pytest.fixture(scope="module")
+def page(chromium):
+    """An empty page with the functions of assets/shared.js as `shared`."""
+    page = chromium.new_page()
+    page.evaluate("""async code => {
+        window.shared = await import(URL.createObjectURL(new Blob([code], {type: 'text/javascript'})));
+    }""", (ASSETS / "shared.js").read_text(encoding="utf-8"))
+    yield page
+    page.close()
+
+
+def encoded(array):
+    return base64.b64encode(array.tobytes()).decode("ascii")
+
+
+def mixed(name, places):
+    """Red, green, blue and opacity of a palette at some places, by numpy."""
+    stops = np.array(PALETTES[name])
+    return np.stack([np.interp(places, np.linspace(0, 1, len(stops)), part) for part in stops.T], axis=-1)
+
+
+def test_bytes_and_float32_are_decoded(page):
+    levels = np.arange(256, dtype=np.uint8)
+    assert page.evaluate("text => [...shared.bytes(text)]", encoded(levels)) == levels.tolist()
+    numbers = np.array([0, 1, -1, 0.1, 1e-30, 3.4e38, 1 / 512], dtype="<f4")
+    assert page.evaluate("text => [...shared.floats(text)]", encoded(numbers)) == numbers.tolist()
+    assert page.evaluate("shared.bytes('').length") == 0
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_colours_lie_on_straight_lines_between_stops(page, name):
+    said = page.evaluate("([stops, places]) => places.map(p => shared.colour(stops, p))", [PALETTES[name], PLACES])
+    for colour, (*parts, opacity) in zip(said, mixed(name, PLACES), strict=True):
+        found = [float(part) for part in colour.removeprefix("rgba(").removesuffix(")").split(",")]
+        assert found[:3] == [np.floor(part + 0.5) for part in parts]
+        assert found[3] == pytest.approx(opacity, abs=5.1e-4)
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_a_map_is_painted_a_pixel_a_cell(page, name):
+    levels = np.arange(256, dtype=np.uint8).reshape(8, 32)
+    painted = page.evaluate("""([stops, text]) => {
+        const canvas = Object.assign(document.createElement('canvas'), {width: 32, height: 8});
+        shared.paintMap(canvas, shared.bytes(text), shared.colourTable(stops));
+        return [...canvas.getContext('2d').getImageData(0, 0, 32, 8).data];
+    }""", [PALETTES[name], encoded(levels)])
+    found = np.array(painted, dtype=float).reshape(256, 4)
+    *parts, opacity = mixed(name, np.arange(256) / 255).T
+    np.testing.assert_allclose(found[:, 3], 255 * opacity, atol=0.51)
+    shown = found[:, 3] > 0  # a canvas forgets the colour of what is not seen, and rounds where little is seen
+    room = 1 + 128 / np.maximum(found[:, 3:], 1)
+    assert (np.abs(found[:, :3] - np.stack(parts, axis=-1)) <= room)[shown].all()
+
+
+def test_markup_is_text_between_tags_and_in_attributes(page):
+    said = """<b onclick='x("&amp;")'>` & </b> ñ ▁"""
+    escaped = page.evaluate("text => shared.escapeHtml(text)", said)
+    assert html.unescape(escaped) == said and not set(escaped) & set("<>\"'")
+    assert page.evaluate("""text => {
+        const box = document.createElement('div');
+        box.innerHTML = `<i title="${text}" lang='${text}'>${text}</i>`;
+        const {title, lang, textContent, children} = box.firstChild;
+        return [title, lang, textContent, children.length];
+    }""", escaped) == [said, said, said, 0]
+    label = page.evaluate("shared.label('<i>', 1, 2.5, 'fill=\"red\"')")
+    assert label == '<text x="1" y="2.5" fill="red">&#60;i&#62;</text>'
+
+
+def test_a_template_is_filled_once(page):
+    filled = page.evaluate("([template, values]) => shared.fill(template, values)",
+                           ["{a} looks at {b}, {a}", {"a": "{b}", "b": "$&"}])
+    assert filled == "{b} looks at $&, {b}"

@@ -1,0 +1,97 @@
+"""The app in a process of its own, for every test that needs a server: `python app.py`, or a program of programs.py.
+
+How it is steered: `wait_for` what it prints, and `say` a word to a program, which answers with a line.
+"""
+
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+READY = "Running on local URL"  # what Gradio says when the page can be visited
+PATIENCE = 120  # seconds to wait for a line that the app is to print, on a busy machine
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class App:
+    """A started app, once it has said that it is `ready`; use it in a `with`, or `close` it.
+
+    `flags` are those of app.py, or the arguments of `program`, a function of tests/programs.py. It works in the
+    folder `work`, and keeps files of uploads, of the Hub and of others in `temporary`, both inside `folder`.
+    """
+
+    def __init__(self, folder, *flags, program=None, ready=READY, **environment):
+        self.folder, port = Path(folder), free_port()
+        self.address = f"http://127.0.0.1:{port}"
+        work, temporary = self.folder / "work", self.folder / "temporary"
+        work.mkdir(parents=True)
+        temporary.mkdir()
+        what = ["-m", "tests.programs", program] if program else [str(ROOT / "app.py")]
+        self.process = subprocess.Popen(
+            [sys.executable, *what, *map(str, flags)], cwd=work, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
+                 "TMPDIR": str(temporary), "GRADIO_TEMP_DIR": str(temporary / "gradio"),
+                 "HF_HOME": str(temporary / "hub"), **environment})
+        self.said = []  # all lines so far
+        self._unread = queue.SimpleQueue()  # those that nobody has waited for yet; None when it has ended
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        try:
+            said = self.wait_for(ready)
+            assert ready != READY or str(port) in said, "GRADIO_SERVER_PORT is not honoured"
+        except AssertionError:
+            self.close()
+            raise
+
+    def _listen(self):
+        for line in self.process.stdout:
+            self.said.append(line)
+            self._unread.put(line)
+        self._unread.put(None)
+
+    def wait_for(self, beginning):
+        """The next line that begins so; AssertionError where the app ends without it, or says nothing for long."""
+        while True:
+            try:
+                line = self._unread.get(timeout=PATIENCE)
+            except queue.Empty:
+                raise AssertionError(f"the app did not say {beginning!r} in {PATIENCE} s:\n{self.log}") from None
+            if line is None:
+                self._unread.put(None)  # for whoever waits next
+                raise AssertionError(f"the app ended and never said {beginning!r}:\n{self.log}")
+            if line.lstrip("* ").startswith(beginning):
+                return line.strip()
+
+    def say(self, word):
+        """Tell a program a word; -> what it answers."""
+        self.process.stdin.write(f"{word}\n")
+        self.process.stdin.flush()
+        return self.wait_for("answer:").removeprefix("answer:").strip()
+
+    @property
+    def log(self):
+        """Everything it has printed."""
+        return "".join(self.said)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self._listener.join()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,130 @@
+"""Pages with some of their parts replaced: `python -m tests.programs NAME ARGUMENTS`, as tests.harness.App starts them.
+
+A program ends when it is told to stop. Words on its standard input are answered on its standard output.
+"""
+
+import sys
+import threading
+
+import gradio as gr
+from gradio import route_utils
+
+from xformer.serve import batching, many, reviews
+from xformer.serve.pool import Models
+from xformer.serve.reviews import SentimentService
+from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui import create, launch, sessions
+from xformer.ui import many as many_part
+from xformer.ui.handlers import Ask
+
+
+def tell(*words):
+    print(*words, flush=True)
+
+
+def serve(demo, answer=lambda word: ""):
+    tell("Running on local URL:", launch(demo, wait=False))
+    for line in sys.stdin:
+        tell("answer:", answer(line.strip()))
+    demo.block_thread()
+
+
+def opened(checkpoint, classifier):
+    return Service.open(checkpoint, "cpu"), SentimentService.open(classifier, "cpu")
+
+
+def failing(checkpoint, classifier):
+    """The app whose models fail in the middle of everything that is asked of them. After the word “forget” it looks for
+    uploads that nobody has read five times a second, and tells so."""
+    forget = threading.Event()
+
+    def fail(*values, **named):
+        raise RuntimeError("a secret of this machine")
+
+    def fail_later(*values):
+        yield
+        fail()
+
+    def look(*values):
+        if forget.is_set():
+            delete(*values)
+            tell("looked for uploads")
+
+    running, reader = opened(checkpoint, classifier)
+    batching.translating, reviews.read = fail_later, fail
+    for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
+        setattr(running, name, fail)
+    sessions.UPLOADS = (0.2, 0.2)
+    delete, route_utils.delete_files_created_by_app = route_utils.delete_files_created_by_app, look
+    serve(create(Models(running), reader), lambda word: forget.set() if word == "forget" else None)
+
+
+def steered(checkpoint, classifier):
+    """The app, on searches and readings that stay at their beginning until the word “go” comes, and again after “hold”.
+    It tells when one begins and when one was stopped; its answers are how many are served, and how many sessions kept.
+    """
+    go, search, read = threading.Event(), batching.translating, reviews.read
+
+    def held(model, sources, *rest):
+        tell("began", len(sources))
+        try:
+            while not go.wait(0.01):
+                yield
+        except GeneratorExit:
+            tell("stopped")
+            raise
+        return (yield from search(model, sources, *rest))
+
+    def held_reading(model, rows, progress=None):
+        tell("began", len(rows))
+        try:
+            while not go.wait(0.01):
+                progress(0)
+        except Exception:
+            tell("stopped")
+            raise
+        return read(model, rows, progress)
+
+    def answer(word):
+        if word:
+            go.set() if word == "go" else go.clear()
+        return f"{running.guard.inside} {len(demo.state_holder.session_data)}"
+
+    batching.translating, reviews.read = held, held_reading
+    running, reader = opened(checkpoint, classifier)
+    demo = create(Models(running), reader)
+    serve(demo, answer)
+
+
+def many_texts(classifier):
+    """A page of nothing but the part that reads many texts, in many small steps. It tells what it reads, and stays at
+    the first text with “wait here” in it until the word “go” comes, or nobody waits for the answer any more."""
+    go, judge = threading.Event(), many.judge
+    many.CHUNK = 2_000
+    reader = SentimentService.open(classifier, "cpu")
+    answer = reader.classify
+
+    def counted(some):
+        tell("read", len(some))
+        there = sessions.still_there()
+        while any("wait here" in text for text in some) and there() and not go.wait(0.01):
+            pass
+        return answer(some)
+
+    def ending(reader, rows):
+        try:
+            yield from judge(reader, rows)
+        finally:
+            tell("ended", len(rows))
+
+    reader.classify, many.judge = counted, ending
+    with gr.Blocks(analytics_enabled=False) as demo:
+        many_part.build(Ask.always(reader, ENGLISH))
+    with demo.route("Español", "/es"):
+        many_part.build(Ask.always(reader, SPANISH))
+    serve(demo, lambda word: go.set() if word == "go" else go.clear())
+
+
+if __name__ == "__main__":
+    {program.__name__: program for program in (failing, steered, many_texts)}[sys.argv[1]](*sys.argv[2:])
