@@ -16,6 +16,7 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import create, launch, sessions
 from xformer.ui import many as many_part
+from xformer.ui.handlers import Ask
 
 
 def tell(*words):
@@ -119,9 +120,9 @@ def many_texts(classifier):
 
     reader.classify, many.judge = counted, ending
     with gr.Blocks(analytics_enabled=False) as demo:
-        many_part.build(reader, ENGLISH)
+        many_part.build(Ask.always(reader, ENGLISH))
     with demo.route("Español", "/es"):
-        many_part.build(reader, SPANISH)
+        many_part.build(Ask.always(reader, SPANISH))
     serve(demo, lambda word: go.set() if word == "go" else go.clear())
 
 

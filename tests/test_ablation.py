@@ -81,9 +81,11 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
 
 
 @pytest.mark.parametrize("change", [
-    lambda service, found: ablation.run(service, ENGLISH, found, ["cross 1 2"]),
-    lambda service, found: positions.run(service, ENGLISH, found, "none", 0, 0, False, 0, "cross 1 1"),
-    lambda service, found: counterfactual.run(service, ENGLISH, found, 0, found.best.alternatives[0][1][0])])
+    lambda service, found: ablation.run(service, ENGLISH, translation=found, off=["cross.1.2"]),
+    lambda service, found: positions.run(service, ENGLISH, translation=found, positions="none", shift=0, base=0,
+                                         shuffle=False, seed=0, compare="cross.1.1"),
+    lambda service, found: counterfactual.run(service, ENGLISH, translation=found, step=0,
+                                              piece=found.best.alternatives[0][1][0])])
 def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned_pairs, monkeypatch, change):
     found = running.translate(learned_pairs[1][0], Options(beam=3, n_best=2, length_penalty=0.5), max_length=4)
     translated, asked = running._translated, []
@@ -127,6 +129,7 @@ def test_the_row_of_a_word_is_the_one_by_which_the_head_aligns(running, learned_
     monkeypatch.setattr(running, "metrics", {"alignment": {"alignment_error_rate": rates}})
     trace = running.trace(english, spanish)
     assert words(trace.predicted)[1] == [1], "the second word is one piece"
-    html = attribution_methods.compare(running, ENGLISH, trace, running.occlude(english, spanish), 1, "cross 1 3")
+    html = attribution_methods.compare(running, ENGLISH, trace=trace, result=running.occlude(english, spanish), word=1,
+                                       head="cross.1.3")["table"]
     wanted = maps.by_words(trace.cross[0, 2], [[row]], words(trace.source))[0]
     assert re.findall(r"<td lang=\"en\">.*?>(\d\.\d{3})<", html) == [f"{value:.3f}" for value in wanted]

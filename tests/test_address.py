@@ -1,44 +1,74 @@
 """Addresses: what the page writes it reads back, and nonsense made by hand is named and passed over."""
 
+import json
+import re
 from contextlib import closing
 from dataclasses import fields
+from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
+from tests.pages import laid_out
 from xformer.figures.attention import Choice
 from xformer.results import Head, ModelInfo
 from xformer.serve.translation import Service
-from xformer.strings import ENGLISH
-from xformer.ui import address, positions
-from xformer.ui import translation as translate
-from xformer.ui import walkthrough as principles
-from xformer.ui.ablation import heads_off
+from xformer.ui import attention, positions, walkthrough
+from xformer.ui.components import script
+from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
+from xformer.ui.page import EXAMPLES, open_at
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
-JOINED = (Head("encoder_self", 1, 2), Head("encoder_self", 6, 8))
+OTHER = SimpleNamespace(info=INFO, max_pieces=64, best_head=(2, 5), length_scores=[])  # what controls know of a model
 
 
-def read(**query):
-    return address.read(query, INFO, "Hello.", 2, 5)
+@pytest.fixture(scope="module")
+def service(tiny_checkpoint):
+    with closing(Service.open(tiny_checkpoint, "cpu")) as running:
+        yield running
 
 
-def test_an_empty_address_is_the_page_as_it_begins():
-    assert read() == address.Place("Hello.", "translate", "", Choice("cross", 2, 5), ())
+@pytest.fixture(scope="module")
+def page(service):
+    return laid_out(service)
 
 
-def test_everything_on_the_page_is_in_its_address():
-    found = read(text="A <b> & c?", tab="attention", spanish="¿Un <b>?", stack="encoder_self", layer="6", head="8",
-                 show="max", heads="1.2,6.8", view="arcs", threshold="12", words="1", hide="0", weigh="1",
-                 palette="magma", review="Not <bad>.")
-    choice = Choice("encoder_self", 6, 8, "max", JOINED, "arcs", 12, True, False, True, "magma")
-    assert found == address.Place("A <b> & c?", "attention", "¿Un <b>?", choice, (), "Not <bad>.")
+@pytest.fixture
+def read(page):
+    """What the controls hold for an address and `OTHER`, and what is said of it."""
+    return lambda **query: page.controls.read(OTHER, query)
 
 
-def test_the_keys_of_an_address_stand_in_the_order_of_a_choice():
-    assert address.KEYS[3:-1] == tuple(field.name for field in fields(Choice))
-    choice = Choice("encoder_self", 6, 8, "max", JOINED, "arcs", 12, True, False, True, "magma")
-    assert address.read_choice("encoder_self", 6, 8, "max", ["1.2", "6.8"], "arcs", 12, True, False, True, "magma"
-                               ) == choice
+def choice(values):
+    return attention.choice_of({field.name: values[field.name] for field in fields(Choice)})
+
+
+def test_an_empty_address_is_the_page_as_it_begins(read):
+    values, problems = read()
+    assert (values["text"], values["tab"], values["spanish"], values["review"]) == (EXAMPLES[0], "translate", "", "")
+    assert choice(values) == Choice("cross", 2, 5) and not problems
+
+
+def test_everything_on_the_page_is_in_its_address(read):
+    values, problems = read(text="A <b> & c?", tab="attention", spanish="¿Un <b>?", stack="encoder_self", layer="6",
+                            head="8", show="max", heads="encoder_self.1.2,encoder_self.6.8", view="arcs",
+                            threshold="12", words="1", hide="0", weigh="1", palette="magma", review="Not <bad>.")
+    joined = (Head("encoder_self", 1, 2), Head("encoder_self", 6, 8))
+    assert choice(values) == Choice("encoder_self", 6, 8, "max", joined, "arcs", 12, True, False, True, "magma")
+    assert (values["text"], values["tab"], values["spanish"]) == ("A <b> & c?", "attention", "¿Un <b>?")
+    assert values["review"] == "Not <bad>." and not problems
+
+
+def test_the_controls_of_the_attention_tab_are_a_choice(page):
+    assert {field.name for field in fields(Choice)} <= {*page.controls}
+
+
+@pytest.mark.parametrize(("query", "wanted"), [
+    ({"stack": "encoder_self", "heads": "1.2,6.8"}, ["encoder_self.1.2", "encoder_self.6.8"]),
+    ({"heads": "3.8,,cross.1.2"}, ["cross.3.8", "cross.1.2"]), ({"heads": ""}, [])])
+def test_heads_of_older_links_are_read(read, query, wanted):
+    values, problems = read(**query)
+    assert values["heads"] == wanted and not problems
 
 
 @pytest.mark.parametrize(("key", "value", "said"), [
@@ -49,86 +79,87 @@ def test_the_keys_of_an_address_stand_in_the_order_of_a_choice():
     ("show", "", "one of head, mean, max, rollout"), ("words", "yes", "one of 0, 1"), ("tab", "x", "one of translate"),
     ("view", "3d", "one of heatmap, arcs"), ("threshold", "0", "from 1 to 50"), ("palette", "jet", "one of blue, grey"),
     ("heads", "1.2,9.9", "heads is “1.2,9.9”; it must be layer.head"), ("heads", "<b>", "it must be layer.head"),
+    ("heads", "encoder_self.1.2", "it must be layer.head"),
     *((key, "x" * 2001, "2,001 characters") for key in ("spanish", "text", "review"))])
-def test_nonsense_is_named_and_the_rest_is_kept(key, value, said):
-    found = address.read({"head": "3", key: value}, INFO, "Hello.", 2, 5)
-    assert len(found.problems) == 1 and said in found.problems[0].say()
-    assert found.choice.head == (3 if key != "head" else 5) and found.text == "Hello."
+def test_nonsense_is_named_and_the_rest_is_kept(read, key, value, said):
+    values, problems = read(**{"head": "3", key: value})
+    assert len(problems) == 1 and said in problems[0].say()
+    assert values["head"] == (3 if key != "head" else 5) and values["text"] == EXAMPLES[0]
 
 
-def test_a_layer_that_only_the_encoder_has_is_refused_for_the_decoder():
-    assert read(stack="encoder_self", layer="5").choice.layer == 5
-    assert read(stack="decoder_self", layer="5").choice.layer == 2
+def test_a_layer_that_only_the_encoder_has_is_refused_for_the_decoder(read):
+    assert read(stack="encoder_self", layer="5")[0]["layer"] == 5
+    assert read(stack="decoder_self", layer="5")[0]["layer"] == 2
 
 
-@pytest.fixture(scope="module")
-def service(tiny_checkpoint):
-    with closing(Service.open(tiny_checkpoint, "cpu")) as running:
-        yield running
+def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
+    """Each declaration as a round trip, with values that are no defaults."""
+    chosen = {"text": "A & b?", "tab": "model", "spanish": "¿C?", "beam": 7, "n_best": 2, "length_penalty": 0.3,
+              "longest": 9, "stack": "encoder_self", "layer": 1, "head": 2, "show": "max", "view": "arcs",
+              "palette": "magma", "heads": ["encoder_self.1.2", "encoder_self.2.1"], "threshold": 33, "words": True,
+              "hide": True, "weigh": True, "off": ["cross.1.2", "decoder_self.2.4"], "review": "Not bad.", "length": 80,
+              "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,
+              "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,
+              "compare": "encoder_self.1.2", "moved": True, "first_stack": "decoder_self", "first_layer": 1,
+              "first_head": 3, "query": 4, "padding": 1, "beta_power": -1.5, "scoring": "gaussian", "mask": "future",
+              "records": "a: b\nc: d", "store_query": "a", "store_power": 6.0, "model": "other"}
+    assert {*chosen} == {*page.controls}
+    defaults = page.controls.defaults(service)
+    assert [key for key in chosen if written(chosen[key]) == written(defaults[key])] == []
+    values, problems = page.controls.read(service, {key: written(value) for key, value in chosen.items()})
+    assert values == chosen and not problems
 
 
-def values(arrived):
-    """The values that controls are set to, out of updates where there is more to set."""
-    return [value["value"] if isinstance(value, dict) and "value" in value else value for value in arrived]
+def test_the_page_begins_with_the_defaults_that_an_address_leaves_out(page, service):
+    for key, default in page.controls.defaults(service).items():
+        value = page.controls[key].component.value
+        assert (tuple(value) if isinstance(default, tuple) else value) == default, key
+    said, updates = open_at(page, {})
+    assert said == "" and page.sentence not in updates, "what is typed meanwhile is lost"
+    for key, default in page.controls.defaults(service).items():
+        if key != "text":
+            value = updates[page.controls[key].component]["value"]
+            assert (tuple(value) if isinstance(default, tuple) else value) == default, key
 
 
-def test_the_tabs_begin_with_the_defaults_that_an_address_leaves_out(service):
-    said = []
-    take = address.reader({}, said)
-    *of_principles, _ = principles.arrive(service, take)
-    for tab, arrived in ((translate, translate.arrive(service, take)),
-                         (positions, positions.arrive(service, ENGLISH, take)), (principles, of_principles)):
-        wanted = [kind.default for kind in tab.kinds(service).values()]
-        assert [tuple(value) if isinstance(value, list) else value for value in values(arrived)] == wanted
-    assert not said
-
-
-def test_the_keys_of_the_page_are_all_different(service):
-    keys = [*address.KEYS, *translate.kinds(service), "off", *positions.kinds(service), *principles.kinds(service)]
-    assert len(set(keys)) == len(keys)
-
-
-def test_an_address_sets_how_to_search(service):
-    query, said = dict(beam="1", n_best="2", length_penalty="0.5", longest="20"), []
-    assert list(query) == list(translate.kinds(service))
-    assert values(translate.arrive(service, address.reader(query, said))) == [1, 2, 0.5, 20] and not said
+def test_an_address_sets_how_to_search(page, service):
+    query = dict(beam="1", n_best="2", length_penalty="0.5", longest="20")
+    values, problems = page.controls.read(service, query)
+    assert [values[key] for key in query] == [1, 2, 0.5, 20] and not problems
     for key, value, wanted in (("beam", "17", "from 1 to 16"), ("longest", "999", f"from 1 to {service.max_pieces}")):
-        problems = []
-        translate.arrive(service, address.reader({key: value}, problems))
+        _, problems = page.controls.read(service, {key: value})
         assert wanted in problems[0].say()
 
 
 @pytest.mark.parametrize(("value", "wanted"), [
-    ("cross 1 2", ["cross 1 2"]), ("encoder_self 2 4,cross 1 2,encoder_self 2 4", ["encoder_self 2 4", "cross 1 2"]),
+    ("cross 1 2", ["cross.1.2"]), ("encoder_self 2 4,cross 1 2,encoder_self 2 4", ["encoder_self.2.4", "cross.1.2"]),
+    ("encoder_self.2.4,cross.1.2", ["encoder_self.2.4", "cross.1.2"]),
     ("cross 9 9", None), ("", None), ("cross 1 2,<b>", None)])
-def test_an_address_switches_heads_off(service, value, wanted):
-    problems = []
-    found = address.reader({"off": value}, problems)("off", heads_off(service))
-    assert found == (wanted or ())
+def test_an_address_switches_heads_off(page, service, value, wanted):
+    values, problems = page.controls.read(service, {"off": value})
+    assert values["off"] == (wanted or ())
     assert [problem.say() for problem in problems] == ([] if wanted else [
-        f"In the address, off is “{value}”; it must name what this model has, such as “cross 2 4”, several with "
+        f"In the address, off is “{value}”; it must name what this model has, such as “cross.2.4”, several with "
         f"commas, so it was passed over."])
 
 
-def test_an_address_sets_every_control_of_the_positions(service):
+def test_an_address_sets_every_control_of_the_positions(page, service):
     query = dict(length="100", d_model="16", base_power="2.5", dimensions="0,15", pair="7", position="9", steps="4",
                  positions="base", shift="12", base="500.5", shuffle="1", seed="42", compare="encoder_self 1 2",
                  moved="1")
-    assert list(query) == list(positions.kinds(service))
-    said = []
-    assert values(positions.arrive(service, ENGLISH, address.reader(query, said))) == [
-        100, 16, 2.5, [0, 15], 7, 9, 4, "base", 12, 500.5, True, 42, "encoder_self 1 2", True]
-    assert not said
+    said, updates = open_at(page, query)
+    assert [updates[page.controls[key].component]["value"] for key in query] == [
+        100, 16, 2.5, [0, 15], 7, 9, 4, "base", 12, 500.5, True, 42, "encoder_self.1.2", True]
+    assert said == ""
 
 
-def test_an_address_sets_every_control_of_first_principles(service):
+def test_an_address_sets_every_control_of_first_principles(page):
     query = dict(first_stack="decoder_self", first_layer="1", first_head="3", query="4", padding="1", beta_power="-1.5",
                  scoring="gaussian", mask="future", records="a: b\nc: d", store_query="a", store_power="6")
-    assert list(query) == list(principles.kinds(service))
-    said = []
-    *found, store = principles.arrive(service, address.reader(query, said))
-    assert values(found) == ["decoder_self", 1, 3, 4, 1, -1.5, "gaussian", "future", "a: b\nc: d", "a", 6]
-    assert store["open"] and not said
+    said, updates = open_at(page, query)
+    assert [updates[page.controls[key].component]["value"] for key in query] == [
+        "decoder_self", 1, 3, 4, 1, -1.5, "gaussian", "future", "a: b\nc: d", "a", 6]
+    assert updates[page.views["principles.store"].component]["open"] and said == ""
 
 
 @pytest.mark.parametrize(("query", "said"), [
@@ -142,29 +173,79 @@ def test_an_address_sets_every_control_of_first_principles(service):
     ({"d_model": "8", "pair": "4"}, "pair is “4”; it must be a whole number from 0 to 3"),
     ({"positions": "learned"}, "it must be one of own, none, shift, base"), ({"shift": "-1"}, "from 0 to 1,000"),
     ({"base": "inf"}, "base is “inf”; it must be a number from 2 to 1e+06"), ({"shuffle": "yes"}, "one of 0, 1"),
-    ({"compare": "cross 9 9"}, "compare is “cross 9 9”; it must be one of encoder_self 1 1")])
-def test_nonsense_about_positions_is_named_and_passed_over(service, query, said):
-    problems = []
-    found = values(positions.arrive(service, ENGLISH, address.reader(query, problems)))
-    assert len(problems) == 1 and said in problems[0].say()
-    bad = list(positions.kinds(service)).index(list(query)[-1])
-    width = int(query["d_model"]) if "d_model" in query and bad != 1 else None
-    default = list(positions.kinds(service, width).values())[bad].default
-    assert found[bad] == (list(default) if isinstance(default, tuple) else default)
-
-
-@pytest.mark.parametrize(("query", "said"), [
+    ({"compare": "cross 9 9"}, "compare is “cross 9 9”; it must be one of encoder_self.1.1"),
     ({"first_layer": "3"}, "from 1 to 2"), ({"first_head": "x"}, "first_head is “x”"), ({"query": "0"}, "query is “0”"),
     ({"beta_power": "7"}, "a number from -6 to 6"), ({"scoring": "cosine"}, "one of scaled, unscaled, additive"),
     ({"mask": "past"}, "one of padding, future, none"), ({"records": "x" * 2001}, "records has 2,001 characters")])
-def test_nonsense_about_first_principles_is_named_and_passed_over(service, query, said):
-    problems = []
-    found = values(principles.arrive(service, address.reader(query, problems)))
+def test_nonsense_about_positions_and_first_principles_is_named_and_passed_over(page, service, query, said):
+    values, problems = page.controls.read(service, query)
     assert len(problems) == 1 and said in problems[0].say()
-    assert found[:-1] == [kind.default for kind in principles.kinds(service).values()]
+    bad = list(query)[-1]
+    assert values[bad] == page.controls.kinds(service, values)[bad].default
+    assert {**values, **query} == {**page.controls.read(service, {key: value for key, value in query.items()
+                                                                  if key != bad})[0], **query}
 
 
-def test_the_browser_leaves_out_what_is_a_default(service):
-    assert address.defaults({"base_power": 4.0, "dimensions": (0, 1), "shuffle": False, "mask": "padding"}) == (
-        '{"base_power": "4", "dimensions": "0,1", "shuffle": "0", "mask": "padding"}')
-    assert '"palette", "review", "base_power", "mask"]' in address.write(["base_power", "mask"])
+# How it is written, and in which order it is set
+
+
+def test_the_browser_leaves_out_what_is_a_default(page, service):
+    own = json.loads(page.controls.left_out(service))
+    assert own["longest"] == LONGEST and list(own["left_out"]) == list(page.controls)
+    assert {key: own["left_out"][key] for key in ("base_power", "dimensions", "shuffle", "mask", "stack", "head")} == {
+        "base_power": "4", "dimensions": "0,1,16,17", "shuffle": "0", "mask": "padding", "stack": "", "head": "1"}
+    assert [written(value) for value in (4.0, (0, 1), False, "padding", None)] == ["4", "0,1", "0", "padding", ""]
+    assert {*re.findall(r"\{(\w+), (\w+)\} = JSON", script("write"))[0]} == {*own}
+
+
+def test_what_depends_on_a_control_is_set_before_it(page):
+    order = setting_order(page.controls)
+    assert order[0] is page.model and order[-2:] == [page.tab, page.sentence]
+    place = {key: order.index(control.component) for key, control in page.controls.items()}
+    for earlier, later in (("dimensions", "d_model"), ("pair", "d_model"), ("layer", "stack"), ("heads", "stack"),
+                           ("first_layer", "first_stack"), ("d_model", "tab"), ("model", "tab")):
+        assert place[earlier] < place[later], (earlier, later)
+
+
+def test_choices_are_set_before_values():
+    one, two, three = object(), object(), object()
+    choices, values = in_steps({one: gr.update(choices=[1, 2], value=2), two: gr.update(value=3), three: "text"})
+    assert choices == {one: gr.update(choices=[1, 2])} and values == {one: 2, two: 3, three: "text"}
+
+
+def test_a_key_belongs_to_one_control(service):
+    controls, others = Controls(service), Controls(service)
+    for each in (controls, others):
+        each.add("words", attention.Switch(), gr.Checkbox)
+    with pytest.raises(ValueError, match="two controls have the key 'words'"):
+        controls.include(others)
+
+
+# One more control is one declaration
+
+
+def test_a_control_needs_nothing_but_its_declaration(service):
+    """A tab with one checkbox: it is in the address, and set, written, and listened to."""
+    from xformer.ui.tabs import Tab
+
+    def build(page):
+        controls = Controls(page.service)
+        controls.add("brackets", attention.Switch(), gr.Checkbox, label="Brackets")
+        return Tab(controls)
+
+    own = SimpleNamespace(ID="model", build=build)
+    from xformer.ui import translation
+    page = laid_out(service, tabs=[translation, own])
+    checkbox = page.controls["brackets"].component
+    said, updates = open_at(page, {"brackets": "1", "tab": "model"})
+    assert said == "" and updates[checkbox]["value"] is True
+    assert "brackets is “2”" in open_at(page, {"brackets": "2"})[0]
+    assert json.loads(page.controls.left_out(service))["left_out"]["brackets"] == "0"
+    writers = [one for one in page.demo.fns.values() if one.js and "replaceState" in one.js]
+    assert writers and all(checkbox in one.inputs for one in writers)
+    assert any((checkbox._id, "change") in one.targets for one in writers)
+
+
+@pytest.mark.parametrize("module", [attention, positions, walkthrough])
+def test_the_tabs_say_who_they_are(module, page):
+    assert module.ID in page.controls.kinds(page.service)["tab"].options

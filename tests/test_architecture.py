@@ -87,3 +87,11 @@ for name in {names}:
 """
     assert len(names) > 15
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_importing_the_page_loads_no_torch():
+    """Not even through what it imports."""
+    code = ("import sys, xformer.ui; print([name for name in ('torch', 'sentencepiece', 'xformer.model') "
+            "if name in sys.modules])")
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert ran.stdout == "[]\n"

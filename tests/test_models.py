@@ -9,15 +9,14 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from inspect import signature
 from pathlib import Path
-from typing import get_type_hints
 
 import gradio as gr
 import pytest
 
 import app
 from tests.conftest import random_model
+from tests.pages import laid_out
 from xformer.hub import checkpoint
 from xformer.hub import repository as hub
 from xformer.results import UserError
@@ -25,8 +24,9 @@ from xformer.serve import pool as models
 from xformer.serve.pool import MOST_LOADED, Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import ablation, address, architecture, page, translation
-from xformer.ui.handlers import bound
+from xformer.ui import page, translation
+from xformer.ui.controls import LONGEST, in_steps
+from xformer.ui.handlers import Ask
 
 PATIENCE = 60  # seconds; a test that hangs fails
 
@@ -172,25 +172,25 @@ def test_ten_switches_do_not_make_the_process_grow(tiny_checkpoint, tokenizer, t
 @pytest.mark.slow
 def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
     """Through the page's own handlers: four visitors translate while a fifth goes from model to model."""
-    ask, switching = bound(pool, ENGLISH, translation.run), threading.Event()
+    ask, switching, built = Ask(pool.lease, ENGLISH), threading.Event(), laid_out(pool)
 
     def visitor(name):
         answers = []
         while not (switching.is_set() and len(answers) >= 8):
             english, spanish = learned_pairs[len(answers) % 8]
-            problem, found, trace, _, _ = ask(name, english, 5, 3, 1.0, 64)
-            answers.append(problem == "" and found.best.text == spanish and trace.text == english)
+            said = ask.answer(translation.run, name, sentence=english, beam=5, n_best=3, length_penalty=1.0, longest=64)
+            answers.append(said["problem"] == "" and said["translation"].best.text == spanish
+                           and said["trace"].text == english)
         return answers
 
     with ThreadPoolExecutor(4) as threads:
         visitors = [threads.submit(visitor, name) for name in ("", "copy-0", "copy-1", "other-shape")]
         try:
-            said = [[*page._choose(pool, ENGLISH, f"copy-{i % 4}", "", "The cat sleeps.", "?tab=attention")]
-                    for i in range(10)]
+            said = [choose(built, f"copy-{i % 4}", search="?tab=attention") for i in range(10)]
         finally:
             switching.set()
         known, *others, unlearned = (one.result(PATIENCE) for one in visitors)
-    assert all(json.loads(last)["query"] for *_, (_, last) in said)
+    assert all(json.loads(last["go"])["query"] for *_, last in said)
     assert all(known) and all(map(all, others)) and len(unlearned) >= 8
 
 
@@ -284,56 +284,60 @@ def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(name, shar
     assert app.private(name, share) is private
 
 
-def test_a_bound_handler_still_gets_events_and_progress(pool):
-    assert list(signature(bound(pool, ENGLISH, ablation.rank)).parameters) == ["name", "found", "stack", "progress"]
-    assert isinstance(signature(bound(pool, ENGLISH, ablation.rank)).parameters["progress"].default, gr.Progress)
-    assert get_type_hints(bound(pool, ENGLISH, architecture._choose))["event"] is gr.EventData
-
-
 def test_a_refusal_inside_a_handler_is_a_notice_and_changes_nothing(pool):
     with pytest.warns(UserWarning, match="&lt;b&gt; is none of the models"):
-        assert bound(pool, ENGLISH, translation.run)("<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
+        assert Ask(pool.lease, ENGLISH, gr.Textbox())(translation.run, dict.fromkeys(
+            ("sentence", "beam", "n_best", "length_penalty", "longest")), {"shown": gr.HTML()})["fn"](
+                "<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
 
 
-def choose(pool, chosen, name="", sentence="The cat sleeps.", search=""):
-    return [*page._choose(pool, ENGLISH, chosen, name, sentence, search)]
+def choose(built, chosen, name="", sentence="The cat sleeps.", search=""):
+    """All that is answered where a model is chosen from the menu."""
+    ask = Ask.always(built.models, ENGLISH)
+    return [*ask.answers(page.choose, chosen=chosen, name=name, sentence=sentence, search=search, page=built)]
 
 
-def test_the_address_goes_to_the_other_model_but_for_what_it_lacks(pool):
+@pytest.fixture
+def built(pool):
+    return laid_out(pool)
+
+
+def test_the_address_goes_to_the_other_model_but_for_what_it_lacks(built):
     search = "?tab=attention&layer=2&head=3&heads=2.1&compare=cross+2+4&first_head=2&__theme=dark&model=copy-1"
-    (said, nothing), (_, last) = choose(pool, "other-shape", "copy-1", "A & b?", search)
-    assert "other-shape is being fetched" in said and nothing == ""
-    assert json.loads(last) == {"name": "other-shape", "query": "tab=attention&head=3&first_head=2&__theme=dark&"
-                                                                "model=other-shape&text=A+%26+b%3F"}
-    *_, (_, back) = choose(pool, "tiny-en-es", "other-shape", search="?model=other-shape")
-    assert json.loads(back)["query"] == "text=The+cat+sleeps."
+    first, last = choose(built, "other-shape", "copy-1", "A & b?", search)
+    assert "other-shape is being fetched" in first["problem"] and first["go"] == ""
+    assert json.loads(last["go"]) == {"name": "other-shape", "query": "tab=attention&head=3&first_head=2&__theme=dark&"
+                                                                      "model=other-shape&text=A+%26+b%3F"}
+    *_, back = choose(built, "tiny-en-es", "other-shape", search="?model=other-shape")
+    assert json.loads(back["go"])["query"] == "text=The+cat+sleeps."
 
 
-def test_nothing_happens_where_the_model_is_there_already_or_cannot_be_had(pool):
-    assert choose(pool, "tiny-en-es") == [("", "")] and choose(pool, None) == [("", "")]
-    (said, query), = choose(pool, "<script>")
-    assert "&lt;script&gt; is none of the models" in said and query == ""
-    (said, query), = choose(pool, "copy-0", sentence="x" * (address.LONGEST + 1))
-    assert "2,001 characters; at most 2,000 are taken along" in said and query == ""
+def test_nothing_happens_where_the_model_is_there_already_or_cannot_be_had(built):
+    for there in ("tiny-en-es", None):
+        assert choose(built, there) == [{"problem": "", "go": ""}]
+    (said,) = choose(built, "<script>")
+    assert "&lt;script&gt; is none of the models" in said["problem"] and said["go"] == ""
+    (said,) = choose(built, "copy-0", sentence="x" * (LONGEST + 1))
+    assert "2,001 characters; at most 2,000 are taken along" in said["problem"] and said["go"] == ""
 
 
 def test_a_link_to_a_model_that_cannot_be_had_opens_the_default_and_says_only_that(pool):
-    query = {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"}
-    said, _, sentence, *rest = page._arrive(pool, SPANISH, query)
+    built = laid_out(pool, language=SPANISH)
+    said, updates = page.open_at(built, {"model": "gone", "head": "6", "text": "Hi.", "tab": "model"})
     assert "gone no es ninguno de los modelos" in said and said.count("<p>") == 1
-    assert sentence == "Hi." and rest[0] == "model" and "" in rest
+    assert [updates[one]["value"] for one in (built.sentence, built.tab, built.model)] == ["Hi.", "model", ""]
 
 
-def test_choices_come_before_what_is_chosen(pool):
-    answer = page._arrive(pool, ENGLISH, {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
-    choices, values = page._in_steps(answer)
-    assert not [step for step in choices if "value" in step]
-    both = [(step["choices"], value) for step, value in zip(choices, values, strict=True) if "choices" in step]
+def test_choices_come_before_what_is_chosen(built):
+    _, updates = page.open_at(built, {"model": "other-shape", "layer": "1", "d_model": "16", "dimensions": "0,15"})
+    choices, values = in_steps(updates)
+    assert not [step for step in choices.values() if "value" in step]
+    both = [(step["choices"], values[one]) for one, step in choices.items() if "choices" in step]
     assert len(both) > 6
     for offered_now, value in both:
         known = {one[1] if isinstance(one, tuple) else one for one in offered_now}
         assert known >= set(value if isinstance(value, list) else [value])
-    assert [0, 15] in values and "other-shape" in values
+    assert [0, 15] in values.values() and "other-shape" in values.values()
 
 
 def test_waiting_is_not_broken_by_what_loading_raises(pool, monkeypatch):

@@ -20,6 +20,7 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training.evaluation import LENGTHS
 from xformer.ui import positions as tab
+from xformer.ui.handlers import Ask
 
 BASES = (100.0, 1_000.0, 10_000.0)
 
@@ -409,46 +410,70 @@ def test_every_picture_says_what_it_is_in_both_languages(language):
 def test_controls_keep_to_what_there_is(running):
     assert (tab._base(3.0), tab._base(2.5)) == (1_000, 316.2)
     assert tab._bases(2.5) == [100, 316.2, 1_000, 10_000]
-    figure, proof = tab.draw_rotation(ENGLISH, 8, 8, 4.0, 9, 200, 20)
-    title = json.loads(figure["figure"])["layout"]["title"]["text"]
-    assert "from position 0 to 7" in title.replace("<br>", " ") and "1 positions" in proof
+    drawn = tab.draw_rotation(ENGLISH, length=8, d_model=8, base_power=4.0, pair=9, position=200, steps=20)
+    title = json.loads(drawn["circle"]["figure"])["layout"]["title"]["text"]
+    assert "from position 0 to 7" in title.replace("<br>", " ") and "1 positions" in drawn["proof"]
 
 
 def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
-    found = running.translate(learned_pairs[0][0])
+    found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
+
+    def run(translation, kind, shift, base, shuffle, seed):
+        return ask.answer(tab.run, translation=translation, positions=kind, shift=shift, base=base, shuffle=shuffle,
+                          seed=seed, compare="cross.1.2")
+
     for asked, said in ((("own", 5, 100, False, 1), "Nothing would change"),
                         (("shift", 5_000, 100, False, 1), "0 to 1,000"), (("base", 5, 1, False, 1), "2 to 1,000,000"),
                         (("base", 5, None, False, 1), "A number is missing")):
-        html, kept, update, *maps, went = tab.run(running, ENGLISH, found, *asked, "cross 1 2")
-        assert 'role="alert"' in html and said in html and kept is None
-        assert not update["visible"] and maps == [None, None] and not went
-    html, kept, *_ = tab.run(running, ENGLISH, None, "none", 5, 100, False, 1, "cross 1 2")
-    assert 'role="alert"' in html and kept is None
-    html, (moved, positions), update, before, after, went = tab.run(
-        running, ENGLISH, found, "none", 5, 100, True, 1, "cross 1 2")
+        answer = run(found, *asked)
+        assert 'role="alert"' in answer["problem"] and said in answer["problem"] and answer["change"] is None
+        assert not answer["maps"]["visible"] and [answer["before"], answer["after"]] == [None, None]
+        assert not answer["moved"]
+    answer = run(None, "none", 5, 100, False, 1)
+    assert 'role="alert"' in answer["problem"] and answer["change"] is None
+    answer = run(found, "none", 5, 100, True, 1)
+    moved, positions = answer["change"]
     assert positions == Positions("none") and moved.source != found.source
-    assert went and update["visible"]
-    assert before["title"].endswith("as learned") and after["title"].endswith("words shuffled")
+    assert answer["moved"] and answer["maps"]["visible"]
+    assert answer["before"]["title"].endswith("as learned") and answer["after"]["title"].endswith("words shuffled")
+
+
+def test_another_translation_forgets_the_change_unless_a_link_shows_one(running, learned_pairs):
+    found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
+    asked = {"translation": found, "positions": "none", "shift": 5, "base": 100, "shuffle": False, "seed": 1,
+             "compare": "cross.2.3"}
+    made = ask.answer(tab.again, change=None, moved=True, **asked)
+    assert made["moved"] and made["before"]["title"].endswith("head 3 of 4 · as learned")
+    for change, moved in ((made["change"], True), (None, False)):
+        answer = ask.answer(tab.again, change=change, moved=moved, **asked)
+        assert answer["result"] == "" and answer["change"] is None and answer["moved"] is False
+        assert not answer["maps"]["visible"] and answer["before"] is answer["after"] is None
 
 
 def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
-    found = running.translate(learned_pairs[0][0])
-    assert tab.draw_sentence(running, ENGLISH, found, "attention")[1] == gr.skip()
-    drawn = json.loads(tab.draw_sentence(running, ENGLISH, found, tab.TAB)[1]["figure"])
+    found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
+    listener = Ask.always(running, ENGLISH, tab=gr.Textbox())(
+        tab.draw_sentence, {"translation": gr.State()}, {"picture": gr.HTML()}, only_in=tab.ID)
+    assert listener["fn"]("attention", found) == gr.skip()
+    assert listener["fn"](tab.ID, found) == ask.answer(tab.draw_sentence, translation=found)["picture"]
+    drawn = json.loads(ask.answer(tab.draw_sentence, translation=found)["picture"]["figure"])
     assert drawn["layout"]["title"]["text"].startswith("Your sentence")
 
 
 def test_only_what_changed_is_drawn_again():
-    start = (16, 8, 4.0, [0, 1], 1, 2, 3)
-    for near, count in ((True, 2), (False, 6)):
-        assert tab.draw(ENGLISH, near, {}, "attention", *start) == [{}, *[gr.skip()] * count]
-        drawn, *pictures = tab.draw(ENGLISH, near, {}, tab.TAB, *start)
-        assert len(pictures) == count and gr.skip() not in pictures
-        assert tab.draw(ENGLISH, near, drawn, tab.TAB, *start) == [drawn, *[gr.skip()] * count]
-    *_, confusion = tab.draw(ENGLISH, False, drawn, tab.TAB, 16, 8, 2.5, *start[3:])
+    start = {"length": 16, "d_model": 8, "base_power": 4.0, "dimensions": [0, 1], "pair": 1, "position": 2, "steps": 3}
+
+    def draw(pictures, drawn, **values):
+        return tab.draw(None, ENGLISH, pictures=pictures, drawn=drawn, **{**start, **values})
+
+    for pictures, filled in ((tab.NEAR, {"table", "curves"}),
+                             (tab.FAR, {"waves", "distances", "compared", "circle", "proof", "confusion"})):
+        answer = draw(pictures, {})
+        assert answer.keys() == {"drawn", *filled} and None not in answer.values()
+        drawn = answer["drawn"]
+        assert draw(pictures, drawn) == {"drawn": drawn}
+    confusion = draw(tab.FAR, drawn, base_power=2.5)["confusion"]
     assert [line["name"] for line in json.loads(confusion["figure"])["data"]] == [
         "base 100", "base 316.2", "base 1\u202f000", "base 10\u202f000"]
-    _, waves, distances, compared, circle, proof, confusion = tab.draw(
-        ENGLISH, False, drawn, tab.TAB, *start[:4], 1, 2, 4)  # another step turns the hand further, and nothing else
-    assert [waves, distances, compared, confusion] == [gr.skip()] * 4
-    assert circle != gr.skip() != proof
+    answer = draw(tab.FAR, drawn, steps=4)  # another step turns the hand further, and nothing else
+    assert answer.keys() == {"drawn", "circle", "proof"}

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from functools import partial
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import counterfactual as tab
+from xformer.ui.handlers import Ask
 
 
 @pytest.fixture(scope="module")
@@ -207,27 +209,30 @@ def test_a_translation_that_ends_with_the_choice_is_said_and_not_drawn(traces):
 
 
 def test_steps_are_counted_from_one_and_begin_where_the_model_was_least_sure(found):
-    step, piece, result, plot = tab.offer(ENGLISH, found)
-    best = found.best
+    offered = tab.offer(None, ENGLISH, translation=found)
+    step, piece, best = offered["step"], offered["piece"], found.best
     assert len(step["choices"]) == len(best.pieces) and step["choices"][0][0].startswith("1 · after <s> → ")
     assert step["choices"][-1][0].startswith(f"{len(best.pieces)} · after . → </s> ")
     assert best.log_probs[step["value"]] == min(best.log_probs)
     assert [value for _, value in piece["choices"]] == [
         name for name, _ in best.alternatives[step["value"]] if name != best.pieces[step["value"]]]
     assert piece["value"] == piece["choices"][0][1] and " · " in piece["choices"][0][0]
-    assert (result, plot) == ("", None)
-    assert tab.offer(ENGLISH, None)[0]["choices"] == tab.offer_rivals(None, None)["choices"] == []
+    assert (offered["result"], offered["picture"]) == ("", None)
+    assert tab.offer(None, ENGLISH, translation=None)["step"]["choices"] == []
+    assert tab.offer_pieces(None, ENGLISH, translation=None, step=None)["piece"]["choices"] == []
 
 
 def test_the_tab_answers_every_choice_with_a_result_or_a_sentence(running, found, monkeypatch):
-    ask = partial(tab.run, running, ENGLISH, found)
+    listener = Ask.always(running, ENGLISH)(tab.run, dict.fromkeys(("translation", "step", "piece")),
+                                            {"result": (result := gr.HTML()), "picture": gr.HTML()}, result)
+    ask = partial(listener["fn"], found)
     html, plot = ask(1, rival(found.best, 1))
     assert "The heads that changed most" in html and len(json.loads(plot["figure"])["layout"]["yaxis"]["ticktext"]) == 8
     html, plot = ask(1, "</s>")
     assert "One of the two translations ends with this choice" in html and plot is None
     html, plot = ask(99, "▁El")
     assert 'class="notice error"' in html and "There is no step 100" in html and plot is None
-    assert "Translate a sentence first" in tab.run(running, ENGLISH, None, None, None)[0]
+    assert "Translate a sentence first" in listener["fn"](None, None, None)[0]
 
     def broken(*_):
         raise RuntimeError("out of memory")
@@ -241,4 +246,5 @@ def test_a_loop_that_a_choice_leads_into_is_warned_of(running, found, monkeypatc
     again = running.choose(found.source, found.best, 1, rival(found.best, 1))
     warned = replace(again, warnings=(Message.of("warning_repetition"),))
     monkeypatch.setattr(running, "choose", lambda *_: warned)
-    assert "in a loop" in tab.run(running, ENGLISH, found, 1, rival(found.best, 1))[0]
+    said = tab.run(running, ENGLISH, translation=found, step=1, piece=rival(found.best, 1))
+    assert "in a loop" in said["result"]

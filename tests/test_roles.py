@@ -76,7 +76,7 @@ def test_nothing_is_ranked_where_there_is_nothing_to_choose():
     assert {r.role for r in found} == {"first", "last"}
     ones = (np.ones((1, 1, *shape)) for shape in ((2, 2), (1, 1), (1, 2), (2,), (1,), (2,)))
     trace = Trace(("▁the", "</s>"), ("<s>",), ("</s>",), (-0.1,), *ones, "the", ())
-    assert attention.find(ENGLISH, trace, "decoder_self")[1] == []
+    assert attention.find(None, ENGLISH, trace=trace, stack="decoder_self")["best_heads"] == []
     assert attention._roles(trace, Choice("decoder_self"), ENGLISH) == "", "no sentence that ends in nothing"
 
 

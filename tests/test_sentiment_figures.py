@@ -3,6 +3,7 @@
 import re
 import sys
 
+import gradio as gr
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import sentiment as tab
+from xformer.ui.handlers import Ask
 
 WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")
 
@@ -156,40 +158,81 @@ def running(tiny_classifier):
     return SentimentService.open(tiny_classifier, "cpu")
 
 
-def test_numbers_on_the_page_are_those_of_the_service(running):
+@pytest.fixture(scope="module")
+def ask(running):
+    return Ask.always(running, ENGLISH)
+
+
+def judge(ask, text, progress=print):
+    return ask.answer(tab.judge, text=text, progress=progress)
+
+
+def test_numbers_on_the_page_are_those_of_the_service(running, ask):
     text = "It's a clever story, beautifully told."
-    problem, found, verdict, effects, reviewed = tab._judge(running, ENGLISH)(text)
+    answer = judge(ask, text)
     (alone,) = running.classify([text])
-    assert problem == "" and reviewed == text
-    assert f"{100 * alone.probability:.1f} %" in verdict
-    hints = [hint for _, _, hint, _ in spans(effects)][:len(found.words)]
+    assert answer["problem"] == "" and answer["review"] == text
+    assert f"{100 * alone.probability:.1f} %" in answer["verdict"]
+    found = answer["attribution"]
+    hints = [hint for _, _, hint, _ in spans(answer["effects"])][:len(found.words)]
     assert [hint.rsplit(": ")[-1] for hint in hints] == [f"{value:+.2f} nats" for value in found.effect]
 
 
 @pytest.mark.parametrize(("text", "said"), [
     ("", "There is nothing to judge"), (None, "There is nothing to judge"), ("🙂", "never seen these characters"),
     ("word " * 6001, "at most 30,000 characters")])
-def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, text, said):
-    problem, *rest = tab._judge(running, ENGLISH)(text)
-    assert said in problem and 'role="alert"' in problem and all("__type__" in one for one in rest)
-    assert said in tab.compare(running, ENGLISH, running.attribute("A film."), text)
+def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, ask, text, said):
+    answer = judge(ask, text)
+    assert said in answer["problem"] and 'role="alert"' in answer["problem"] and answer.keys() == {"problem"}
+    compared = ask.answer(tab.compare, attribution=running.attribute("A film."), text=text)
+    assert said in compared["problem"] and compared.keys() == {"problem"}
+
+
+@pytest.mark.parametrize(("handler", "inputs"), [
+    (tab.judge_example, {"sample": ["🙂"]}),
+    (tab.open_tab, {"attribution": None, "review": "🙂", "text": tab.EXAMPLES[0]})])
+def test_a_text_that_cannot_be_judged_is_in_the_field_all_the_same(running, handler, inputs):
+    answers = handler(running, ENGLISH, **inputs, progress=print)
+    assert next(answers) == {"text": "🙂"}
+    with pytest.raises(UserError, match="never seen these characters"):
+        next(answers)
+
+
+def test_the_tab_opens_on_the_review_of_the_address_unless_somebody_typed(running, ask):
+    for review, text, wanted in (("Bad.", tab.EXAMPLES[0], "Bad."), ("Bad.", "A film.", "A film."),
+                                 ("", tab.EXAMPLES[0], tab.EXAMPLES[0])):
+        answer = ask.answer(tab.open_tab, attribution=None, review=review, text=text, progress=print)
+        assert answer["text"] == wanted and answer["attribution"].sentiment.text == running.clean(wanted)[0]
+        assert answer["review"] == ("" if wanted == tab.EXAMPLES[0] else wanted)
+    again = ask.answer(tab.open_tab, attribution=answer["attribution"], review="Bad.", text="Good.", progress=print)
+    assert again == {"problem": gr.skip()}
+
+
+def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(running, ask, monkeypatch):
+    found, classify, texts = running.attribute("A great  film."), running.classify, []
+    monkeypatch.setattr(running, "classify", lambda some: texts.extend(some) or classify(some))
+    for text in ("A great  film.", " A great film.\n"):
+        assert ask.answer(tab.compare, attribution=found, text=text) == {"problem": "", "moves": ""}
+    assert ask.answer(tab.compare, attribution=None, text="A dull film.")["moves"] == "" and not texts
+    assert "<ins>dull</ins>" in ask.answer(tab.compare, attribution=found, text="A dull film.")["moves"]
+    assert texts == ["A dull film."]
 
 
 @pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (3600.0, False)])
-def test_progress_is_shown_once_it_takes_long(running, monkeypatch, patience, shown):
+def test_progress_is_shown_once_it_takes_long(ask, monkeypatch, patience, shown):
     monkeypatch.setattr(tab, "PATIENCE", patience)
     steps = []
-    _, found, *_ = tab._judge(running, ENGLISH)("I loved every minute of it!", steps.append)
+    found = judge(ask, "I loved every minute of it!", steps.append)["attribution"]
     assert steps == ([(len(found.words),) * 2] if shown else [])
 
 
-def test_a_failure_inside_is_one_sentence(running, monkeypatch, caplog):
+def test_a_failure_inside_is_one_sentence(running, ask, monkeypatch, caplog):
     found = running.attribute("A film.")
     for name in ("classify", "attribute"):
         monkeypatch.setattr(running, name, lambda *_: 1 / 0)
-    for said in (tab._judge(running, ENGLISH)("A film.")[0], tab.compare(running, ENGLISH, found, "A film."),
-                 tab.read_pair(running, ENGLISH, 0)):
-        assert "Something went wrong" in said and "ZeroDivisionError" not in said
+    for answer in (judge(ask, "A film."), ask.answer(tab.compare, attribution=found, text="A dull film."),
+                   ask.answer(tab.read_pair, number=0)):
+        assert "Something went wrong" in answer["problem"] and "ZeroDivisionError" not in answer["problem"]
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -198,7 +241,7 @@ def test_every_pair_is_read_by_the_model_and_counted(running):
     right = sum(found.label == one["label"]
                 for found, one in zip(running.classify([one["text"] for one in texts]), texts, strict=True))
     for number in range(len(tab.PAIRS)):
-        html = tab.read_pair(running, SPANISH, number)
+        html = tab.read_pair(running, SPANISH, number=number)["pair"]
         assert tab.PAIRS[number]["look"]["es"] in html
         assert f"De los {len(texts)} textos de todos los pares, el modelo acierta {right}." in html
 

@@ -97,9 +97,10 @@ def test_spanish_that_cannot_be_read_is_refused_as_spanish(running, typed, said)
 
 def test_unknown_characters_in_typed_spanish_are_warned_of(running):
     found = running.translate("The cat sleeps.")
-    problem, trace, typed = attention.inspect(running, ENGLISH, found, "El 漢 gato.")
-    assert "has never seen 漢" in problem and "<unk>" in trace.predicted and typed == "El 漢 gato."
-    assert attention.inspect(running, ENGLISH, found, found.best.text)[0] == ""
+    said = attention.inspect(running, ENGLISH, translation=found, target="El 漢 gato.")
+    assert "has never seen 漢" in said["problem"] and "<unk>" in said["trace"].predicted
+    assert said["spanish"] == "El 漢 gato."
+    assert attention.inspect(running, ENGLISH, translation=found, target=found.best.text)["problem"] == ""
 
 
 def test_unknown_characters_among_known_ones_are_warned_of(running):

@@ -1,7 +1,7 @@
 """The models that ship: they fit their limits, their cards are true to their files, and they do what people ask."""
 
 import json
-from dataclasses import astuple
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -66,11 +66,12 @@ def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped)
     trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
     layer, head = shipped.best_head
     occlusion = shipped.occlude(trace.text, trace.tokens)
-    html = attribution_methods.compare(shipped, ENGLISH, trace, occlusion, 1, f"cross {layer} {head}")
+    html = attribution_methods.compare(shipped, ENGLISH, trace=trace, result=occlusion, word=1,
+                                       head=f"cross.{layer}.{head}")["table"]
     assert "For “amigo” the head looks most at friend, takes most along from friend" in html
     assert "Attention is read where “amigo” was given" in html
-    _, _, below, *_ = attention.draw(shipped, ENGLISH, trace, *astuple(Choice("cross", layer, head)))
-    assert "a Spanish piece above the map lights the row that predicts it" in below
+    drawn = attention.draw(shipped, ENGLISH, trace=trace, **asdict(Choice("cross", layer, head)))
+    assert "a Spanish piece above the map lights the row that predicts it" in drawn["below"]
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import many as part
+from xformer.ui.handlers import Ask
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +185,27 @@ def test_what_was_read_before_a_refusal_is_shown_and_can_be_saved(reader, monkey
         return answer(some)
 
     monkeypatch.setattr(reader, "classify", busy)
-    *_, (problem, result, found, _, keep, _) = part.run(reader, ENGLISH, "Good.\nVery good.", None, None)
-    assert "128 people are being served" in problem and "Good." in result and keep.interactive
-    assert [row.label is None for row in found] == [False, True]
+    seen = {}
+    with pytest.raises(UserError, match="128 people are being served"):
+        for shown in part.run(reader, ENGLISH, block="Good.\nVery good.", sheet=None, column=None):
+            seen |= shown
+    assert "Good." in seen["result"] and seen["keep"]["interactive"]
+    assert [row.label is None for row in seen["judged"]] == [False, True]
+    last = Ask.always(reader, ENGLISH).answer(part.run, block="Good.\nVery good.", sheet=None, column=None)
+    assert "128 people are being served" in last["problem"] and not last["stop"]["interactive"]
+
+
+def test_a_file_that_is_uploaded_is_read_and_deleted_even_if_it_is_broken(tmp_path):
+    ask, good, broken = Ask.always(None, ENGLISH), tmp_path / "good.csv", tmp_path / "broken.csv"
+    good.write_text("text,label\nGood film,1\n", encoding="utf-8")
+    broken.write_bytes(b"PK\x03\x04")
+    answer = ask.answer(part.upload, file=str(good))
+    assert answer["problem"] == "" and answer["file"] is None and pairs(answer["sheet"]) == [("Good film", "positive")]
+    assert "Labels are in column “label”" in answer["description"] and answer["chosen"]["visible"]
+    assert answer["column"]["choices"] == [("text · Good film", 0), ("label · 1", 1)] and answer["column"]["visible"]
+    answer = ask.answer(part.upload, file=str(broken))
+    assert "broken.csv is not a text file" in answer.pop("problem") and answer == {"file": None}
+    assert not [*tmp_path.iterdir()]
 
 
 FOUND = [Judged("=HYPERLINK(1)", "positive", "positive", 0.9, ()),

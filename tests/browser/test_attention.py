@@ -214,7 +214,7 @@ def test_heads_clicked_with_shift_are_joined(visit, learned_pairs):
         expect(page.locator(".joined")).to_contain_text(f"layer {layer + 1}, head {head + 1}")
     expect(title).to_have_text("Cross-attention (Spanish looks at English) · mean of 2 chosen heads")
     expect(page.locator(".rules")).to_contain_text("Mean over layer 1, head 2, layer 2, head 4.")
-    page.wait_for_url("**heads=1.2%2C2.4**")
+    page.wait_for_url("**heads=cross.1.2%2Ccross.2.4**")
     again = visit("/" + page.url.split("/", 3)[3])
     expect(again.locator(".view .title")).to_have_text(
         "Cross-attention (Spanish looks at English) · mean of 2 chosen heads")

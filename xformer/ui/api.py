@@ -1,4 +1,4 @@
-"""The named endpoints, for gradio_client, HTTP and MCP; whatever else the page asks of its server is private to it."""
+"""The named endpoints, for gradio_client, HTTP and MCP; all other listeners of the page are private."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from inspect import signature
 from typing import Any
 
 import gradio as gr
-from gradio.utils import get_function_description
 
-from xformer.results import STACKS, Message, UserError
-from xformer.search import Options
-from xformer.serve.reviews import SentimentService
-from xformer.serve.translation import Service
-from xformer.strings import text as say
-from xformer.ui.translation import MOST_BEAM
+from xformer.results import Head, Message, Options, UserError
+from xformer.serve.protocol import ReviewService, TranslationService
+from xformer.strings import ENGLISH
+from xformer.ui import attention, gradio_private
+from xformer.ui.translation import BEAM
 
 log = logging.getLogger(__name__)
 
 
-def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) -> None:
+def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService | None) -> None:
     """Offer `translate`, `explain` and, where there is a classifier, `classify`; called inside the Blocks."""
 
     def translate(text: str, beam: int = 5, n_best: int = 1) -> dict[str, Any]:
@@ -36,8 +34,8 @@ def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) 
             the best translation as "text", its "score", its "pieces" with their natural "log_probs" and the likeliest
             "alternatives" of each, all translations as "n_best", and "warnings" in English.
         """
-        if not 1 <= beam <= MOST_BEAM:
-            raise UserError(Message.of("error_beam", beam=beam, most=MOST_BEAM))
+        if not BEAM.least <= beam <= BEAM.most:
+            raise UserError(Message.of("error_beam", beam=beam, most=BEAM.most))
         return service.translate(text, Options(beam=beam, n_best=n_best)).to_json()
 
     def explain(text: str, target: str = "", stack: str = "cross", layer: int = 0, head: int = 0) -> dict[str, Any]:
@@ -55,21 +53,16 @@ def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) 
             decoder "predicts", the piece that each query is about to predict, and the natural "log_probs" of these;
             the "checkpoint", "stack", "layer" and "head" that they are of.
         """
-        if stack not in STACKS:
-            raise UserError(Message.of("address_choice", key="stack", value=str(stack)[:40], options=", ".join(STACKS)))
-        best_layer, best_head = service.best_head
-        layer, head = layer or min(best_layer, service.info.layers(stack)), head or best_head
-        for name, value, most in (("layer", layer, service.info.layers(stack)), ("head", head, service.info.n_heads)):
-            if not 1 <= value <= most:
-                raise UserError(Message.of("address_number", key=name, value=str(value)[:40], least=1, most=most))
+        stack = attention.STACK.read("stack", str(stack))
+        layers, heads = (kind(service, {"stack": stack}) for kind in (attention.layer_of, attention.head_of))
+        where = Head(stack, layers.read("layer", str(layer or layers.default)),
+                     heads.read("head", str(head or heads.default)))
         with service.guard.enter():
             trace = service.trace(text, target or service.translate(text).best.tokens)
-        encoder = stack == "encoder_self"
-        return {"checkpoint": {"name": service.info.name, "identity": service.info.identity}, "stack": stack,
-                "layer": layer, "head": head, "queries": list(trace.source if encoder else trace.target),
-                "predicts": [] if encoder else list(trace.predicted),
-                "keys": list(trace.target if stack == "decoder_self" else trace.source),
-                "probabilities": getattr(trace, stack)[layer - 1, head - 1].round(6).tolist(),
+        maps = trace.of(stack)
+        return {"checkpoint": {"name": service.info.name, "identity": service.info.identity}, **where._asdict(),
+                "queries": list(maps.asks), "predicts": list(maps.predicted), "keys": list(maps.seen),
+                "probabilities": maps.probabilities[where.layer - 1, where.head - 1].round(6).tolist(),
                 "log_probs": list(trace.log_probs)}
 
     def classify(text: str) -> dict[str, Any]:
@@ -86,17 +79,13 @@ def publish(demo: gr.Blocks, service: Service, reader: SentimentService | None) 
         return reader.classify([text])[0].to_json()
 
     endpoints: list[Callable[..., Any]] = [translate, explain, *([classify] if reader is not None else [])]
-    for offered in endpoints:
-        description, arguments, returns = get_function_description(offered)
-        gr.api(told(offered), api_name=offered.__name__, api_visibility="public",
-               api_description=f"{description} Returns {' '.join(returns)}")
-        *_, published = demo.fns.values()
-        for component, said in zip(published.inputs, arguments.values(), strict=True):
-            vars(component)["_api_info"]["additional_description"] = said  # Gradio itself tells MCP clients only
+    for endpoint in endpoints:
+        gradio_private.publish(demo, endpoint, told(endpoint))
 
 
 def told(ask: Callable[..., Any]) -> Callable[..., Any]:
-    """Whoever asks is told in one sentence what was wrong, and never how it came about."""
+    """Check the arguments of an endpoint, and answer what goes wrong with one sentence that says nothing of the inside.
+    """
     kinds = {"str": (str, "a text"), "int": (int, "a whole number")}
 
     @wraps(ask)
@@ -111,5 +100,5 @@ def told(ask: Callable[..., Any]) -> Callable[..., Any]:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:
             log.exception("a request failed")
-            raise gr.Error(say("error_unexpected"), print_exception=False) from None
+            raise gr.Error(ENGLISH.say("error_unexpected"), print_exception=False) from None
     return asked

@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import gradio as gr
 
 from xformer.figures import architecture as figure
 from xformer.results import Trace
-from xformer.serve.translation import Service
-from xformer.strings import Language, speaker
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
 from xformer.ui import attention
 from xformer.ui.components import PICTURES, canvas
-from xformer.ui.handlers import QUIET, Ask
+from xformer.ui.controls import Controls
+from xformer.ui.handlers import QUIET
+from xformer.ui.tabs import Page, Tab, View
+
+ID = "model"
 
 
-def build(ask: Ask, trace: gr.State, tabs: gr.Tabs, shown: gr.Textbox, seen: attention.Built) -> list[gr.HTML]:
-    """Lay the tab out, called inside it; -> what shows the model, as `arrive` sets it.
-
-    shown: which tab is open; seen: the Attention tab, which a click opens.
-    """
-    say, (figure_of_model, figure_of_orders) = speaker(ask.language), arrive(ask.service, ask.language)
-    gr.HTML(f'<p class="note">{escape(say("arch_text"))}</p>')
-    towers = canvas("blocks.js", "${value}", "architecture", figure_of_model, save=ask.language)
-    gr.HTML(f'<h3>{escape(say("arch_orders"))}</h3><p class="note">{escape(say("arch_orders_text"))}</p>')
-    orders = canvas("blocks.js", "${value}", "architecture", figure_of_orders, save=ask.language, files=PICTURES)
-    trace.change(**ask(draw, [trace]), outputs=towers, **QUIET)
-    opened = towers.choose(**ask(_choose), outputs=[tabs, shown, *seen.choice[:5]], **QUIET)
-    for event in seen.redraw:
-        opened = opened.then(**event)
-    return [towers, orders]
-
-
-def arrive(service: Service, language: Language) -> list[str]:
-    """The towers before there is a sentence, and both orders of normalisation."""
-    return [draw(service, language, None), figure.orders(service.info.norm, language)]
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it."""
+    language, info = page.language, page.service.info
+    gr.HTML(f'<p class="note">{language.html("arch_text")}</p>')
+    towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
+    gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
+    orders = canvas("blocks.js", "${value}", "architecture", figure.orders(info.norm, language), save=language,
+                    files=PICTURES)
+    page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
+    opened = towers.choose(**page.ask(open_attention, {}, {
+        "tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}), **QUIET)
+    for listener in page.on_choice:
+        opened = opened.then(**listener)
+    return Tab(Controls(page.service), {
+        "towers": View(towers, lambda service, values: towers_of(service, language)),
+        "orders": View(orders, lambda service, values: figure.orders(service.info.norm, language))})
 
 
-def _choose(service: Service, language: Language, event: gr.EventData) -> list[Any]:
-    return attention.open_layer(service, language, event.stack, int(event.layer))
-
-
-def draw(service: Service, language: Language, trace: Trace | None) -> str:
-    """The towers, with the lengths of the sentence on the page where there is one."""
+def towers_of(service: TranslationService, language: Language, trace: Trace | None = None) -> str:
+    """Draw the towers of a model, with the lengths of the sentence where there is one."""
     source, target = (None, None) if trace is None else (len(trace.source), len(trace.target))
     return figure.architecture(service.info, service.blocks(), source, target, language)
+
+
+def draw(service: TranslationService, language: Language, *, trace: Trace | None) -> dict[str, str]:
+    """Draw the towers for the sentence on the page."""
+    return {"towers": towers_of(service, language, trace)}
+
+
+def open_attention(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
+    """Open the Attention tab at the block that was clicked."""
+    return attention.open_layer(service, language, event.stack, int(event.layer))

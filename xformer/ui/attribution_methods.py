@@ -1,82 +1,82 @@
-"""Part of the Attention tab that goes beyond attention: raw, value-weighted, and leave-one-out, side by side."""
+"""Part of the Attention tab that compares attributions: raw attention, value-weighted attention, and leaving words out.
+"""
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import gradio as gr
 
 from xformer.explain.attribution_methods import answers
 from xformer.figures.attribution_methods import compared, occlusion
-from xformer.figures.labels import shown
-from xformer.figures.notice import notice
+from xformer.figures.labels import place, shown
 from xformer.pieces import words
 from xformer.results import Head, Occlusion, Trace
-from xformer.serve.translation import Service
-from xformer.strings import Language, speaker, text
-from xformer.ui.components import figure, plot
-from xformer.ui.handlers import QUIET, Ask, refusal
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import figure, plot, script
+from xformer.ui.controls import Controls
+from xformer.ui.handlers import QUIET, needs
+from xformer.ui.tabs import Listener, Page
 
 
-def build(ask: Ask, trace: gr.State, stack: gr.Radio, layer: gr.Radio, head: gr.Radio) -> None:
-    """Lay the part out; called inside the tab. It asks about the pair that the tab looks into."""
-    say = speaker(ask.language)
+def build(page: Page, look: Controls) -> None:
+    """Lay the part out, called inside the tab; it asks about the pair and the head that the tab looks into."""
+    language, say = page.language, page.language.say
     with gr.Accordion(say("occlusion"), open=False):
-        gr.HTML(f'<p class="note">{escape(say("occlusion_text"))}</p>')
+        gr.HTML(f'<p class="note">{language.html("occlusion_text")}</p>')
         with gr.Row(elem_classes="ask"):
             word = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160, elem_classes="compared-word")
             button = gr.Button(say("occlusion_run"), min_width=160)
         problem = gr.HTML(elem_classes="status")
         table = gr.HTML(elem_classes="tables compared")
-        picture = plot("occluded", ask.language)
-    found = gr.State()
+        picture = plot("occluded", language)
+    result = gr.State()  # results.Occlusion of the pair; None until somebody asks for it
     # Stack, layer and head in one: when another model has others, they change one after the other.
-    where = gr.Textbox("cross {} {}".format(*ask.service.best_head), visible=False)
-    gr.on([control.change for control in (stack, layer, head)], None, [stack, layer, head], where,
-          js="(...where) => where.join(' ')", **QUIET)
-    again: dict[str, Any] = {**ask(compare, [trace, found, word, where]), "outputs": table, **QUIET}
-    trace.change(_words, trace, [word, found, table, picture], **QUIET)
-    button.click(**ask(occlude, [trace]), outputs=[problem, picture, found],
+    where = gr.Textbox(str(Head("cross", *page.service.best_head)), visible=False)
+    place = list(look.named("stack", "layer", "head").values())
+    gr.on([control.change for control in place], None, place, where, js=script("headName"), **QUIET)
+    again: Listener = {**page.ask(compare, {"trace": page.trace, "result": result, "word": word, "head": where},
+                                  {"table": table}), **QUIET}
+    page.trace.change(**page.ask(offer_words, {"trace": page.trace},
+                                 {"word": word, "result": result, "table": table, "picture": picture}), **QUIET)
+    button.click(**page.ask(occlude, {"trace": page.trace}, {"picture": picture, "result": result}, problem),
                  api_visibility="private").then(**again)
     gr.on([word.change, where.change], **again)
 
 
-def _words(trace: Trace | None) -> tuple[Any, ...]:
-    """The target words of a new pair to choose among, the first that is longer than three letters first; all else
-    is forgotten."""
+def offer_words(service: TranslationService, language: Language, *, trace: Trace | None) -> dict[str, Any]:
+    """Offer the target words of a new pair, first the one that is longer than three letters; all else is forgotten."""
+    forgotten = {"result": None, "table": "", "picture": None}
     if trace is None:
-        return gr.skip(), None, "", None
+        return forgotten
     names = _names(trace)
     first = next((i for i, name in enumerate(names) if len(name) > 3), 0)
-    return gr.update(choices=[(name, i) for i, name in enumerate(names)], value=first), None, "", None
+    return {**forgotten, "word": gr.update(choices=[(name, i) for i, name in enumerate(names)], value=first)}
 
 
 def _names(trace: Trace) -> list[str]:
     return [shown("".join(trace.predicted[i] for i in group)) for group in words(trace.predicted)]
 
 
-def occlude(service: Service, language: Language, trace: Trace | None) -> tuple[str, Any, Any]:
-    """What each source word did for each target piece: a problem, the heatmap, and the numbers."""
-    if trace is None:
-        return notice([text("no_trace", language)], "error"), gr.skip(), gr.skip()
-    try:
-        found = service.occlude(trace.text, trace.tokens)
-        return "", figure(occlusion(found, language)), found
-    except Exception as error:
-        return refusal(error, language), gr.skip(), gr.skip()
+@needs(trace="no_trace")
+def occlude(service: TranslationService, language: Language, *, trace: Trace) -> dict[str, Any]:
+    """Leave out each source word, for what it did for each target piece: the heatmap, and the numbers."""
+    result = service.occlude(trace.text, trace.tokens)
+    return {"picture": figure(occlusion(result, language)), "result": result}
 
 
-def compare(service: Service, language: Language, trace: Trace | None, found: Occlusion | None, word: int | None,
-            where: str) -> str:
+def compare(service: TranslationService, language: Language, *, trace: Trace | None, result: Occlusion | None,
+            word: int | None, head: str) -> dict[str, str]:
     """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
-    if trace is None or found is None or word is None:
-        return ""
-    stack, *place = where.split()
-    layer, head = map(int, place) if stack == "cross" else service.best_head
+    if trace is None or result is None or word is None:
+        return {"table": ""}
+    chosen = Head.parse(head)
+    if chosen.stack != "cross":
+        chosen = Head("cross", *service.best_head)
     group = words(trace.predicted)[int(word)]
-    errors = service.alignment_errors(layer, head)
+    errors = service.alignment_errors(chosen.layer, chosen.head)
     given = errors is not None and errors[1] < errors[0]
-    named = f"{text('cross', language)} · {text('finder_where', language, layer=layer, head=head)}"
-    read = answers(trace, found, Head("cross", layer, head), group, given)
-    return compared(read, _names(trace)[int(word)], named, language, errors)
+    label = f"{language.say('cross')} · {place(chosen, language)}"
+    return {"table": compared(answers(trace, result, chosen, group, given),
+                              _names(trace)[int(word)], label, language, errors)}

@@ -1,11 +1,11 @@
-"""Components that a script in assets/ draws."""
+"""Components that a script in assets/ draws, and the functions that run in the browser."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Sequence
-from html import escape
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,23 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from xformer.strings import ASSETS, Language, text
+from xformer.strings import ASSETS, Language
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
 SCRIPTS = {path.name: path for path in ASSETS.glob("*.js")}
 VERSION = hashlib.sha256(b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))).hexdigest()[:12]
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
+
+
+@cache
+def script(name: str) -> str:
+    """Cut a function out of assets/page.js by its name, as the `js` of a listener; raises LookupError where none is."""
+    code = (ASSETS / "page.js").read_text(encoding="utf-8")
+    function = re.search(rf"^(async )?function {name}\(.*?^}}$", code, re.MULTILINE | re.DOTALL)
+    if function is None:
+        raise LookupError(f"assets/page.js has no function {name}")
+    return function[0]
 
 
 def canvas(script: str, template: str, name: str, value: Any = None, save: Language | None = None,
@@ -34,7 +44,7 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: Langu
     """
     if save is not None:
         buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="'
-                          f'{escape(text("save_as", save, kind=kind.upper()))}">{kind.upper()}</button>'
+                          f'{save.html("save_as", kind=kind.upper())}">{kind.upper()}</button>'
                           for kind in files)
         template += f'<div class="tools">{buttons}</div>'
     return gr.HTML(value, html_template=template, elem_classes=name.split(), js_on_load=_loader(script))
@@ -51,7 +61,7 @@ def _loader(script: str) -> str:
 
 
 def plot(name: str, language: Language) -> gr.HTML:
-    """A component for a Plotly figure, sent as `figure` makes it.
+    """Make a component for a Plotly figure, sent as `figure` makes it.
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """

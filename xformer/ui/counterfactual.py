@@ -3,75 +3,81 @@
 from __future__ import annotations
 
 import math
-from functools import partial
-from html import escape
 from typing import Any
 
 import gradio as gr
 
-from xformer.figures import counterfactual
+from xformer.figures import counterfactual as figures
 from xformer.figures.labels import percent, shown
 from xformer.figures.notice import notice
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
-from xformer.serve.translation import Service
-from xformer.strings import Language, speaker, text
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
 from xformer.ui.components import figure, plot
-from xformer.ui.handlers import QUIET, Ask, refusal
+from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.tabs import Page
+
+NOTHING: dict[str, Any] = {"choices": [], "value": None}
 
 
-def build(ask: Ask, translation: gr.State) -> None:
+def build(page: Page) -> None:
     """Lay the part out; called inside the tab."""
-    say = speaker(ask.language)
+    language, say = page.language, page.language.say
     with gr.Accordion(say("rivals_part"), open=False):
-        gr.HTML(f'<p class="note">{escape(say("rivals_text"))}</p>')
+        gr.HTML(f'<p class="note">{language.html("rivals_text")}</p>')
         with gr.Row(elem_classes="controls"):
             step = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
             piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
         button = gr.Button(say("rivals_run"), variant="primary", size="sm")
         result = gr.HTML(elem_classes="tables another-word")
-        picture = plot("difference", ask.language)
-    translation.change(partial(offer, ask.language), translation, [step, piece, result, picture], **QUIET)
-    step.input(offer_rivals, [translation, step], piece, **QUIET)
-    button.click(**ask(run, [translation, step, piece]), outputs=[result, picture], api_visibility="private")
+        picture = plot("difference", language)
+    translation = {"translation": page.translation}
+    page.translation.change(**page.ask(offer, translation,
+                                       {"step": step, "piece": piece, "result": result, "picture": picture}), **QUIET)
+    step.input(**page.ask(offer_pieces, {**translation, "step": step}, {"piece": piece}), **QUIET)
+    button.click(**page.ask(run, {**translation, "step": step, "piece": piece}, {"result": result, "picture": picture},
+                            result), api_visibility="private")
 
 
-def steps(found: Candidate, language: Language) -> list[tuple[str, int]]:
-    """Every step of a translation: what was given last, what was chosen, and how sure the model was."""
-    given = [SPECIAL[BOS], *found.pieces]
-    return [(text("rivals_step_choice", language, number=i + 1, given=shown(given[i]), piece=shown(piece),
-                  percent=percent(math.exp(log_prob))), i)
-            for i, (piece, log_prob) in enumerate(zip(found.pieces, found.log_probs, strict=True))]
+def steps(candidate: Candidate, language: Language) -> list[tuple[str, int]]:
+    """Label every step of a translation: the last piece given, the one chosen, and how sure the model was."""
+    given = [SPECIAL[BOS], *candidate.pieces]
+    return [(language.say("rivals_step_choice", number=i + 1, given=shown(given[i]), piece=shown(piece),
+                          percent=percent(math.exp(log_prob))), i)
+            for i, (piece, log_prob) in enumerate(zip(candidate.pieces, candidate.log_probs, strict=True))]
 
 
-def offer(language: Language, found: Translation | None) -> tuple[Any, Any, str, Any]:
-    """The steps of a new translation, first the one at which the model was least sure; nothing is compared yet."""
-    if found is None:
-        return gr.update(choices=[], value=None), offer_rivals(None, None), "", None
-    least = min(range(len(found.best.log_probs)), key=found.best.log_probs.__getitem__)
-    return gr.update(choices=steps(found.best, language), value=least), offer_rivals(found, least), "", None
+def offer(service: TranslationService, language: Language, *, translation: Translation | None) -> dict[str, Any]:
+    """Offer the steps of a new translation, first the one at which the model was least sure; nothing is compared yet.
+    """
+    if translation is None:
+        return {"step": gr.update(**NOTHING), "piece": gr.update(**NOTHING), "result": "", "picture": None}
+    best = translation.best
+    least = min(range(len(best.log_probs)), key=best.log_probs.__getitem__)
+    return {"step": gr.update(choices=steps(best, language), value=least), "result": "", "picture": None,
+            **offer_pieces(service, language, translation=translation, step=least)}
 
 
-def offer_rivals(found: Translation | None, step: int | None) -> Any:
-    """The likeliest pieces at a step but the one that was chosen, the best of them first."""
-    if found is None or step is None:
-        return gr.update(choices=[], value=None)
+def offer_pieces(service: TranslationService, language: Language, *, translation: Translation | None, step: int | None
+                 ) -> dict[str, Any]:
+    """Offer the likeliest pieces at a step but the one that was chosen, the best of them first."""
+    if translation is None or step is None:
+        return {"piece": gr.update(**NOTHING)}
     choices = [(f"{shown(piece)} · {percent(math.exp(log_prob))}", piece)
-               for piece, log_prob in found.best.alternatives[step] if piece != found.best.pieces[step]]
-    return gr.update(choices=choices, value=choices[0][1] if choices else None)
+               for piece, log_prob in translation.best.alternatives[step] if piece != translation.best.pieces[step]]
+    return {"piece": gr.update(choices=choices, value=choices[0][1] if choices else None)}
 
 
-def run(service: Service, language: Language, found: Translation | None, step: int | None, piece: str | None
-        ) -> tuple[str, Any]:
-    """Translate on from the rival, and show both translations and where the heads look after each choice."""
-    if found is None or step is None or piece is None:
-        return notice([text("no_trace", language)], "error"), None
-    try:
-        again = service.choose(found.source, found.best, step, piece, found.alone, found.max_length)
-        old, new = (service.trace(found.source, one.tokens) for one in (found.best, again.best))
-        warnings = [warning.say(language) for warning in again.warnings if warning not in found.warnings]
-        compared = counterfactual.comparison(found.best, again.best, old, new, step, language)
-        return (notice(warnings, "warning") + compared,
-                figure(counterfactual.difference(old, new, step, language)))
-    except Exception as error:
-        return refusal(error, language), None
+@needs(translation="no_trace", step="no_trace", piece="no_trace")
+@refused(picture=None)
+def run(service: TranslationService, language: Language, *, translation: Translation, step: int, piece: str
+        ) -> dict[str, Any]:
+    """Translate on from another piece; show both translations, and where the heads look after each choice."""
+    again = service.choose(translation.source, translation.best, step, piece, translation.alone,
+                           translation.max_length)
+    old, new = (service.trace(translation.source, one.tokens) for one in (translation.best, again.best))
+    warnings = [warning.say(language) for warning in again.warnings if warning not in translation.warnings]
+    compared = figures.comparison(translation.best, again.best, old, new, step, language)
+    return {"result": notice(warnings, "warning") + compared,
+            "picture": figure(figures.difference(old, new, step, language))}

@@ -1,71 +1,174 @@
-"""What connects a control to a handler, the model of the page that asks, and what is said where it has no answer."""
+"""Handlers by name: what connects components to a function of a service, and what is said where it has no answer.
+
+A handler is `handler(service, language, *, name=value, …) -> {name: value, …}`, or a generator of such dictionaries.
+`Ask` makes a listener of it: inputs and outputs are components by name, what the answer does not name stays as it is,
+and whatever goes wrong is said in one place.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from html import escape
-from inspect import Parameter, signature
-from typing import Any, get_type_hints
+from inspect import Parameter, Signature, isgeneratorfunction, signature
+from typing import Any, TypeVar
 
 import gradio as gr
 
 from xformer.figures.notice import notice
-from xformer.results import UserError
-from xformer.serve.pool import Models
-from xformer.serve.translation import Service
-from xformer.strings import Language, text
+from xformer.results import Message, UserError
+from xformer.strings import Language
 
 log = logging.getLogger(__name__)
-# How most listeners are: no endpoint of the API, and no progress shown. It is hidden, and nothing may show it either:
-# whatever may, and all that is in it, gradio reads again at the beginning and the end of every call.
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+# How most listeners are: no endpoint of the API, and no progress shown. Nothing else may show the progress either:
+# gradio reads again, at the beginning and the end of every call, whatever shows it and all that is inside of that.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
 # How those are that only draw: they need no place in gradio's queue, whose ways take 60 ms. (Then gradio does not tell
 # that a gr.State has changed.)
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}
+# Parameters that gradio fills in, by their names: found by annotation, or by default value.
+ANNOTATED: dict[str, Any] = {"event": gr.EventData, "request": gr.Request}
+DEFAULTS: dict[str, Any] = {"progress": gr.Progress()}
+MODEL, TAB = "page_model", "open_tab"  # inputs that the page adds to those of a handler
+PROBLEM = "problem"  # the name of an answer that is shown in the listener's `problem`
+REFUSAL = "refusal"  # in place of an answer: the sentence that is said instead
 
 
-def refusal(error: Exception, language: Language) -> str:
-    """What the page says where there is no answer, called in an `except`; what we did not foresee goes to the log."""
-    if isinstance(error, UserError):
-        return notice([error.say(language)], "error")
-    log.exception("a handler of the page failed")
-    return notice([text("error_unexpected", language)], "error")
+def needs(**messages: str) -> Callable[[Handler], Handler]:
+    """Declare inputs that a handler cannot do without: @needs(trace="no_trace") says that text where trace is missing.
+
+    Missing is None, an empty list, and a text without a letter in it.
+    """
+    def declare(handler: Handler) -> Handler:
+        handler.needs = messages  # type: ignore[attr-defined]
+        return handler
+    return declare
+
+
+def refused(**values: Any) -> Callable[[Handler], Handler]:
+    """Declare the answer of a handler where it fails, besides the problem: @refused(picture=None) empties a picture."""
+    def declare(handler: Handler) -> Handler:
+        handler.refused = values  # type: ignore[attr-defined]
+        return handler
+    return declare
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One page: its language, and where it keeps the name of its model."""
+    """Makes listeners for one page: a handler is called with a service, the page's language, and inputs by name."""
 
-    models: Models
-    name: gr.Textbox
+    lease: Callable[[str], AbstractContextManager[Any]]  # a service, by the name of a model
     language: Language
+    model: gr.Textbox | None = None  # holds the name of the page's model
+    tab: gr.Textbox | None = None  # holds the id of the open tab
 
-    @property
-    def service(self) -> Service:
-        """What the page is laid out for; what another model needs otherwise is set when the page is opened with it."""
-        return self.models.default
+    @classmethod
+    def always(cls, service: Any, language: Language, tab: gr.Textbox | None = None) -> Ask:
+        """Listeners that all use one service."""
+        return cls(lambda name: nullcontext(service), language, tab=tab)
 
-    def __call__(self, handler: Callable[..., Any], inputs: Sequence[Any] = (), **fixed: Any) -> dict[str, Any]:
-        """`fn` and `inputs` of a listener that calls handler(service, language, *inputs, **fixed)."""
-        return {"fn": bound(self.models, self.language, handler, **fixed), "inputs": [self.name, *inputs]}
+    def __call__(self, handler: Callable[..., Any], inputs: Mapping[str, Any] | None = None,
+                 outputs: Mapping[str, Any] | None = None, problem: gr.HTML | None = None, only_in: str | None = None,
+                 **fixed: Any) -> dict[str, Any]:
+        """`fn`, `inputs` and `outputs` of a listener that calls handler(service, language, **inputs, **fixed).
 
+        outputs: the components that its answer may set, by name. problem: where a refusal is said, or what the answer
+        names "problem"; emptied otherwise. Without one, a refusal is a notice that goes away by itself. only_in: the id
+        of the tab that must be open, or nothing is done. Raises TypeError where the handler has other parameters.
+        """
+        inputs, outputs = dict(inputs or {}), dict(outputs or {})
+        special = _special(handler, {*inputs, *fixed})
+        added = {name: component for name, component in ((MODEL, self.model), (TAB, self.tab if only_in else None))
+                 if component is not None}
+        targets = [*dict.fromkeys([*outputs.values(), *([] if problem is None else [problem])])]
 
-def bound(models: Models, language: Language, handler: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
-    """A handler(service, language, *values) as one of (name of a model, *values); a refusal becomes a notice."""
-    def ask(name: str, *values: Any) -> Any:
+        def placed(answer: dict[str, Any]) -> Any:
+            """An answer as gradio wants it: a value for each of the outputs."""
+            values = {}
+            if problem is None and REFUSAL in answer:
+                gr.Warning(escape(answer[REFUSAL]))
+            said = _said(answer)
+            if problem is not None and PROBLEM in said:
+                values[problem] = said[PROBLEM]
+            values.update({outputs[name]: value for name, value in said.items() if name != PROBLEM})
+            in_order = [values.get(component, gr.skip()) for component in targets]
+            return in_order[0] if len(in_order) == 1 else in_order
+
+        def answers(*arguments: Any) -> Iterator[Any]:
+            named = dict(zip([*added, *inputs, *special], arguments, strict=True))
+            model, tab = named.pop(MODEL, None), named.pop(TAB, None)
+            if only_in is None or tab == only_in:
+                yield from map(placed, self._answers(handler, model or "", {**named, **fixed}))
+            else:
+                yield placed({})
+
+        def answer(*arguments: Any) -> Any:
+            return next(answers(*arguments))
+
+        called: Any = answers if isgeneratorfunction(handler) else answer
+        called.__name__ = handler.__name__
+        called.__annotations__ = {name: ANNOTATED[name] for name in special if name in ANNOTATED}
+        called.__signature__ = Signature([
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=DEFAULTS.get(name, Parameter.empty))
+            for name in (*added, *inputs, *special)])
+        return {"fn": called, "inputs": [*added.values(), *inputs.values()], "outputs": targets}
+
+    def answers(self, handler: Callable[..., Any], model: str = "", **named: Any) -> Iterator[dict[str, Any]]:
+        """What a listener answers, by name and with the problem: once, or as often as a generator does."""
+        return map(_said, self._answers(handler, model, named))
+
+    def answer(self, handler: Callable[..., Any], model: str = "", **named: Any) -> dict[str, Any]:
+        """The last, or only, of the answers."""
+        *_, last = self.answers(handler, model, **named)
+        return last
+
+    def _answers(self, handler: Callable[..., Any], model: str, named: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         try:
-            with models.lease(name or "") as service:
-                return handler(service, language, *values, **fixed)
-        except UserError as error:
-            gr.Warning(escape(error.say(language)))
-            return gr.skip()
+            for name, message in getattr(handler, "needs", {}).items():
+                if _missing(named.get(name)):
+                    raise UserError(Message.of(message))
+            with self.lease(model) as service:
+                answer: Any = handler(service, self.language, **named)
+                if not isinstance(answer, Generator):
+                    yield {PROBLEM: "", **answer}
+                    return
+                with closing(answer):
+                    for part in answer:
+                        yield {PROBLEM: "", **part}
+        except Exception as error:
+            yield {**getattr(handler, "refused", {}), REFUSAL: sentence(error, self.language)}
 
-    # gradio looks here for a request, an event, or progress to hand over.
-    _, _, *more = signature(handler).parameters.values()
-    ask.__name__ = handler.__name__
-    ask.__annotations__ = get_type_hints(handler)
-    ask.__signature__ = signature(handler).replace(parameters=[  # type: ignore[attr-defined]
-        Parameter("name", Parameter.POSITIONAL_OR_KEYWORD), *(one for one in more if one.name not in fixed)])
-    return ask
+
+def sentence(error: Exception, language: Language) -> str:
+    """What a person is told where there is no answer, called in an `except`; what we did not foresee is logged."""
+    if isinstance(error, UserError):
+        return error.say(language)
+    log.exception("a handler of the page failed")
+    return language.say("error_unexpected")
+
+
+def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer whose refusal, if it is one, is a problem."""
+    return {PROBLEM if name == REFUSAL else name: notice([value], "error") if name == REFUSAL else value
+            for name, value in answer.items()}
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (not value.strip() if isinstance(value, str) else isinstance(value, list) and not value)
+
+
+def _special(handler: Callable[..., Any], given: set[str]) -> list[str]:
+    """The parameters of a handler that gradio fills in; raises TypeError where the others are not those that are given.
+    """
+    _, _, *parameters = signature(handler).parameters.values()
+    named = {one.name: one for one in parameters if one.kind is not Parameter.VAR_KEYWORD}
+    special = [name for name in (*ANNOTATED, *DEFAULTS) if name in named]
+    lacking = {name for name, one in named.items() if one.default is Parameter.empty} - given - {*special}
+    unknown = given - {*named} if len(named) == len(parameters) else set()
+    if lacking or unknown:
+        raise TypeError(f"the listener of {handler.__name__} lacks the inputs {sorted(lacking)}, and gives it "
+                        f"{sorted(unknown)} that it does not take")
+    return special

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterator
-from functools import partial
 from html import escape
 from pathlib import Path
 from threading import Event
@@ -21,18 +20,19 @@ from xformer.figures import many as figure
 from xformer.figures.notice import notice
 from xformer.results import Judged
 from xformer.serve import many as texts
-from xformer.serve.reviews import SentimentService
-from xformer.strings import Language, speaker, text
+from xformer.serve.protocol import ReviewService
+from xformer.strings import Language
 from xformer.ui.components import canvas
-from xformer.ui.handlers import QUIET, refusal
+from xformer.ui.handlers import QUIET, Ask, refused
 
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
+ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
 
-def build(reader: SentimentService, language: Language) -> None:
+def build(ask: Ask) -> None:
     """Lay the part out; called inside the tab."""
-    say = speaker(language)
-    gr.HTML(f'<p class="note">{escape(say("texts_intro"))}</p>')
+    language, say = ask.language, ask.language.say
+    gr.HTML(f'<p class="note">{language.html("texts_intro")}</p>')
     with gr.Row(elem_classes="detail"):
         block = gr.Textbox(label=say("texts_paste"), placeholder=say("texts_placeholder"), lines=6, max_lines=12,
                            scale=3, min_width=280)
@@ -41,41 +41,42 @@ def build(reader: SentimentService, language: Language) -> None:
                        scale=2, min_width=280)
     problem = gr.HTML(elem_classes="status")
     with gr.Row(visible=False, elem_classes="ask") as chosen:
-        named = gr.HTML(elem_classes="texts-file")
+        description = gr.HTML(elem_classes="texts-file")
         column = gr.Dropdown([], label=say("texts_column"), filterable=False, min_width=220)
-        forget = gr.Button(say("texts_forget"), size="sm", min_width=140)
+        forget_button = gr.Button(say("texts_forget"), size="sm", min_width=140)
     with gr.Row():
         run_button = gr.Button(say("texts_run"), variant="primary", size="sm", min_width=160)
         stop = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=120)
         keep = gr.Button(say("texts_save"), interactive=False, size="sm", min_width=160)
     result = gr.HTML(elem_classes="tables texts", min_height=60)
     download = canvas("download.js", "<span></span>", "download")
-    sheet, found, halt = gr.State(), gr.State(), gr.State()
-    of_file = [sheet, chosen, named, column]
-    file.upload(partial(upload, language), file, [file, problem, *of_file], **QUIET)
-    forget.click(_forget, None, of_file, **QUIET)
-    run_button.click(partial(run, reader, language), [block, sheet, column],
-                     [problem, result, found, stop, keep, halt], api_visibility="private", show_progress="minimal",
-                     show_progress_on=result, concurrency_limit=AT_ONCE, concurrency_id="texts")
-    stop.click(_halt, halt, stop, **QUIET)
-    keep.click(partial(save, reader, language), found, download, **QUIET)
+    sheet, judged, halt = gr.State(), gr.State(), gr.State()
+    of_file = {"sheet": sheet, "chosen": chosen, "description": description, "column": column}
+    file.upload(**ask(upload, {"file": file}, {"file": file, **of_file}, problem), **QUIET)
+    forget_button.click(**ask(forget, {}, of_file), **QUIET)
+    run_button.click(**ask(run, {"block": block, "sheet": sheet, "column": column},
+                           {"result": result, "judged": judged, "stop": stop, "keep": keep, "halt": halt}, problem),
+                     api_visibility="private", show_progress="minimal", show_progress_on=result,
+                     concurrency_limit=AT_ONCE, concurrency_id="texts")
+    stop.click(**ask(end, {"halt": halt}, {"stop": stop}), **QUIET)
+    keep.click(**ask(save, {"judged": judged}, {"download": download}), **QUIET)
 
 
-def upload(language: Language, path: str | None) -> tuple[Any, ...]:
-    """Read a file and delete it: its field emptied, a problem, what is in it, and what to say and ask about that."""
-    if path is None:
-        return (gr.skip(),) * 6
+@refused(file=None)
+def upload(_: ReviewService, language: Language, *, file: str | None) -> dict[str, Any]:
+    """Read a file and delete it; empty its field, and say what is in it and which column is read."""
+    if file is None:
+        return {}
+    path = Path(file)
     try:
-        found = texts.load(Path(path))
-    except Exception as error:
-        return (None, refusal(error, language), *(gr.skip(),) * 4)
+        sheet = texts.load(path)
     finally:
-        Path(path).unlink(missing_ok=True)
-    labels = (text("texts_no_labels", language) if found.label is None else
-              text("texts_labels", language, name=found.columns[found.label]))
-    said = f"{text('texts_read', language, name=found.name, count=len(found.rows))} {labels}"
-    return (None, "", found, gr.Row(visible=True), f"<p>{escape(said)}</p>",
-            gr.update(choices=_columns(found), value=found.text, visible=len(found.columns) > 1))
+        path.unlink(missing_ok=True)
+    labels = (language.say("texts_no_labels") if sheet.label is None else
+              language.say("texts_labels", name=sheet.columns[sheet.label]))
+    said = f"{language.say('texts_read', name=sheet.name, count=len(sheet.rows))} {labels}"
+    return {"file": None, "sheet": sheet, "chosen": gr.update(visible=True), "description": f"<p>{escape(said)}</p>",
+            "column": gr.update(choices=_columns(sheet), value=sheet.text, visible=len(sheet.columns) > 1)}
 
 
 def _columns(sheet: texts.Sheet) -> list[tuple[str, int]]:
@@ -84,45 +85,49 @@ def _columns(sheet: texts.Sheet) -> list[tuple[str, int]]:
     return [(f"{name} · {first[i][:24] if i < len(first) else ''}", i) for i, name in enumerate(sheet.columns)]
 
 
-def _forget() -> tuple[Any, ...]:
-    return None, gr.Row(visible=False), "", gr.update(choices=[], value=None)
+def forget(_: ReviewService, language: Language) -> dict[str, Any]:
+    """Forget the file that was read."""
+    return {"sheet": None, "chosen": gr.update(visible=False), "description": "",
+            "column": gr.update(choices=[], value=None)}
 
 
-def run(reader: SentimentService, language: Language, block: str, sheet: texts.Sheet | None, column: int | None
-        ) -> Iterator[tuple[Any, ...]]:
-    """Read the file or, where there is none, the pasted lines: a problem, what is seen, the answers, whether one can
-    stop or save, and what to stop it by. Told after each chunk; who leaves the page or stops is not read on for."""
-    halt = Event()
-    found: list[Judged] = []
+@refused(stop=OFF, halt=None)
+def run(service: ReviewService, language: Language, *, block: str, sheet: texts.Sheet | None, column: int | None
+        ) -> Iterator[dict[str, Any]]:
+    """Classify the texts of the file or, where there is none, the pasted lines; show the progress after each chunk.
+
+    Texts of somebody who leaves the page or stops are not read on; what was read until then, or until an error, is
+    kept.
+    """
+    halt, judged = Event(), list[Judged]()
     try:
         rows = (sheet or texts.paste(block)).texts(column if sheet else None)
-        yield "", figure.progress(0, len(rows), language), None, gr.Button(interactive=True), _off(), halt
-        for done, found in texts.judge(reader, rows):
+        yield {"result": figure.progress(0, len(rows), language), "judged": None, "stop": ON, "keep": OFF,
+               "halt": halt}
+        for done, judged in texts.judge(service, rows):
             if halt.is_set():
                 break
-            yield gr.skip(), figure.progress(done, len(rows), language), found, *[gr.skip()] * 3
-        said = notice([text("texts_stopped", language)], "warning") if halt.is_set() else ""
-        yield "", said + figure.results(found, language), found, _off(), gr.Button(interactive=True), None
-    except Exception as error:
-        read = (figure.results(found, language), found, _off(), gr.Button(interactive=True)) if found else (
-            gr.skip(), gr.skip(), _off(), gr.skip())  # what was read until then is not lost
-        yield refusal(error, language), *read, None
+            yield {"result": figure.progress(done, len(rows), language), "judged": judged}
+        said = notice([language.say("texts_stopped")], "warning") if halt.is_set() else ""
+        yield {"result": said + figure.results(judged, language), "judged": judged, "stop": OFF, "keep": ON,
+               "halt": None}
+    except Exception:
+        if judged:
+            yield {"result": figure.results(judged, language), "judged": judged, "keep": ON}
+        raise
 
 
-def _off() -> gr.Button:
-    return gr.Button(interactive=False)
-
-
-def _halt(halt: Event | None) -> gr.Button:
+def end(_: ReviewService, language: Language, *, halt: Event | None) -> dict[str, Any]:
     """End the reading after the chunk it is at; what was read is shown by the reading itself, so in order."""
     if halt is not None:
         halt.set()
-    return _off()
+    return {"stop": OFF}
 
 
-def save(reader: SentimentService, language: Language, found: list[Judged] | None) -> Any:
-    """What assets/download.js offers."""
-    if not found:
-        return gr.skip()
-    return {"name": f"{reader.info.name}-texts.csv", "made": time.time(),  # the same file twice is offered again
-            "data": base64.b64encode(texts.as_csv(found, language)).decode("ascii")}
+def save(service: ReviewService, language: Language, *, judged: list[Judged] | None) -> dict[str, Any]:
+    """Offer the answers as a file, for assets/download.js."""
+    if not judged:
+        return {}
+    return {"download": {
+        "name": f"{service.info.name}-texts.csv", "made": time.time(),  # the same file twice is offered again
+        "data": base64.b64encode(texts.as_csv(judged, language)).decode("ascii")}}

@@ -1,16 +1,13 @@
-"""What stands between a browser and Gradio: headers that let the page do no more than it needs, and an end to requests
-that it never makes."""
+"""Middleware before Gradio: security headers, limits of requests, and an end to those that the page never makes."""
 
 from __future__ import annotations
-
-import re
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xformer.ui.sessions import forget
+from xformer.ui.gradio_private import CALL, CLOSED, forget
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
 POLICY = "; ".join((
@@ -20,12 +17,6 @@ POLICY = "; ".join((
     "form-action 'self'", "frame-ancestors 'self' https://huggingface.co https://*.hf.space"))
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
-# What Gradio offers and this page has no use for: sessions written to the disk, other servers' files fetched for
-# anybody who asks, recordings, an editor, a monitor.
-CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
-                    r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
-                    re.IGNORECASE)
-CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")
 MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache, partial
-from html import escape
+from functools import lru_cache
 from typing import Any
 
 import gradio as gr
@@ -15,87 +14,61 @@ from xformer.explain import positions as explain
 from xformer.figures import head_payload
 from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
-from xformer.figures.notice import notice
 from xformer.results import BASES as LIMITS
-from xformer.results import MOST_SHIFT, POSITION_KINDS, Moved, Positions, Translation
-from xformer.serve.translation import Service
-from xformer.strings import Language, speaker, text
-from xformer.ui.ablation import every_head, head_names
-from xformer.ui.address import Kind, OneOf, Real, Several, Switch, Take, Whole
-from xformer.ui.components import canvas, figure, plot
-from xformer.ui.handlers import QUIET, SWIFT, Ask, refusal
+from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Positions, Translation, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import canvas, figure, plot, script
+from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
+from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
+from xformer.ui.tabs import Page, Tab, View
 
-TAB = "positions"
+ID = "positions"
 BASES = (100.0, 1_000.0, 10_000.0)  # of the lecture notes that this project starts from, and of the paper
-LENGTHS = (8, 200, 64)  # of the table: least, most, and what the page begins with
+LENGTH = Whole(64, 8, 200)  # of the table
 WIDTHS = (4, 512)  # d_model: least, most
 POWERS = (1.0, 5.0)  # of ten: the base
 MOST_STEPS = 20
 MOST_CURVES = 6
 NOISE = np.linspace(0, 3, 31)
-# The dimensions and pairs that there are to choose from, what was chosen kept where it is still there. In the browser,
-# so that the answer cannot come after another choice and undo it.
-FIT = """(d_model, dimensions, pair) => {
-  const kept = dimensions.filter(dimension => dimension < d_model), most = Math.floor(d_model / 2) - 1;
-  const choices = Array.from({length: d_model}, (_, dimension) => [String(dimension), dimension]);
-  return [{__type__: 'update', choices, value: kept.length ? kept : [0, 1]},
-          {__type__: 'update', maximum: most, value: Math.min(pair, most)}];
-}"""
+LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
+SIZE = ("length", "d_model", "base_power")  # keys of the controls that all pictures of the table depend on
 
 
-def kinds(service: Service, d_model: int | None = None) -> dict[str, Kind]:
-    """What the address says of this tab, in the order of its controls. d_model: of the table, the model's own if None.
-    """
-    width = min(WIDTHS[1], service.info.d_model)
-    wide = d_model or width
-    layer, head = service.best_head
-    return {"length": Whole(LENGTHS[2], *LENGTHS[:2]), "d_model": Whole(width, *WIDTHS, step=2),
-            "base_power": Real(math.log10(service.info.position_base), *POWERS),
-            "dimensions": Several((0, 1, wide // 4 * 2, wide // 4 * 2 + 1), wide - 1, MOST_CURVES),
-            "pair": Whole(min(8, wide // 4), 0, wide // 2 - 1), "position": Whole(2, 0, LENGTHS[1]),
-            "steps": Whole(3, 0, MOST_STEPS), "positions": OneOf(POSITION_KINDS, "none"),
-            "shift": Whole(5, 0, MOST_SHIFT), "base": Real(1_000, *LIMITS), "shuffle": Switch(),
-            "seed": Whole(1, 0, 999_999), "compare": OneOf(head_names(service), f"cross {layer} {head}"),
-            "moved": Switch()}
+def width(service: TranslationService, _: Values) -> Whole:
+    """The width of the table, the model's own by default."""
+    return Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2)
 
 
-def arrive(service: Service, language: Language, take: Take) -> list[Any]:
-    """The values of the tab's controls for an address, in the order of `kinds`."""
-    d_model = take("d_model", kinds(service)["d_model"])
-    found = {name: take(name, kind) for name, kind in kinds(service, d_model).items() if name != "d_model"}
-    kind = found["positions"]
-    return [found["length"], d_model, found["base_power"],
-            gr.update(choices=_dimensions(d_model), value=list(found["dimensions"])),
-            gr.update(maximum=d_model // 2 - 1, value=found["pair"]), found["position"], found["steps"], kind,
-            gr.update(visible=kind == "shift", value=found["shift"]),
-            gr.update(visible=kind == "base", value=found["base"]), found["shuffle"],
-            gr.update(visible=found["shuffle"], value=found["seed"]),
-            gr.update(choices=every_head(service, language), value=found["compare"]), found["moved"]]
+def base_power(service: TranslationService, _: Values) -> Real:
+    """The base as a power of ten, the model's own by default."""
+    return Real(math.log10(service.info.position_base), *POWERS, step=0.05)
 
 
-def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str, Any], list[gr.Column]]:
-    """Lay the tab out, called inside it; -> its controls, as `kinds` names them, and what is seen where quality by
-    length was measured and where it was not.
+def dimensions_of(_: TranslationService, so_far: Values) -> Several:
+    """The dimensions of the table that are drawn as curves."""
+    middle = so_far["d_model"] // 4 * 2
+    return Several((0, 1, middle, middle + 1), so_far["d_model"] - 1, MOST_CURVES)
 
-    shown: which tab is open; nothing is drawn before it is this one.
-    """
-    language, service = ask.language, ask.service
-    say = speaker(language)
-    own = {name: kind.default for name, kind in kinds(service).items()}
 
-    def slider(name: str, label: str, least: float, most: float, step: float = 1, width: int = 140) -> gr.Slider:
-        return gr.Slider(least, most, own[name], step=step, label=label, min_width=width)
+def pair_of(_: TranslationService, so_far: Values) -> Whole:
+    """The pair of dimensions that is turned."""
+    return Whole(min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1)
 
+
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
     gr.HTML(figures.heading("table", language))
     with gr.Row(elem_classes="controls"):
-        length = slider("length", say("pos_length"), *LENGTHS[:2], width=200)
-        d_model = slider("d_model", "d_model", *WIDTHS, step=2, width=200)
-        preset = gr.Radio([(f"{base:g}", base) for base in BASES], value=_base(own["base_power"]),
-                          label=say("pos_preset"), min_width=200)
-        power = slider("base_power", say("pos_power"), *POWERS, step=0.05, width=200)
+        length = controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
+        d_model = controls.add("d_model", width, gr.Slider, label="d_model", min_width=200)
+        preset = gr.Radio([(f"{base:g}", base) for base in BASES], label=say("pos_preset"), min_width=200,
+                          value=_base(base_power(page.service, {}).default))
+        power = controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200)
     table = plot("pos-table", language)
-    dimensions = gr.Dropdown(_dimensions(own["d_model"]), value=list(own["dimensions"]), multiselect=True,
-                             max_choices=MOST_CURVES, label=say("pos_dimensions"))
+    dimensions = controls.add("dimensions", dimensions_of, gr.Dropdown, multiselect=True, max_choices=MOST_CURVES,
+                              label=say("pos_dimensions"))
     curves = plot("pos-curves", language)
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=300):
@@ -109,45 +82,49 @@ def build(ask: Ask, translation: gr.State, shown: gr.Textbox) -> tuple[dict[str,
         with gr.Column(min_width=300):
             gr.HTML(figures.heading("rotation", language))
             with gr.Row(elem_classes="controls"):
-                pair = slider("pair", say("pos_pair"), 0, own["d_model"] // 2 - 1)
-                position = slider("position", say("pos_from"), 0, LENGTHS[1])
-                steps = slider("steps", say("pos_steps"), 0, MOST_STEPS)
+                pair = controls.add("pair", pair_of, gr.Slider, label=say("pos_pair"), min_width=140)
+                position = controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"),
+                                        min_width=140)
+                steps = controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"),
+                                     min_width=140)
             circle, proof = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
         with gr.Column(min_width=300):
             gr.HTML(figures.heading("noise", language))
             confusion = plot("pos-noise", language)
     gr.HTML(figures.heading("sentence", language))
     problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
-    experiment = _experiment(ask, translation, own)
-    gr.HTML(f'<h4>{escape(say("pos_title_lengths"))}</h4><p class="note">{escape(say("pos_text_lengths"))}</p>')
-    latest: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
-    with gr.Column(visible=bool(service.length_scores)) as measured:
-        gr.on([shown.change], **ask(draw_lengths, [shown]), outputs=plot("pos-lengths", language), **latest)
-    with gr.Column(visible=not service.length_scores) as unmeasured:
-        gr.HTML(f'<p>{escape(say("pos_no_lengths"))} <code>python -m xformer evaluate lengths --pairs dev.tsv '
+    experiment = _experiment(page)
+    gr.HTML(f'<h4>{language.html("pos_title_lengths")}</h4><p class="note">{language.html("pos_text_lengths")}</p>')
+    with gr.Column(visible=bool(page.service.length_scores)) as measured:
+        lengths = plot("pos-lengths", language)
+    with gr.Column(visible=not page.service.length_scores) as unmeasured:
+        gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs dev.tsv '
                 "--train DIR --save</code></p>")
 
     # In the browser: the presets and the slider are one number, and a control is redrawn without being asked for.
-    preset.input(None, preset, power, js="base => Math.log10(base)", **latest)
-    power.change(None, power, preset, **latest,
-                 js=f"power => {list(BASES)}.find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null")
-    d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=FIT, **latest)
+    preset.input(None, preset, power, js=script("powerOfTen"), **LATEST)
+    power.change(None, power, preset, js=script("presetBase"), **LATEST)
+    d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=script("fitWidth"), **LATEST)
     # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
     # for those beside the sliders, and when these are there, the second for the others.
-    near, far, inputs = gr.State({}), gr.State({}), [shown, length, d_model, power, dimensions, pair, position, steps]
-    gr.on([shown.change, *(control.change for control in (length, d_model, power)), dimensions.input],
-          partial(draw, language, True), [near, *inputs], [near, table, curves], trigger_mode="always_last", **SWIFT)
-    gr.on([table.change, *(control.input for control in (pair, position, steps))], partial(draw, language, False),
-          [far, *inputs], [far, waves, distances, compared, circle, proof, confusion], trigger_mode="always_last",
-          **SWIFT)
-    gr.on([shown.change, translation.change], **ask(draw_sentence, [translation, shown]),
-          outputs=[problem, parts], **latest)
-    controls = [length, d_model, power, dimensions, pair, position, steps, *experiment]
-    return dict(zip(own, controls, strict=True)), [measured, unmeasured]
-
-
-def _dimensions(d_model: int) -> list[tuple[str, int]]:
-    return [(str(dimension), dimension) for dimension in range(d_model)]
+    no_model, near, far = Ask.always(None, language, page.tab), gr.State({}), gr.State({})
+    gr.on([page.tab.change, length.change, d_model.change, power.change, dimensions.input],
+          **no_model(draw, {"drawn": near, **controls.named(*SIZE, "dimensions")},
+                     {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR),
+          trigger_mode="always_last", **SWIFT)
+    gr.on([table.change, pair.input, position.input, steps.input],
+          **no_model(draw, {"drawn": far, **controls.named(*SIZE, "pair", "position", "steps")},
+                     {"drawn": far, "waves": waves, "distances": distances, "compared": compared, "circle": circle,
+                      "proof": proof, "confusion": confusion}, only_in=ID, pictures=FAR),
+          trigger_mode="always_last", **SWIFT)
+    gr.on([page.tab.change, page.translation.change],
+          **page.ask(draw_sentence, {"translation": page.translation}, {"picture": parts}, problem, only_in=ID),
+          **LATEST)
+    page.tab.change(**page.ask(draw_lengths, {}, {"picture": lengths}, only_in=ID), **LATEST)
+    controls.include(experiment)
+    return Tab(controls, {
+        "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
+        "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
 
 
 def _base(power: float) -> float:
@@ -161,52 +138,50 @@ def _bases(power: float) -> list[float]:
     return sorted({*BASES, _base(power)})
 
 
-def draw(language: Language, near: bool, drawn: dict[str, Any], shown: str, length: int, d_model: int, power: float,
-         dimensions: list[int], pair: int, position: int, steps: int) -> list[Any]:
-    """What was drawn for which values, and those pictures whose values have changed, where the tab is open: the first
-    two, or the others."""
-    size = (length, d_model, power)
-    pictures: list[tuple[Any, tuple[Any, ...], int]] = [  # what draws it, for what, and how many components it fills
-        (draw_table, size, 1), (draw_curves, (*size, tuple(dimensions)), 1), (draw_waves, size, 1),
-        (draw_distances, size, 2), (draw_rotation, (*size, pair, position, steps), 2),
-        (draw_confusion, size, 1)]
-    now, answer = dict(drawn), []
-    for function, values, count in pictures[:2] if near else pictures[2:]:
-        if shown != TAB or drawn.get(function.__name__) == values:
-            answer += [gr.skip()] * count
-        else:
-            made = function(language, *values)
-            answer += made if count > 1 else [made]
-            now[function.__name__] = values
-    return [now, *answer]
+def draw(_: None, language: Language, *, pictures: Sequence[str], drawn: dict[str, Any], **values: Any
+         ) -> dict[str, Any]:
+    """Draw those of some pictures whose controls have changed. drawn: by picture, the values it was drawn for."""
+    wanted = {name: {key: values[key] for key in PICTURES[name][1]} for name in pictures}
+    answer: dict[str, Any] = {"drawn": {**drawn, **wanted}}
+    for name, inputs in wanted.items():
+        if drawn.get(name) != inputs:
+            answer |= PICTURES[name][0](language, **inputs)
+    return answer
 
 
-def draw_table(language: Language, length: int, d_model: int, power: float) -> Any:
-    return figure(figures.table(explain.table(length, d_model, _base(power)), _base(power), language))
+def draw_table(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+    """Draw the table of positions."""
+    base = _base(base_power)
+    return {"table": figure(figures.table(explain.table(length, d_model, base), base, language))}
 
 
-def draw_curves(language: Language, length: int, d_model: int, power: float, dimensions: Sequence[int]) -> Any:
-    kept = [dimension for dimension in dimensions or [0] if dimension < d_model] or [0]
-    return figure(figures.curves(explain.table(length, d_model, _base(power)), kept, _base(power), language))
+def draw_curves(language: Language, length: int, d_model: int, base_power: float, dimensions: Sequence[int]
+                ) -> dict[str, Any]:
+    """Draw some dimensions as curves, the first one where none of them is in the table."""
+    base, kept = _base(base_power), [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
+    return {"curves": figure(figures.curves(explain.table(length, d_model, base), kept, base, language))}
 
 
-def draw_waves(language: Language, length: int, d_model: int, power: float) -> Any:
-    return figure(figures.wavelengths(d_model, _bases(power), length, language))
+def draw_waves(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+    """Draw the wavelengths of all dimensions."""
+    return {"waves": figure(figures.wavelengths(d_model, _bases(base_power), length, language))}
 
 
-def draw_distances(language: Language, length: int, d_model: int, power: float) -> tuple[Any, str]:
-    tables = {base: explain.table(length, d_model, base) for base in _bases(power)}
-    return figure(figures.distances(tables, language)), figures.bases(tables, language)
+def draw_distances(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+    """Draw the dot products of positions by their distance, and compare the bases in a table."""
+    tables = {base: explain.table(length, d_model, base) for base in _bases(base_power)}
+    return {"distances": figure(figures.distances(tables, language)), "compared": figures.bases(tables, language)}
 
 
-def draw_rotation(language: Language, length: int, d_model: int, power: float, pair: int, position: int, steps: int
-                  ) -> tuple[Any, str]:
-    """The turn of one pair, and its check; positions beyond the table are the last that fit."""
-    rows = explain.table(length, d_model, _base(power))
+def draw_rotation(language: Language, length: int, d_model: int, base_power: float, pair: int, position: int,
+                  steps: int) -> dict[str, Any]:
+    """Draw the turn of one pair, and check it; positions beyond the table are the last that fit."""
+    base = _base(base_power)
+    rows = explain.table(length, d_model, base)
     pair, steps = min(pair, d_model // 2 - 1), min(steps, length - 1)
     position = min(position, length - 1 - steps)
-    return (figure(figures.rotation(rows, pair, position, steps, _base(power), language)),
-            figures.checked(rows, pair, steps, _base(power), language))
+    return {"circle": figure(figures.rotation(rows, pair, position, steps, base, language)),
+            "proof": figures.checked(rows, pair, steps, base, language)}
 
 
 @lru_cache(16)
@@ -214,106 +189,123 @@ def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
     return explain.confusion(explain.table(length, d_model, base), NOISE)
 
 
-def draw_confusion(language: Language, length: int, d_model: int, power: float) -> Any:
-    shares = {base: _confusion(length, d_model, base) for base in _bases(power)}
-    return figure(figures.confusion(shares, NOISE, length, d_model, language))
+def draw_confusion(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+    """Draw how often noise makes one position be taken for another."""
+    shares = {base: _confusion(length, d_model, base) for base in _bases(base_power)}
+    return {"confusion": figure(figures.confusion(shares, NOISE, length, d_model, language))}
 
 
-def draw_lengths(service: Service, language: Language, shown: str) -> Any:
+# The functions that draw without a model, and the keys of the controls that each depends on.
+PICTURES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "table": (draw_table, SIZE), "curves": (draw_curves, (*SIZE, "dimensions")), "waves": (draw_waves, SIZE),
+    "distances": (draw_distances, SIZE), "rotation": (draw_rotation, (*SIZE, "pair", "position", "steps")),
+    "confusion": (draw_confusion, SIZE)}
+NEAR, FAR = ("table", "curves"), ("waves", "distances", "rotation", "confusion")
+
+
+def draw_lengths(service: TranslationService, language: Language) -> dict[str, Any]:
+    """Draw translation quality by length of sentence, where it was measured."""
     scores = service.length_scores
-    return figure(figures.lengths(scores, language)) if shown == TAB and scores else gr.skip()
+    return {"picture": figure(figures.lengths(scores, language))} if scores else {}
 
 
-def draw_sentence(service: Service, language: Language, found: Translation | None, shown: str) -> tuple[str, Any]:
-    """What the encoder is given for the sentence on the page, where the tab is open: a problem, and the picture."""
-    if shown != TAB:
-        return "", gr.skip()
-    if found is None:
-        return notice([text("no_trace", language)], "error"), gr.skip()
-    try:
-        return "", figure(figures.sentence(service.embedded(found.source), language))
-    except Exception as error:
-        return refusal(error, language), gr.skip()
+@needs(translation="no_trace")
+def draw_sentence(service: TranslationService, language: Language, *, translation: Translation) -> dict[str, Any]:
+    """Draw the vectors that the encoder is given for the sentence on the page."""
+    return {"picture": figure(figures.sentence(service.embedded(translation.source), language))}
 
 
-def _experiment(ask: Ask, translation: gr.State, own: dict[str, Any]) -> list[Any]:
-    """The part that translates again with other positions, or the words in another order; -> its controls."""
-    say = speaker(ask.language)
-    gr.HTML(f'<h4>{escape(say("pos_title_change"))}</h4><p class="note">{escape(say("pos_text_change"))}</p>')
+# The properties of controls that are shown only for some values of others.
+SHOWN = {"shift": lambda values: {"visible": values["positions"] == "shift"},
+         "base": lambda values: {"visible": values["positions"] == "base"},
+         "seed": lambda values: {"visible": values["shuffle"]}}
+
+
+def _experiment(page: Page) -> Controls:
+    """Lay out the part that translates again with other positions, or the words in another order; -> its controls."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    gr.HTML(f'<h4>{language.html("pos_title_change")}</h4><p class="note">{language.html("pos_text_change")}</p>')
     with gr.Row(elem_classes="controls"):
-        kind = gr.Radio([(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS], value=own["positions"],
-                        label=say("pos_kind"), scale=3, min_width=280)
-        shift = gr.Number(own["shift"], precision=0, minimum=0, maximum=MOST_SHIFT, label=say("pos_shift"),
-                          visible=False, min_width=120)
-        base = gr.Number(own["base"], label=say("pos_base"), visible=False, min_width=120)
-        seed = gr.Number(own["seed"], precision=0, label=say("pos_seed"), visible=False, min_width=120)
+        kind = controls.add("positions", OneOf(POSITION_KINDS, "none"), gr.Radio, label=say("pos_kind"), scale=3,
+                            min_width=280, choices=[(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS])
+        controls.add("shift", Whole(5, 0, MOST_SHIFT), gr.Number, properties=SHOWN["shift"], precision=0,
+                     label=say("pos_shift"), min_width=120)
+        # Gradio refuses what is beyond a minimum or maximum with words of its own, so these two have none.
+        controls.add("base", Real(1_000, *LIMITS), gr.Number, properties=SHOWN["base"], minimum=None, maximum=None,
+                     label=say("pos_base"), min_width=120)
+        shuffle = controls.add("shuffle", Switch(), gr.Checkbox, label=say("pos_shuffle"), min_width=160,
+                               render=False)
+        controls.add("seed", Whole(1, 0, 999_999), gr.Number, properties=SHOWN["seed"], precision=0, minimum=None,
+                     maximum=None, label=say("pos_seed"), min_width=120)
     with gr.Row(elem_classes="ask"):
-        shuffled = gr.Checkbox(own["shuffle"], label=say("pos_shuffle"), min_width=160)
-        chosen = gr.Dropdown(every_head(ask.service, ask.language), value=own["compare"], label=say("pos_head"),
-                             min_width=220, scale=2)
+        shuffle.render()
+        compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"), min_width=220,
+                               scale=2)
         button = gr.Button(say("pos_run"), variant="primary", min_width=160)
-    result, found = gr.HTML(elem_classes="tables ablation pos-result"), gr.State()
-    moved = gr.Checkbox(False, visible=False)  # whether the result is on the page: the address says so
-    with gr.Row(elem_classes="detail", visible=False) as row:
-        views = []
+    result, change = gr.HTML(elem_classes="tables ablation pos-result"), gr.State()
+    # Whether the result is on the page: the address says so.
+    moved = controls.add("moved", Switch(), gr.Checkbox, visible=False)
+    views = {}
+    with gr.Row(elem_classes="detail", visible=False) as maps:
         for name in ("before", "after"):
             with gr.Column(min_width=300):
-                views.append(canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}",
-                                    save=ask.language))
-    kind.change(lambda name: [gr.update(visible=name == "shift"), gr.update(visible=name == "base")], kind,
-                [shift, base], **QUIET)
-    shuffled.change(lambda on: gr.update(visible=on), shuffled, seed, **QUIET)
-    changed = [kind, shift, base, shuffled, seed, chosen]
-    outputs = [result, found, row, *views, moved]
-    button.click(**ask(run, [translation, *changed]), outputs=outputs, api_visibility="private")
+                views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}", save=language)
+    gr.on([kind.change, shuffle.change],
+          **Ask.always(None, language)(show, controls.named("positions", "shuffle"), controls.named(*SHOWN)), **LATEST)
+    asked = {"translation": page.translation,
+             **controls.named("positions", "shift", "base", "shuffle", "seed", "compare")}
+    shown = {"maps": maps, **views}
+    answer = {"result": result, "change": change, "moved": moved, **shown}
+    button.click(**page.ask(run, asked, answer, result), api_visibility="private")
     # A link that shows the change makes it again; another sentence forgets it.
-    translation.change(**ask(again, [moved, found, translation, *changed]), outputs=outputs,
-                       trigger_mode="always_last", **QUIET)
-    chosen.input(**ask(draw_maps, [found, chosen]), outputs=[row, *views], **QUIET)
-    return [kind, shift, base, shuffled, seed, chosen, moved]
+    page.translation.change(**page.ask(again, {"change": change, "moved": moved, **asked}, answer, result), **LATEST)
+    compare.input(**page.ask(draw_maps, {"change": change, "compare": compare}, shown), **QUIET)
+    return controls
 
 
-def again(service: Service, language: Language, moved: bool, made: tuple[Moved, Positions] | None,
-          found: Translation | None, *changed: Any) -> tuple[Any, ...]:
-    """What becomes of a change when there is another translation: forgotten, or made where a link says so."""
-    if moved and made is None:
-        return run(service, language, found, *changed)
-    return "", None, gr.update(visible=False), None, None, False
+def show(_: None, language: Language, **values: Any) -> dict[str, Any]:
+    """Show the numbers that the chosen change takes, and hide the others."""
+    return {key: gr.update(**properties(values)) for key, properties in SHOWN.items()}
 
 
-def run(service: Service, language: Language, found: Translation | None, kind: str, shift: float | None,
-        base: float | None, shuffled: bool, seed: float | None, chosen: str) -> tuple[Any, ...]:
-    """Translate again under a change: what became of it, what the maps are drawn from, the maps, and whether it went.
-    """
-    said, moved = _moved(service, language, found, kind, shift, base, shuffled, seed)
-    return said, moved, *draw_maps(service, language, moved, chosen), moved is not None
+NO_CHANGE: dict[str, Any] = {"change": None, "moved": False, "maps": gr.update(visible=False), "before": None,
+                             "after": None}
 
 
-def _moved(service: Service, language: Language, found: Translation | None, kind: str, shift: float | None,
-           base: float | None, shuffled: bool, seed: float | None) -> tuple[str, tuple[Moved, Positions] | None]:
-    if found is None:
-        return notice([text("no_trace", language)], "error"), None
-    if kind == "own" and not shuffled:
-        return notice([text("pos_unchanged", language)], "error"), None
-    value = {"shift": shift, "base": base}.get(kind, 0)
+@needs(translation="no_trace")
+@refused(**NO_CHANGE)
+def run(service: TranslationService, language: Language, *, translation: Translation, positions: str,
+        shift: float | None, base: float | None, shuffle: bool, seed: float | None, compare: str) -> dict[str, Any]:
+    """Translate again with other positions, or with the words in another order, and compare."""
+    if positions == "own" and not shuffle:
+        raise UserError(Message.of("pos_unchanged"))
+    value = {"shift": shift, "base": base}.get(positions, 0)
     if value is None:
-        return notice([text("pos_no_number", language)], "error"), None
-    positions = Positions(kind, float(value))
-    try:
-        moved = service.with_positions(found.source, found.best.tokens, positions,
-                                       int(seed or 0) if shuffled else None, found.alone, found.max_length)
-    except Exception as error:
-        return refusal(error, language), None
-    return figures.moved(moved, found.best.text, language), (moved, positions)
+        raise UserError(Message.of("pos_no_number"))
+    added, best = Positions(positions, float(value)), translation.best
+    moved = service.with_positions(translation.source, best.tokens, added, int(seed or 0) if shuffle else None,
+                                   translation.alone, translation.max_length)
+    change = (moved, added)
+    return {"result": figures.moved(moved, best.text, language), "change": change, "moved": True,
+            **draw_maps(service, language, change=change, compare=compare)}
 
 
-def draw_maps(service: Service, language: Language, found: tuple[Moved, Positions] | None, chosen: str
-              ) -> tuple[Any, ...]:
-    """The map of a head before and after the change, for assets/head_view.js; hidden where nothing was changed."""
-    if found is None:
-        return gr.update(visible=False), None, None
-    stack, layer, head = chosen.split()
-    choice, identity = Choice(stack, int(layer), int(head)), f"{service.info.name} {service.info.identity}"
+@needs(translation="no_trace")
+@refused(**NO_CHANGE)
+def again(service: TranslationService, language: Language, *, change: tuple[Moved, Positions] | None, moved: bool,
+          **asked: Any) -> dict[str, Any]:
+    """Forget the change of another translation; or make it, where a link says that it is on the page."""
+    if moved and change is None:
+        return run(service, language, **asked)
+    return {"result": "", **NO_CHANGE}
+
+
+def draw_maps(service: TranslationService, language: Language, *, change: tuple[Moved, Positions] | None, compare: str
+              ) -> dict[str, Any]:
+    """Draw the map of a head before and after the change, if there is one."""
+    if change is None:
+        return {}
+    choice, identity = Choice(*Head.parse(compare)), f"{service.info.name} {service.info.identity}"
     before, after = (head_payload.payload(one, choice, identity, language)
-                     for one in figures.maps(found[0], choice, found[1], language))
-    return gr.update(visible=True), before, after
+                     for one in figures.maps(change[0], choice, change[1], language))
+    return {"maps": gr.update(visible=True), "before": before, "after": after}

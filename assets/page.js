@@ -1,0 +1,68 @@
+// Functions of the page's own listeners, which run in the browser and ask the server nothing. xformer.ui.components
+// cuts each out of this file by its name; so one stands alone, and ends with a brace at the beginning of a line.
+
+// Plotly names the gradient of a colour bar by the page's whole address where there is a <base>, and loses it as soon
+// as the address changes. Gradio's <base> says what is so without it.
+function removeBase() {
+  const base = document.querySelector('base');
+  if (base && base.href === new URL('./', location.href).href) base.remove();
+}
+
+// Another model is another page at the same address; one that was chosen meanwhile is loaded next.
+function goTo(wanted, chosen) {
+  const {name, query} = JSON.parse(wanted || '{}');
+  if (query !== undefined && name === (chosen ?? '').trim()) location.search = query;
+}
+
+// Adds the address to what is chosen in the menu of models.
+function withAddress(chosen, name, sentence) {
+  return [chosen, name, sentence, location.search];
+}
+
+// Writes what is on the page into its address, without a request or a jump. own: the longest value that is written, and
+// by every key the value that is left out; values: those of the controls, in the same order.
+function write(own, ...values) {
+  const {longest, left_out} = JSON.parse(own), query = new URLSearchParams();
+  // The theme, and whatever else is gradio's.
+  new URLSearchParams(location.search).forEach((value, key) => key.startsWith('__') && query.set(key, value));
+  const written = value => typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
+  Object.entries(left_out).forEach(([key, usual], i) => {
+    const value = written(values[i]);
+    if (value !== '' && value.length <= longest && value !== usual) query.set(key, value);
+  });
+  history.replaceState(null, '', location.pathname + '?' + query + location.hash);
+}
+
+// Asks for the picture again where it answers what was asked before something else was chosen.
+function askAgain(picture, again, ...chosen) {
+  if (!picture?.about) return again;
+  const [pass, ...shown] = picture.about;
+  window.newestPass = Math.max(pass, window.newestPass ?? 0);
+  const late = pass < window.newestPass || shown.join() !== chosen.join();
+  return late ? [window.newestPass, ...chosen].join() : again;
+}
+
+// The name of a head, such as cross.1.2. Stack, layer and head in one: when another model has others, they change one
+// after the other.
+function headName(...where) {
+  return where.join('.');
+}
+
+// The base of the positions as the power of ten that its slider holds.
+function powerOfTen(base) {
+  return Math.log10(base);
+}
+
+// The base that the slider stands at, where it is one of the presets (BASES in xformer/ui/positions.py); else null.
+function presetBase(power) {
+  return [100, 1000, 10000].find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null;
+}
+
+// The dimensions and pairs of a table of some width; what was chosen is kept where it is still there. In the browser,
+// so that the answer cannot come after another choice and undo it.
+function fitWidth(width, dimensions, pair) {
+  const kept = dimensions.filter(dimension => dimension < width), most = Math.floor(width / 2) - 1;
+  const choices = Array.from({length: width}, (_, dimension) => [String(dimension), dimension]);
+  return [{__type__: 'update', choices, value: kept.length ? kept : [0, 1]},
+          {__type__: 'update', maximum: most, value: Math.min(pair, most)}];
+}

@@ -1,0 +1,21 @@
+"""Pages laid out for tests, which nobody serves."""
+
+import asyncio
+
+import gradio as gr
+
+from xformer.serve.pool import Models
+from xformer.strings import ENGLISH
+from xformer.ui import page
+
+
+def laid_out(models, reviews=None, language=ENGLISH, **more):
+    """The page as `xformer.ui.page.build` makes it, and its Blocks as `demo`. models: a pool, or one service."""
+    pool = models if hasattr(models, "lease") else Models(models)
+
+    async def make():  # where no event loop is running, Gradio makes some that it never closes
+        with gr.Blocks(analytics_enabled=False) as demo:
+            made = page.build(demo, pool, reviews, language, **more)
+        made.demo = demo
+        return made
+    return asyncio.run(make())

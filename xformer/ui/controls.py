@@ -1,0 +1,400 @@
+"""Controls of the page, each declared once: its key in the address, what it may hold, and the component that holds it.
+
+From the declaration follow the component's own limits and value, the keys and defaults of the address, reading and
+writing it, and what is set when a page is opened with another model. A new control is one `Controls.add`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Protocol, TypeVar
+
+import gradio as gr
+
+from xformer.figures.labels import place
+from xformer.results import STACKS, Head, Message, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+
+LONGEST = 2_000  # characters of a text that an address carries
+MOST_DIGITS = 6
+Values = Mapping[str, Any]  # what controls hold, by their keys
+C = TypeVar("C", bound=gr.components.Component)
+
+
+class Kind(Protocol):
+    """What a control may hold: its default, its limits, and how it is read from an address."""
+
+    @property
+    def default(self) -> Any:
+        """The value of a control that the address does not name."""
+
+    def read(self, key: str, value: str) -> Any:
+        """The value that an address gives, as the component has it; raises UserError for nonsense."""
+
+    def properties(self) -> dict[str, Any]:
+        """The limits, as properties of the component that suits this kind."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some names; their labels are given to the component where it is declared."""
+
+    options: tuple[str, ...]
+    default: str
+
+    def read(self, key: str, value: str) -> str:
+        if value not in self.options:
+            raise UserError(Message.of("address_choice", key=key, value=value[:40], options=", ".join(self.options)))
+        return value
+
+    def properties(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Switch:
+    """On or off, 1 or 0 in the address: a checkbox."""
+
+    default: bool = False
+
+    def read(self, key: str, value: str) -> bool:
+        return OneOf(("0", "1"), "0").read(key, value) == "1"
+
+    def properties(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number on a slider, from `least` to `most` in steps."""
+
+    default: int
+    least: int
+    most: int
+    step: int = 1
+
+    def read(self, key: str, value: str) -> int:
+        if value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS and int(value) in range(
+                self.least, self.most + 1, self.step):
+            return int(value)
+        limits = {"key": key, "value": value[:40], "least": self.least, "most": self.most}
+        raise UserError(Message.of("address_number", **limits) if self.step == 1 else
+                        Message.of("address_step", **limits, step=self.step))
+
+    def properties(self) -> dict[str, Any]:
+        return {"minimum": self.least, "maximum": self.most, "step": self.step}
+
+
+@dataclass(frozen=True)
+class Numbered(Whole):
+    """A whole number among a few that are all shown, from 1 on, such as a layer."""
+
+    def properties(self) -> dict[str, Any]:
+        return {"choices": numbers(self.most)}
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number on a slider, from `least` to `most`; the address may be finer than the slider's step."""
+
+    default: float
+    least: float
+    most: float
+    step: float | None = None
+
+    def read(self, key: str, value: str) -> float:
+        try:
+            number = float(value[:20])
+        except ValueError:
+            number = math.nan
+        if not self.least <= number <= self.most:
+            raise UserError(Message.of("address_real", key=key, value=value[:40], least=f"{self.least:g}",
+                                       most=f"{self.most:g}"))
+        return number
+
+    def properties(self) -> dict[str, Any]:
+        return {"minimum": self.least, "maximum": self.most, **({} if self.step is None else {"step": self.step})}
+
+
+@dataclass(frozen=True)
+class Several:
+    """At most `count` different whole numbers from 0 to `most`, with commas in the address."""
+
+    default: tuple[int, ...]
+    most: int
+    count: int
+
+    def read(self, key: str, value: str) -> list[int]:
+        try:
+            chosen = [Whole(0, 0, self.most).read(key, name) for name in value.split(",")]
+        except UserError:
+            chosen = []
+        if not chosen or len(chosen) > self.count or len(set(chosen)) < len(chosen):
+            raise UserError(Message.of("address_several", key=key, value=value[:40], count=self.count, most=self.most))
+        return chosen
+
+    def properties(self) -> dict[str, Any]:
+        return {"choices": [(str(number), number) for number in range(self.most + 1)]}
+
+
+@dataclass(frozen=True)
+class OneHead:
+    """One of some attention heads, written "cross.1.2"; labels: of the heads, in their order."""
+
+    options: tuple[Head, ...]
+    head: Head
+    labels: tuple[str, ...]
+
+    @property
+    def default(self) -> str:
+        return str(self.head)
+
+    def read(self, key: str, value: str) -> str:
+        head = _head(value)
+        if head not in self.options:
+            raise UserError(Message.of("address_choice", key=key, value=value[:40],
+                                       options=", ".join(map(str, self.options))))
+        return str(head)
+
+    def properties(self) -> dict[str, Any]:
+        return {"choices": [*zip(self.labels, map(str, self.options), strict=True)]}
+
+
+@dataclass(frozen=True)
+class SomeHeads:
+    """Any of some attention heads, with commas in the address; labels: of the heads, in their order.
+
+    stack: the stack of all of them, where there is only one; older links leave it out.
+    """
+
+    options: tuple[Head, ...]
+    labels: tuple[str, ...]
+    stack: str = ""
+    default: tuple[str, ...] = ()
+
+    def read(self, key: str, value: str) -> list[str]:
+        names = value.split(",")
+        if self.stack:  # such an address may also name none
+            names = [name for name in names if name]
+        heads = [_head(name, self.stack) for name in names]
+        if not {*heads} <= {*self.options}:
+            raise UserError(Message.of("address_heads", key=key, value=value[:40]) if self.stack else
+                            Message.of("address_some", key=key, value=value[:40], example=str(self.options[-1])))
+        return list(dict.fromkeys(map(str, heads)))
+
+    def properties(self) -> dict[str, Any]:
+        return {"choices": [*zip(self.labels, map(str, self.options), strict=True)]}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text of at most `longest` characters."""
+
+    default: str = ""
+    longest: int = LONGEST
+
+    def read(self, key: str, value: str) -> str:
+        if len(value) > self.longest:
+            raise UserError(Message.of("address_long", key=key, characters=len(value), limit=self.longest))
+        return value
+
+    def properties(self) -> dict[str, Any]:
+        return {}
+
+
+def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
+    """The kind of a control that holds one of all heads of a model, the best aligned one by default."""
+    def kind(service: TranslationService, _: Values) -> OneHead:
+        heads = every_head(service)
+        return OneHead(heads, Head("cross", *service.best_head), tuple(head_label(head, language) for head in heads))
+    return kind
+
+
+def some_heads(language: Language, stack: str = "") -> Callable[[TranslationService, Values], SomeHeads]:
+    """The kind of a control that holds any heads of a model; stack: the key of the control that says of which stack."""
+    def kind(service: TranslationService, so_far: Values) -> SomeHeads:
+        if not stack:
+            heads = every_head(service)
+            return SomeHeads(heads, tuple(head_label(head, language) for head in heads))
+        heads = every_head(service, so_far[stack])
+        return SomeHeads(heads, tuple(place(head, language) for head in heads), so_far[stack])
+    return kind
+
+
+def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
+    """Every head of a model, or of some of its stacks."""
+    info = service.info
+    return tuple(Head(stack, layer, head) for stack in stacks or STACKS
+                 for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
+
+
+def head_label(head: Head, language: Language) -> str:
+    """A head as readers call it: stack, layer and head."""
+    return f"{language.say(f'stack_{head.stack}')} · {place(head, language)}"
+
+
+def _head(name: str, stack: str = "") -> Head | None:
+    try:
+        return Head.parse(name, stack)
+    except ValueError:
+        return None
+
+
+def numbers(count: int) -> list[tuple[str, int]]:
+    """Choices from 1 to count."""
+    return [(str(number), number) for number in range(1, count + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """One control: made by `Controls.add`, which says what the fields mean."""
+
+    key: str
+    kind: Callable[[TranslationService, Values], Kind]
+    component: Any  # of Gradio, which makes the methods that listen to events at run time
+    properties: Callable[[Values], dict[str, Any]]
+    always: bool
+    made_with: dict[str, Any]  # the properties that the component has from the start
+
+    def update(self, service: TranslationService, values: Values) -> dict[str, Any]:
+        """The value that the component is set to, and the properties in which it differs from when it was made."""
+        wanted = {**self.kind(service, values).properties(), **self.properties(values)}
+        changed = {name: value for name, value in wanted.items() if value != self.made_with.get(name, value)}
+        return gr.update(**changed, value=_own(values[self.key]))
+
+
+class Controls(dict[str, Control]):
+    """Controls by their keys, in the order of declaration, which is that of the address.
+
+    A page has one for all its tabs; a tab adds its controls to one of its own and returns it.
+    """
+
+    def __init__(self, service: TranslationService) -> None:
+        """service: the one that components are made for; `updates` sets them for others."""
+        super().__init__()
+        self.service = service
+
+    def add(self, key: str, kind: Kind | Callable[[TranslationService, Values], Kind], make: Callable[..., C], *,
+            properties: Callable[[Values], dict[str, Any]] = lambda values: {}, always: bool = False,
+            **fixed: Any) -> C:
+        """Declare a control and make its component.
+
+        key: its name in the address and in handlers. kind: what it may hold; or a function of the model and the values
+        of the controls declared before it, where it depends on them. make: the component's class; it is given the
+        default, what the kind says of limits or choices where it knows such properties, and the `fixed` ones (labels,
+        widths). properties: what more of the component depends on the values of this control and others. always: the
+        address names it even where it has its default.
+        """
+        of: Callable[[TranslationService, Values], Kind] = kind if callable(kind) else lambda service, so_far: kind
+        defaults = self.defaults(self.service)
+        wanted = of(self.service, defaults)
+        made_with = {name: value for name, value in (
+            {**wanted.properties(), **properties({**defaults, key: wanted.default})}).items()
+            if name in signature(make).parameters}
+        component = make(value=_own(wanted.default), **{**made_with, **fixed})
+        self._put(Control(key, of, component, properties, always, made_with))
+        return component
+
+    def _put(self, control: Control) -> None:
+        if control.key in self:
+            raise ValueError(f"two controls have the key {control.key!r}")
+        self[control.key] = control
+
+    def include(self, others: Controls) -> None:
+        """Add the controls of another part of the page after the own ones; raises ValueError for a key twice."""
+        for control in others.values():
+            self._put(control)
+
+    def named(self, *keys: str) -> dict[str, Any]:
+        """Components by their keys, of all controls where no keys are given: inputs and outputs of handlers."""
+        return {key: self[key].component for key in keys or self}
+
+    def kinds(self, service: TranslationService, values: Values | None = None) -> dict[str, Kind]:
+        """The kind of each control for a model and the values of the controls, their defaults if not given."""
+        return {key: kind for key, kind, _ in self._each(service, lambda key, kind: kind.default if values is None
+                                                         else values[key])}
+
+    def defaults(self, service: TranslationService) -> dict[str, Any]:
+        """What the controls hold where an address says nothing."""
+        return {key: value for key, _, value in self._each(service, lambda key, kind: kind.default)}
+
+    def read(self, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[str, Any], list[Message]]:
+        """What the controls hold for an address, made by this page or by hand; and what of it is nonsense.
+
+        Nonsense is passed over: such a control has its default.
+        """
+        problems = []
+
+        def read(key: str, kind: Kind) -> Any:
+            if key in query:
+                try:
+                    return kind.read(key, query[key])
+                except UserError as error:
+                    assert isinstance(error.message, Message)
+                    problems.append(error.message)
+            return kind.default
+
+        return {key: value for key, _, value in self._each(service, read)}, problems
+
+    def updates(self, service: TranslationService, values: Values) -> dict[Any, dict[str, Any]]:
+        """What each component is set to, for a model and what `read` found in the address."""
+        return {control.component: control.update(service, values) for control in self.values()}
+
+    def left_out(self, service: TranslationService) -> str:
+        """Every key with the value that the address leaves out, for a model: what `write` in assets/page.js reads."""
+        defaults = self.defaults(service)
+        return json.dumps({"longest": LONGEST, "left_out": {
+            key: "" if control.always else written(defaults[key]) for key, control in self.items()}})
+
+    def _each(self, service: TranslationService, value_of: Callable[[str, Kind], Any]
+              ) -> Iterator[tuple[str, Kind, Any]]:
+        so_far: dict[str, Any] = {}
+        for key, control in self.items():
+            kind = control.kind(service, so_far)
+            so_far[key] = value_of(key, kind)
+            yield key, kind, so_far[key]
+
+
+def written(value: Any) -> str:
+    """A value as the address has it, and as the browser writes it."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(written, value))
+    return f"{value:.12g}" if isinstance(value, (int, float)) else str(value or "")
+
+
+def _own(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def setting_order(controls: Controls) -> list[Any]:
+    """The order in which the controls are set when a page is opened: from the last declared to the first.
+
+    Gradio tells of each change before it makes the next. A control may depend on those declared before it; so, when
+    somebody listens to one, all that depend on it must be set already: the dimensions before the width of the table,
+    everything before the tab that is opened, and the model before everything.
+    """
+    return [control.component for control in reversed(controls.values())]
+
+
+def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
+    """The choices and limits of components, then their values.
+
+    Gradio refuses a value that is not among the choices, and tells of some values before it sets others if their
+    choices come with these.
+    """
+    steps: list[dict[Any, Any]] = [{}, {}]
+    for component, update in updates.items():
+        if not isinstance(update, dict):
+            steps[1][component] = update
+            continue
+        properties = {name: value for name, value in update.items() if name not in ("value", "__type__")}
+        if properties:
+            steps[0][component] = gr.update(**properties)
+        if "value" in update:
+            steps[1][component] = update["value"]
+    yield from steps

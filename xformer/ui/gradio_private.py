@@ -1,0 +1,98 @@
+"""Everything that rests on private parts of Gradio, which its next version may change: tried on the versions `TRIED`.
+
+A test fails on any other version. Then read what each function here says it rests on, run all tests, and widen `TRIED`.
+Nothing else in this package uses a name that Gradio does not document.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+from gradio.context import LocalContext
+from gradio.utils import get_function_description
+
+TRIED = ("6.31.0", "6.31.0")  # the oldest and the newest version
+# Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
+# anybody who asks, recordings, an editor, a monitor.
+CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
+                    r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
+                    re.IGNORECASE)
+CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
+
+# Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
+os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
+
+
+def still_there() -> Callable[[], bool]:
+    """In the thread of a handler: how to find out later whether whoever asked has closed the page or hung up since.
+
+    Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end.
+    """
+    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
+    event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
+    return lambda: event is None or event.alive
+
+
+def keep_little(app: Any) -> None:
+    """Stop Gradio from noting every component of the page for each session, even for one call of the API.
+
+    That is 55 ms and 1 MB here, and only for deep links, which `CLOSED` closes. Told that a page has no components, it
+    notes only what changes.
+    """
+    app.state_holder.blocks = SimpleNamespace(default_config=app.get_blocks().default_config, blocks={})
+
+
+def sessions(app: Any) -> Iterator[tuple[str, Any]]:
+    """The sessions that are kept and the values of their States, the one that was used longest ago first."""
+    for session, state in list(app.state_holder.session_data.items()):
+        yield session, state.state_data
+
+
+def ended(app: Any, before: datetime.datetime) -> list[str]:
+    """Sessions that nobody needs any more and that were last used before a time: pages that were closed, and calls of
+    the API, each a session named by its call, whose answer was fetched or never asked for."""
+    holder, queue = app.state_holder, app.get_blocks()._queue
+
+    def over(session: str, state: Any) -> bool:
+        called = session in queue.pending_event_ids_session.get(session, ())
+        return state.is_closed or (called and session not in queue.event_ids_to_events)
+
+    return [session for session, state in list(holder.session_data.items())
+            if over(session, state) and holder.time_last_used.get(session, before) <= before]
+
+
+def forget(app: Any, session: str) -> None:
+    """Keep nothing of a session."""
+    app.state_holder.session_data.pop(session, None)
+    app.state_holder.time_last_used.pop(session, None)
+    queue = app.get_blocks()._queue
+    queue.pending_event_ids_session.pop(session, None)
+    queue.pending_messages_per_session.pop(session, None)
+
+
+def hide_endpoints(demo: gr.Blocks) -> None:
+    """Leave the description of the endpoints out of the page that asks for a password: Gradio would put it there."""
+    describe = demo.get_api_info
+    demo.get_api_info = (  # type: ignore[method-assign]
+        lambda all_endpoints=False, page=None: describe(all_endpoints, None if page is None else "none"))
+
+
+def publish(demo: gr.Blocks, described: Callable[..., Any], called: Callable[..., Any]) -> None:
+    """Offer a function as an endpoint named like it, called inside the Blocks; its docstring tells what it takes.
+
+    described: the function with its docstring. called: what is called for it. Gradio itself tells only clients of MCP
+    what the docstring says of each argument; here all are told.
+    """
+    description, arguments, returns = get_function_description(described)
+    gr.api(called, api_name=described.__name__, api_visibility="public",
+           api_description=f"{description} Returns {' '.join(returns)}")
+    *_, published = demo.fns.values()
+    for component, said in zip(published.inputs, arguments.values(), strict=True):
+        vars(component)["_api_info"]["additional_description"] = said

@@ -1,0 +1,81 @@
+"""The contract of a tab: what its module is given, what it returns.
+
+A tab is a module with an `ID`, its key in the address and the end of its title's key ("tab_…"), and
+`build(page: Page) -> Tab`, called inside the tab. `page.TABS` lists the modules; the page knows no more of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import gradio as gr
+
+from xformer.results import UserError
+from xformer.serve.protocol import ModelPool, ReviewService, TranslationService
+from xformer.strings import Language
+from xformer.ui.controls import Controls, Values
+from xformer.ui.handlers import Ask
+
+Listener = dict[str, Any]  # keyword arguments of an event of Gradio, as `Ask` makes them
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A component that shows something of the model, and what it is set to when a page is opened."""
+
+    component: gr.blocks.Block
+    update: Callable[[TranslationService, Values], Any]  # of the model and what all controls of the page hold
+
+
+@dataclass(eq=False)
+class Tab:
+    """What the page must know of a tab: controls by their keys, and views by names of the tab's own."""
+
+    controls: Controls
+    views: dict[str, View] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Page:
+    """One page while it is laid out: what all tabs share, to read and to write."""
+
+    models: ModelPool
+    reviews: ReviewService | UserError | None  # the classifier of reviews; or why there is none
+    language: Language
+    ask: Ask  # makes listeners on the page's model
+    sentence: gr.Textbox  # what is translated
+    status: gr.HTML  # what is to say about the sentence
+    translation: gr.State  # results.Translation of the sentence
+    trace: gr.State  # results.Trace of the pair that is looked into
+    spanish: gr.Textbox  # the translation that is looked into; "" for the model's own
+    tabs: gr.Tabs
+    tab: gr.Textbox  # the id of the open tab
+    model: gr.Textbox  # the name of the page's model; "" for the default
+    controls: Controls  # those of all tabs that are laid out already
+    views: dict[str, View] = field(default_factory=dict)
+    # Listeners that run one after the other: for a new sentence; when the page is opened; and after something else than
+    # its own controls has set what the Attention tab shows.
+    on_sentence: list[Listener] = field(default_factory=list)
+    on_opening: list[Listener] = field(default_factory=list)
+    on_choice: list[Listener] = field(default_factory=list)
+
+    @property
+    def service(self) -> TranslationService:
+        """The model that components are laid out for; what another needs otherwise is set when the page is opened."""
+        return self.models.default
+
+    def include(self, name: str, tab: Tab) -> None:
+        """Take up what a tab has returned."""
+        self.controls.include(tab.controls)
+        self.views.update({f"{name}.{view}": made for view, made in tab.views.items()})
+
+
+class TabModule(Protocol):
+    """A module of a tab."""
+
+    ID: str
+
+    def build(self, page: Page) -> Tab:
+        """Lay the tab out; called inside it."""
