@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
+from xformer.model import Attention, Heads, Record, Transformer, scores, sinusoids
+from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.results import (
     BASES,
@@ -30,10 +31,10 @@ from xformer.results import (
     Message,
     Occlusion,
     Positions,
+    Trace,
     UserError,
     Walk,
 )
-from xformer.results import Trace as Maps
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -98,7 +99,7 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
                      int(value) if kind == "shift" else 0).to(model.embedding.positions)
 
 
-def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Trace | None = None,
+def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
               change: Intervention = UNCHANGED) -> Tensor:
     """Log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
 
@@ -112,9 +113,9 @@ def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, 
 
 
 @torch.inference_mode()
-def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Maps:
+def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Trace:
     """Record all attention maps of one pass. text: that the source was made of."""
-    recorded = Trace()
+    recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
     arrays = {}
     for stack in STACKS:
@@ -122,7 +123,7 @@ def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, chang
         for name, layers in ((stack, record.probabilities), (f"{stack}_norms", record.value_norms)):
             arrays[name] = torch.stack(layers)[:, 0].float().cpu().numpy()
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
-    return Maps(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
+    return Trace(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
 
 
 @torch.inference_mode()
@@ -141,7 +142,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
         raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
                                    limit=config.max_length))
     padded = [*pair.source, *[PAD] * padding]
-    recorded = Trace(*(Record(calls=[]) for _ in STACKS))
+    recorded = Recording(*(Record(calls=[]) for _ in STACKS))
     log_probs(model, [padded], pair, recorded)
     layers = model.encoder.layers if stack == "encoder_self" else model.decoder.layers
     attention: Attention = getattr(layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
