@@ -1,7 +1,7 @@
-"""Passes of a translation model that show what happened inside: maps, numbers of one head, words and heads left out.
+"""Run passes of a translation model that show its inside: maps, numbers of one head, words and heads left out.
 
 Functions of a model, its tokenizer and tokens. Axes as in `model.py`. Nothing is stored on the model, so threads may
-share it. Long computations call `pause` between passes, so that whoever serves others too can let them have their turn.
+share it. Long computations call `pause` between passes, so that others can be served in the meantime.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions
 
 
 def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
-    """The positions [max_length, D] to add to the embeddings; None for the model's own."""
+    """Make the positions [max_length, D] to add to the embeddings; None for the model's own."""
     config, kind, value = model.config, positions.kind, positions.value
     if kind not in POSITION_KINDS:
         raise UserError(Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS)))
@@ -101,7 +101,7 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
 
 def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
               change: Intervention = UNCHANGED) -> Tensor:
-    """Log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
+    """Compute log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
 
     recorded: filled in by the pass.
     """
@@ -211,7 +211,7 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
 
 @torch.inference_mode()
 def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
-    """One vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
+    """Compute one vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
 
     The encoder was trained to be translated from, not to compare sentences.
     """
@@ -223,7 +223,7 @@ def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
 
 @torch.inference_mode()
 def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) -> Embedded:
-    """The vectors that the encoder is given, embeddings and positions apart."""
+    """Compute the vectors that the encoder is given, embeddings and positions apart."""
     tokens, embedding = [*source, EOS], model.embedding
     vectors = embedding(torch.tensor([tokens], device=embedding.weight.device),
                         positions=torch.zeros_like(embedding.positions))[0]
@@ -232,7 +232,7 @@ def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) ->
 
 
 def blocks(model: Transformer) -> list[Block]:
-    """The model box by box, in the order of its parameters, each of which is in one of them."""
+    """List the boxes of a model, in the order of its parameters, each of which is in one of them."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():
         parts = name.split(".")
