@@ -173,7 +173,7 @@ def test_a_folder_wins_over_a_repository_of_its_name(carded, tmp_path, monkeypat
     ("en-es", None), ("./me/en-es", None), ("../en-es", None), ("/me/en-es", None), ("~/en-es", None),
     ("runs/a/b", None), ("me/", None), ("", None), ("@", None)])
 def test_what_is_a_name(text, wanted):
-    assert hub.parse(text) == wanted
+    assert hub.parse_name(text) == wanted
 
 
 @pytest.mark.parametrize("text", ["me/..", "me/a b", "me/a--b", "me/a..b", "me/.hidden", "me/x.git", "mé/x\n", "-me/x",

@@ -16,8 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import ROOT, endless, free_port
-from xformer.explain import passes
-from xformer.results import Options, Positions, UserError
+from xformer.results import Positions, UserError
 from xformer.serve import batching
 from xformer.serve.limits import AT_WORK, Guard, most_people
 from xformer.ui import sessions as visitors
@@ -318,18 +317,3 @@ def test_a_number_of_people_that_is_none_is_named(monkeypatch, wanted):
     with pytest.raises(UserError) as refused:
         most_people()
     assert str(refused.value) == f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000."
-
-
-def test_a_long_sentence_shares_no_batch_with_short_ones(running):
-    lengths = [3, 12, 31, 32, 60, 64]
-    waiting = [batching.Request([5] * length, Options(), [], 8, passes.UNCHANGED) for length in lengths]
-    together = [[len(request.tokens) for request in batch.requests]
-                for batch in batching.form_batches(running.model, waiting)]
-    assert together == [[3, 12, 31], [32, 60], [64]]
-
-
-def test_words_are_left_out_in_batches_of_any_size(running, learned_pairs, monkeypatch):
-    english, spanish = learned_pairs[1]
-    whole = running.occlude(english, spanish)
-    monkeypatch.setattr(passes, "OCCLUDED_PIECES", 1)
-    assert running.occlude(english, spanish).effect == pytest.approx(whole.effect, abs=1e-5)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import xformer
 from tests.harness import ROOT
 from xformer.serve import pool, protocol, reviews, translation
 
@@ -45,3 +46,9 @@ def test_a_loaded_service_has_the_values_that_its_protocol_says(running, reader)
     for wanted, real in ((protocol.TranslationService, running), (protocol.ReviewService, reader),
                          (protocol.ModelPool, pool.Models(running))):
         assert [name for name in (*public(wanted), "guard") if not hasattr(real, name)] == []
+
+
+def test_the_services_are_had_from_the_package_too():
+    assert xformer.Service is translation.Service and xformer.SentimentService is reviews.SentimentService
+    with pytest.raises(AttributeError, match="module 'xformer' has no attribute 'Nothing'"):
+        _ = xformer.Nothing

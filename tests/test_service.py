@@ -1,23 +1,16 @@
 """The service: limits and warnings in words, batches of strangers kept apart, traces that belong to their sentence."""
 
 import math
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import endless
 from xformer import results
-from xformer.explain import passes
-from xformer.model import Heads
 from xformer.pieces import EOS
-from xformer.results import Head, Options, Positions, UserError
-from xformer.serve import batching
-from xformer.serve.bleu import bleu
-from xformer.serve.text import MAX_CHARACTERS, clean, repeats
-from xformer.serve.translation import Service
+from xformer.results import Options, Positions, UserError
+from xformer.serve.text import MAX_CHARACTERS, clean
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import attention
 
@@ -66,92 +59,6 @@ def test_a_trace_of_a_typed_translation_is_that_of_its_pieces(running, learned_p
     searched = running.trace(english, running.tokenizer.encode(spanish))
     assert typed.predicted == searched.predicted
     np.testing.assert_array_equal(typed.cross, searched.cross)
-
-
-def test_requests_of_many_threads_share_batches_and_never_see_each_other(running, learned_pairs, monkeypatch):
-    batches = []
-    decode = batching.translating
-
-    def counted(model, sources, *rest):
-        batches.append(len(sources))
-        return decode(model, sources, *rest)
-
-    monkeypatch.setattr(batching, "translating", counted)
-    alone = {english: running.trace(english, spanish) for english, spanish in learned_pairs}
-    together = threading.Barrier(len(learned_pairs) * 2)
-    wrong = []
-
-    def person(english, spanish, options):
-        together.wait()
-        for _ in range(6):
-            found = running.translate(english, options)
-            trace = running.trace(found.source, found.best.tokens)
-            same = all(np.allclose(getattr(trace, s), getattr(alone[english], s), atol=1e-5) for s in results.STACKS)
-            if found.best.text != spanish or found.source != english or not same:
-                wrong.append((english, found.best.text))
-
-    people = [threading.Thread(target=person, args=(*pair, Options(beam=beam)))
-              for pair in learned_pairs for beam in (1, 3)]
-    for one in people:
-        one.start()
-    for one in people:
-        one.join()
-    assert not wrong
-    assert sum(batches) == len(people) * 6
-    assert max(batches) > 1, "nothing that arrived together was decoded together"
-
-
-def test_one_bad_batch_is_told_to_those_in_it_and_the_others_are_served(running, learned_pairs, monkeypatch):
-    def broken(*_):
-        yield
-        raise RuntimeError("out of memory")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(batching, "translating", broken)
-        with pytest.raises(RuntimeError, match="out of memory"):
-            running.translate(learned_pairs[0][0])
-    assert running.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
-
-
-def test_nobody_waits_for_the_end_of_somebody_elses_long_sentence(running, learned_pairs, monkeypatch):
-    (long, spanish), (short, quick) = learned_pairs[:2]
-    decode, begun, answered, steps = batching.translating, threading.Event(), threading.Event(), []
-
-    def slow(model, sources, *rest):
-        if sources == [running.tokenizer.encode(long)]:
-            while not answered.is_set() and len(steps) < 100_000:
-                steps.append(None)
-                begun.set()
-                yield
-        return (yield from decode(model, sources, *rest))
-
-    monkeypatch.setattr(batching, "translating", slow)
-    found = []
-    other = threading.Thread(target=lambda: found.append(running.translate(long)))
-    other.start()
-    assert begun.wait(60)
-    assert running.translate(short).best.text == quick
-    assert not found and len(steps) >= batching.PATIENCE, "the long one was not in the middle of its search"
-    answered.set()
-    other.join()
-    assert found[0].best.text == spanish
-
-
-def test_a_search_that_nobody_waits_for_any_longer_stops(running, learned_pairs, monkeypatch):
-    stopped = threading.Event()
-    with monkeypatch.context() as patch:
-        patch.setattr(batching, "translating", endless(stopped))
-        with pytest.raises(UserError, match="took longer than 0 seconds and was given up"):
-            running.translate(learned_pairs[0][0], timeout=0.1)
-        assert stopped.wait(10)
-    assert running.translate(learned_pairs[0][0], timeout=60).best.text == learned_pairs[0][1]
-
-
-def test_closing_answers_what_was_asked_before(tiny_checkpoint, learned_pairs):
-    short_lived = Service.open(tiny_checkpoint, "cpu")
-    found = short_lived.translate(learned_pairs[0][0])
-    short_lived.close()
-    assert found.best.text == learned_pairs[0][1]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x07", "\u200b"])
@@ -228,20 +135,6 @@ def test_a_prefix_begins_the_translation(running, learned_pairs):
     assert found.best.text.startswith("Los perros")
 
 
-@pytest.mark.parametrize(("tokens", "loop"), [
-    ([5, 6, 7, 8, 9], False), ([5, 5, 5], False), ([5, 5, 5, 5], True), ([4, 5, 6, 5, 6, 5, 6, 5, 6, 9], True),
-    ([5, 6, 5, 6, 5, 7], False), ([], False)])
-def test_repetition_is_a_run_of_pieces_four_times_in_a_row(tokens, loop):
-    assert repeats(tokens) is loop
-
-
-def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
-    with pytest.raises(UserError, match="The device cuda:99 is not to be had on this machine; choose cuda, mps or cpu"):
-        Service.open(tiny_checkpoint, "cuda:99")
-    with pytest.raises(UserError, match="The device toaster is not to be had"):
-        Service.open(tiny_checkpoint, "toaster")
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=80))
 def test_any_text_gets_a_translation_or_one_sentence(running, text):
@@ -301,29 +194,3 @@ def test_a_translation_is_traced_by_the_pieces_that_it_carries(running, learned_
 def test_a_spanish_text_is_cut_into_pieces_once(running, counted):
     running.trace("The cat sleeps.", "El gato")
     assert counted.cut == ["The cat sleeps.", "El gato"]
-
-
-@pytest.mark.parametrize("ask", [
-    lambda service: service.translate("The cat sleeps.", off=[Head("cross", 1, 2)], positions=Positions("shift", 3)),
-    lambda service: service.trace("The cat sleeps.", [5], [Head("cross", 1, 2)], Positions("shift", 3))])
-def test_what_a_request_changes_is_made_into_tensors_once(running, monkeypatch, ask):
-    made, without, table = [], Heads.without, passes.sinusoids
-    monkeypatch.setattr(Heads, "without", lambda *args: made.append("heads") or without(*args))
-    monkeypatch.setattr(passes, "sinusoids", lambda *args: made.append("positions") or table(*args))
-    ask(running)
-    assert made == ["heads", "positions"]
-
-
-def test_bleu_of_the_papers_example():
-    """Papineni et al. (2002), section 2.1: "the" seven times has a modified unigram precision of 2/7."""
-    parts = bleu("the the the the the the the", "the cat is on the mat")
-    assert (parts.matches[0], parts.totals[0]) == (2, 7)
-    assert parts.score == 0 and parts.brevity_penalty == 1
-
-
-def test_bleu_multiplies_to_its_score_with_the_brevity_penalty():
-    parts = bleu("El gato duerme en la mesa", "El gato duerme en la mesa grande de hoy")
-    assert parts.brevity_penalty == pytest.approx(math.exp(1 - 9 / 6))
-    assert parts.score == pytest.approx(100 * parts.brevity_penalty), "all precisions are 1"
-    with pytest.raises(UserError):
-        bleu("El gato", " ")

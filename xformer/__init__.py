@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from xformer.serve.reviews import SentimentService
     from xformer.serve.translation import Service
 
 __version__ = "0.1.0"
+__all__ = ["SentimentService", "Service", "load"]
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
-    """A service on a checkpoint, a folder or owner/name[@revision] on the Hub (the one that ships, if none is named):
-    translate, explain, and more."""
+    """Load a checkpoint, a folder or owner/name[@revision] on the Hub (the one that ships, if none is named).
+
+    Returns a service that translates, explains, and more.
+    """
     from xformer.hub.shipped import checkpoint_folder
     from xformer.serve.translation import Service
     return Service.open(checkpoint_folder(checkpoint), device)
+
+
+def __getattr__(name: str) -> Any:
+    """`Service` and `SentimentService`, imported when they are asked for, as they load torch."""
+    if name == "Service":
+        from xformer.serve.translation import Service
+        return Service
+    if name == "SentimentService":
+        from xformer.serve.reviews import SentimentService
+        return SentimentService
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

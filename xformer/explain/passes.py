@@ -1,7 +1,7 @@
-"""Passes of a translation model that show what happened inside: maps, numbers of one head, words and heads left out.
+"""Run passes of a translation model that show its inside: maps, numbers of one head, words and heads left out.
 
 Functions of a model, its tokenizer and tokens. Axes as in `model.py`. Nothing is stored on the model, so threads may
-share it. Long computations call `pause` between passes, so that whoever serves others too can let them have their turn.
+share it. Long computations call `pause` between passes, so that others can be served in the meantime.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.model import Attention, Heads, Record, Trace, Transformer, scores, sinusoids
+from xformer.model import Attention, Heads, Record, Transformer, scores, sinusoids
+from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.results import (
     BASES,
@@ -30,10 +31,10 @@ from xformer.results import (
     Message,
     Occlusion,
     Positions,
+    Trace,
     UserError,
     Walk,
 )
-from xformer.results import Trace as Maps
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -82,7 +83,7 @@ def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions
 
 
 def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
-    """The positions [max_length, D] to add to the embeddings; None for the model's own."""
+    """Make the positions [max_length, D] to add to the embeddings; None for the model's own."""
     config, kind, value = model.config, positions.kind, positions.value
     if kind not in POSITION_KINDS:
         raise UserError(Message.of("pos_error_kind", kind=kind, options=", ".join(POSITION_KINDS)))
@@ -98,9 +99,9 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
                      int(value) if kind == "shift" else 0).to(model.embedding.positions)
 
 
-def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Trace | None = None,
+def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
               change: Intervention = UNCHANGED) -> Tensor:
-    """Log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
+    """Compute log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
 
     recorded: filled in by the pass.
     """
@@ -112,9 +113,9 @@ def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, 
 
 
 @torch.inference_mode()
-def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Maps:
+def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Trace:
     """Record all attention maps of one pass. text: that the source was made of."""
-    recorded = Trace()
+    recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
     arrays = {}
     for stack in STACKS:
@@ -122,7 +123,7 @@ def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, chang
         for name, layers in ((stack, record.probabilities), (f"{stack}_norms", record.value_norms)):
             arrays[name] = torch.stack(layers)[:, 0].float().cpu().numpy()
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
-    return Maps(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
+    return Trace(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
 
 
 @torch.inference_mode()
@@ -141,7 +142,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
         raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
                                    limit=config.max_length))
     padded = [*pair.source, *[PAD] * padding]
-    recorded = Trace(*(Record(calls=[]) for _ in STACKS))
+    recorded = Recording(*(Record(calls=[]) for _ in STACKS))
     log_probs(model, [padded], pair, recorded)
     layers = model.encoder.layers if stack == "encoder_self" else model.decoder.layers
     attention: Attention = getattr(layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
@@ -210,7 +211,7 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
 
 @torch.inference_mode()
 def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
-    """One vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
+    """Compute one vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
 
     The encoder was trained to be translated from, not to compare sentences.
     """
@@ -222,7 +223,7 @@ def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
 
 @torch.inference_mode()
 def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) -> Embedded:
-    """The vectors that the encoder is given, embeddings and positions apart."""
+    """Compute the vectors that the encoder is given, embeddings and positions apart."""
     tokens, embedding = [*source, EOS], model.embedding
     vectors = embedding(torch.tensor([tokens], device=embedding.weight.device),
                         positions=torch.zeros_like(embedding.positions))[0]
@@ -231,7 +232,7 @@ def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) ->
 
 
 def blocks(model: Transformer) -> list[Block]:
-    """The model box by box, in the order of its parameters, each of which is in one of them."""
+    """List the boxes of a model, in the order of its parameters, each of which is in one of them."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():
         parts = name.split(".")

@@ -1,7 +1,7 @@
-"""The model card of a checkpoint, README.md: metadata that the Hub reads, kept true to the files beside it.
+"""Read, check and write the model card of a checkpoint, README.md, and keep its metadata true to the files beside it.
 
-The metadata is YAML before the text; the scores in it, its `model-index`, come from metrics.json, where `python -m
-xformer evaluate … --save` puts them.
+The metadata, which the Hub reads, is YAML before the text. The scores in it, its `model-index`, come from metrics.json,
+where `python -m xformer evaluate … --save` puts them.
 """
 
 from __future__ import annotations
@@ -13,46 +13,48 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from xformer.hub import checkpoint
-from xformer.hub.checkpoint import Kind, Summary
+from xformer.hub.checkpoint import ModelKind, Summary
 from xformer.results import UserError
 
-LANGUAGES = {"translation": ["en", "es"]}  # English only, if not named
+LANGUAGES = {"translation": ["en", "es"]}  # by the key of the kind; else English
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
-WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")
+WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")  # metadata that a card must have
 
 
 def kept_scores(metrics: dict[str, Any]) -> list[dict[str, Any]]:
-    """The scores in metrics.json; raises UserError where they are none."""
-    found = metrics.get("scores", [])
-    if not (isinstance(found, list) and all(isinstance(one, dict) and "set" in one for one in found)):
+    """Return the scores in metrics.json; raises UserError where they have another form."""
+    scores = metrics.get("scores", [])
+    if not (isinstance(scores, list) and all(isinstance(score, dict) and "set" in score for score in scores)):
         raise UserError("The scores in metrics.json are not as “python -m xformer evaluate … --save” writes them: a "
                         "list of records, each with the set it was measured on; take them out, and measure again.")
-    return found
+    return scores
 
 
-def results(kind: Kind, metrics: dict[str, Any]) -> list[EvalResult]:
-    """The kept scores of a checkpoint as the Hub wants them."""
-    found = []
+def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
+    """Convert the kept scores of a checkpoint to the Hub's form: one result for each metric of each score."""
+    converted = []
     for score in sorted(kept_scores(metrics), key=lambda score: str(score["set"])):
         ways = [f"beam {score['beam']}"] if "beam" in score else []
         ways += [way for key, way in (("plain", "rough English"), ("lowercase", "in lower case")) if score.get(key)]
         for key, name in METRICS.items():
             if key in score:
                 signature = score.get(f"{key}_signature")
-                found.append(EvalResult(
+                converted.append(EvalResult(
                     task_type=kind.task, dataset_type=score["set"], dataset_name=score["set"], metric_type=key,
                     metric_value=score[key], metric_name=", ".join([name, *ways]),
                     metric_args={"signature": signature} if signature else None))
-    return found
+    return converted
 
 
 def keep(folder: Path, score: dict[str, Any]) -> None:
-    """Put a score into metrics.json, in place of an earlier one of the same kind on the same set, and into the card if
-    there is one. Raises UserError, OSError."""
+    """Put a score into metrics.json, and into the card if there is one. Raises UserError, OSError.
+
+    It replaces an earlier one on the same set that was measured in the same way.
+    """
     summary = checkpoint.examine(folder)
-    same = ("set", "beam", "plain", "lowercase")
-    kept = [old for old in kept_scores(summary.metrics) if any(old.get(key) != score.get(key) for key in same)]
-    metrics = {**summary.metrics, "scores": [*kept, score]}
+    way = ("set", "beam", "plain", "lowercase")
+    others = [old for old in kept_scores(summary.metrics) if any(old.get(key) != score.get(key) for key in way)]
+    metrics = {**summary.metrics, "scores": [*others, score]}
     checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
     path = folder / "README.md"
     if path.is_file():
@@ -63,19 +65,19 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> ModelCard:
-    """A model card; raises UserError where there is none, or its metadata cannot be read."""
+    """Read a model card; raises UserError where there is none, or its metadata cannot be read."""
     try:
         return ModelCard(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"The checkpoint {path.parent} lacks README.md, its model card; write one, or have “python -m "
                         f"xformer checkpoint push” write it with --license.") from error
-    except Exception as error:  # the parser of YAML has a family of its own
+    except Exception as error:  # a wrong encoding, or one of the many errors of the YAML parser
         raise UserError(f"The metadata of {path} cannot be read ({str(error).splitlines()[0]}); it stands between two "
                         f"lines of “---” at the beginning, in YAML.") from error
 
 
 def check(folder: Path) -> ModelCard:
-    """Raise UserError where a card lacks metadata, or does not fit the files beside it."""
+    """Read the card of a checkpoint; raises UserError where it lacks metadata or does not fit the files beside it."""
     path, summary = folder / "README.md", checkpoint.examine(folder)
     card = read(path)
     missing = [key for key in WANTED if not card.data.get(key)]
@@ -95,12 +97,11 @@ def check(folder: Path) -> ModelCard:
 
 
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
-    """Write a card for a checkpoint that has none, of what its files say."""
+    """Write a card for a checkpoint that has none, from what its files say."""
     kind, config = summary.kind, summary.config.to_dict()
-    key = next(key for key, value in checkpoint.KINDS.items() if value is kind)
     scores = results(kind, summary.metrics)
     data = ModelCardData(
-        language=LANGUAGES.get(key, ["en"]), license=license, base_model=base_model, library_name="xformer",
+        language=LANGUAGES.get(kind.key, ["en"]), license=license, base_model=base_model, library_name="xformer",
         pipeline_tag=kind.task, tags=["transformer", "attention", "interpretability"],
         metrics=sorted({score.metric_type for score in scores}) or None, model_name=folder.resolve().name,
         eval_results=scores or None)

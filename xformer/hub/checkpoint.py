@@ -1,4 +1,5 @@
-"""A checkpoint is a folder: config.json, model.safetensors, tokenizer.model, metrics.json, README.md (a model card).
+"""Save, check and load a checkpoint: a folder of config.json, model.safetensors, tokenizer.model, metrics.json and
+README.md (its model card).
 
 Only JSON, safetensors and SentencePiece's own format are ever read, so that no file can run code.
 """
@@ -22,40 +23,42 @@ from xformer.results import ModelInfo, UserError
 from xformer.tokenizer import Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
-ALL_FILES = ("README.md", "metrics.json", "config.json", "tokenizer.model", "model.safetensors")  # no others are read
+ALL_FILES = ("README.md", "metrics.json", "config.json", "tokenizer.model", "model.safetensors")  # weights last
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
-MOST_POSITIONS = 1 << 16  # that max_length may say: nothing in the file of weights confirms it
+MOST_POSITIONS = 1 << 16  # upper limit of max_length, which no shape in the file of weights confirms
 
 
-class Kind(NamedTuple):
-    """One kind of model, as config.json names it."""
+class ModelKind(NamedTuple):
+    """A kind of model: its classes, and its names here and there."""
 
+    key: str  # in config.json
     config: type[Config]
     model: type[EncoderStack]
-    name: str
-    train: str  # python -m xformer train …
-    task: str  # what the Hub calls it
+    name: str  # in sentences
+    train: str  # on the command line, python -m xformer train …
+    task: str  # on the Hub
 
 
-KINDS = {
-    "translation": Kind(Config, Transformer, "translation model", "translation", "translation"),
-    "language_model": Kind(LanguageModelConfig, LanguageModel, "language model", "language-model", "text-generation"),
-    "classifier": Kind(ClassifierConfig, TransformerClassifier, "text classifier", "sentiment", "text-classification"),
-}
+KINDS = {kind.key: kind for kind in (
+    ModelKind("translation", Config, Transformer, "translation model", "translation", "translation"),
+    ModelKind("language_model", LanguageModelConfig, LanguageModel, "language model", "language-model",
+              "text-generation"),
+    ModelKind("classifier", ClassifierConfig, TransformerClassifier, "text classifier", "sentiment",
+              "text-classification"))}
 Model = TypeVar("Model", bound=EncoderStack)
 
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Model]):
-    """A model as it lies in a folder, loaded in full precision on the CPU."""
+    """A model loaded from a folder, in full precision on the CPU."""
 
     name: str
     model: Model
     tokenizer: Tokenizer
     metrics: dict[str, Any]
     identity: str  # first 12 hex digits of the SHA-256 of model.safetensors
-    folder: Path  # that it was read from
+    folder: Path  # where it was read
 
     def info(self, device: object, dtype: object) -> ModelInfo:
         """Describe the model for a page, with the device and the precision that it answers in."""
@@ -66,22 +69,21 @@ class Checkpoint(Generic[Model]):
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file that is there whole or not at all, however the process ends."""
+    """Write a file atomically: it is there whole or not at all, however the process ends."""
     new = path.with_name(path.name + ".new")
     new.write_bytes(content)
     os.replace(new, path)
 
 
 def save_config(folder: Path, model: EncoderStack, tokenizer: Tokenizer) -> None:
-    """Write what fixes the shape of a model: its kind, its configuration, and its vocabulary."""
-    kind = next(name for name, kind in KINDS.items() if kind.model is type(model))
-    config = {"kind": kind, **model.config.to_dict()}
+    """Write config.json and tokenizer.model, which fix the shape of a model."""
+    config = {"kind": kind_for(type(model)).key, **model.config.to_dict()}
     write(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())
     write(folder / "tokenizer.model", tokenizer.model)
 
 
 def save(folder: Path, model: EncoderStack, tokenizer: Tokenizer, metrics: dict[str, Any]) -> None:
-    """Write a checkpoint, weights in half precision; each file is replaced in one go."""
+    """Write a checkpoint, its weights in half precision; each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     save_config(folder, model, tokenizer)
     half = {name: tensor.detach().half().contiguous().cpu() for name, tensor in model.state_dict().items()}
@@ -91,18 +93,18 @@ def save(folder: Path, model: EncoderStack, tokenizer: Tokenizer, metrics: dict[
 
 
 def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoint[Model]:  # type: ignore[assignment]
-    """Read a checkpoint of one kind; raises UserError with one sentence on what is wrong with it and what to do."""
+    """Load a checkpoint that holds a model of this type; raises UserError with what is wrong with it and what to do."""
     folder = Path(folder)
-    require(folder, next(kind.train for kind in KINDS.values() if kind.model is model_type))
+    require(folder, kind_for(model_type).train)
     config = read_config(folder, model_type)
-    tokenizer, model = begin(folder, config, model_type)
-    metrics = read_metrics(folder)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
-    return Checkpoint(name_of(folder), model, tokenizer, metrics, digest(folder / "model.safetensors")[:12], folder)
+    tokenizer, model = build(folder, config, model_type)
+    metrics, weights = read_metrics(folder), folder / "model.safetensors"
+    model.load_state_dict(load_file(weights))
+    return Checkpoint(name_of(folder), model, tokenizer, metrics, digest(weights)[:12], folder)
 
 
 def require(folder: Path, train: str = "translation") -> None:
-    """Raise UserError where a folder, or one of its files, is not there. train: the command that makes such a model."""
+    """Raise UserError where a folder or one of its files is missing. train: the command that makes such a model."""
     if not folder.is_dir():
         raise UserError(f"There is no checkpoint folder at {folder}; check the path, or train one with "
                         f"“python -m xformer train {train}”.")
@@ -115,11 +117,11 @@ def require(folder: Path, train: str = "translation") -> None:
         raise UserError(f"The checkpoint {folder} lacks {', '.join(missing)}; {FIX}.")
 
 
-def begin(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokenizer, Model]:
-    """The vocabulary, and a model that the weights fit, before they are loaded.
+def build(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokenizer, Model]:
+    """Load the vocabulary and make the model of a checkpoint, before its weights are read.
 
-    Raises UserError where vocabulary, configuration and weights do not fit together; no configuration, however large,
-    makes a model much larger than its file.
+    Raises UserError where vocabulary, configuration and the shapes of the weights do not fit together. The shapes are
+    compared first, so that no configuration, however large, makes a model much larger than the file of its weights.
     """
     try:
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
@@ -132,26 +134,26 @@ def begin(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokeni
         raise UserError(f"The file {folder / 'config.json'} describes no model: max_length is {config.max_length}; it "
                         f"must be at most {MOST_POSITIONS}.")
     path = folder / "model.safetensors"
-    found = shapes(path)
+    stored = shapes(path)
     layers = config.n_layers + config.decoder_layers
     least = config.d_model * (config.vocab_size + layers * (config.d_model + config.d_ff))
-    if least > size(found):
-        raise UserError(f"The weights in {path} are of another shape than config.json says: {size(found):,} numbers, "
+    if least > size(stored):
+        raise UserError(f"The weights in {path} are of another shape than config.json says: {size(stored):,} numbers, "
                         f"wanted more than {least:,}; {FIX}.")
     model = model_type(config).eval().requires_grad_(False)
     wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
+    for name in sorted(wanted.keys() | stored.keys()):
+        if wanted.get(name) != stored.get(name):
             raise UserError(f"The weights in {path} are of another shape than config.json says: {name} is "
-                            f"{found.get(name, 'missing')}, wanted {wanted.get(name, 'nothing of that name')}; {FIX}.")
+                            f"{stored.get(name, 'missing')}, wanted {wanted.get(name, 'nothing of that name')}; {FIX}.")
     return tokenizer, model
 
 
 class Summary(NamedTuple):
-    """What can be said of a checkpoint without loading its weights."""
+    """A description of a checkpoint, made without loading its weights."""
 
     name: str
-    kind: Kind
+    kind: ModelKind
     config: Config
     parameters: int
     identity: str
@@ -159,22 +161,22 @@ class Summary(NamedTuple):
 
 
 def examine(folder: Path) -> Summary:
-    """Check a checkpoint of whatever kind as `load` does; raises UserError."""
+    """Check a checkpoint of any kind as `load` does, and describe it; raises UserError."""
     require(folder)
     kind = kind_of(folder)
     config = read_config(folder, kind.model)
-    begin(folder, config, kind.model)
+    build(folder, config, kind.model)
     weights = folder / "model.safetensors"
     return Summary(name_of(folder), kind, config, size(shapes(weights)), digest(weights)[:12], read_metrics(folder))
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """The files of a checkpoint that are there, and how many bytes each has."""
+    """Return the size in bytes of each file of a checkpoint that is there."""
     return {name: (folder / name).stat().st_size for name in ALL_FILES if (folder / name).is_file()}
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """The shape of each tensor in a file, from its header; raises UserError where it is not whole."""
+    """Read the shape of each tensor from the header of a file; raises UserError where it is not whole."""
     try:
         with safe_open(path, "pt") as file:
             return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
@@ -183,25 +185,27 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def size(tensors: dict[str, tuple[int, ...]]) -> int:
-    """How many numbers tensors of such shapes hold."""
+    """Count the numbers that tensors of these shapes hold."""
     return sum(math.prod(shape) for shape in tensors.values())
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file in hex digits; the first twelve, of its weights, are a checkpoint's identity."""
+    """Return the SHA-256 of a file in hex digits; the first 12 of that of its weights are a checkpoint's identity."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def name_of(folder: Path) -> str:
-    """The name of a folder, and for one in the Hub's cache owner/name@commit."""
-    *_, repository, kind, name = ("", "", *folder.resolve().parts)
-    if kind == "snapshots" and repository.startswith("models--"):
-        return f"{repository.removeprefix('models--').replace('--', '/')}@{name[:7]}"
-    return name
+    """Return the name of a folder; for one in the Hub's cache, models--owner--name/snapshots/commit, that on the Hub.
+    """
+    folder = folder.resolve()
+    repository, snapshots = folder.parent.parent.name, folder.parent.name
+    if snapshots == "snapshots" and repository.startswith("models--"):
+        return f"{repository.removeprefix('models--').replace('--', '/')}@{folder.name[:7]}"
+    return folder.name
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:
-    """What training and evaluation measured; nothing where there is no file."""
+    """Read what training and evaluation measured; {} where there is no metrics.json."""
     return _json(folder / "metrics.json") if (folder / "metrics.json").is_file() else {}
 
 
@@ -215,8 +219,13 @@ def _json(path: Path) -> dict[str, Any]:
     return value
 
 
-def kind_of(folder: Path) -> Kind:
-    """The kind of model that config.json names; those written before there were others are of translation."""
+def kind_for(model_type: type[EncoderStack]) -> ModelKind:
+    """Return the kind whose models are of this type."""
+    return next(kind for kind in KINDS.values() if kind.model is model_type)
+
+
+def kind_of(folder: Path) -> ModelKind:
+    """Read the kind of model from config.json: translation, where it was written before there were other kinds."""
     kind = _json(folder / "config.json").get("kind", "translation")
     if not isinstance(kind, str) or kind not in KINDS:
         raise UserError(f"The file {folder / 'config.json'} is of the unknown kind {kind!r}; it must be one of "
@@ -225,15 +234,14 @@ def kind_of(folder: Path) -> Kind:
 
 
 def read_config(folder: Path, model_type: type[EncoderStack]) -> Config:
-    """The configuration in a folder; raises UserError where it is broken, or that of another kind of model."""
-    found = kind_of(folder)
-    if found.model is not model_type:
-        wanted = next(kind for kind in KINDS.values() if kind.model is model_type)
-        raise UserError(f"The checkpoint {folder} holds a {found.name}, but a {wanted.name} is needed; name another "
+    """Read the configuration of a model of this type; raises UserError where it is broken or of another kind."""
+    kind, wanted = kind_of(folder), kind_for(model_type)
+    if kind is not wanted:
+        raise UserError(f"The checkpoint {folder} holds a {kind.name}, but a {wanted.name} is needed; name another "
                         f"folder, or train one with “python -m xformer train {wanted.train}”.")
-    known = {f.name for f in fields(found.config)}
+    known = {f.name for f in fields(kind.config)}
     values = {key: value for key, value in _json(folder / "config.json").items() if key in known}
     try:
-        return found.config(**values)
+        return kind.config(**values)
     except (TypeError, ValueError) as error:
         raise UserError(f"The file {folder / 'config.json'} describes no model: {error}.") from error

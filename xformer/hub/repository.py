@@ -1,7 +1,7 @@
-"""Checkpoints on the Hugging Face Hub: what owner/name[@revision] means, download into the Hub's cache, upload.
+"""Find, download and upload checkpoints on the Hugging Face Hub, by owner/name[@revision].
 
-A name is looked for as a folder, then in the cache, then on the Hub. All requests are those of `huggingface_hub`, which
-reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; what it raises becomes one sentence.
+A name is looked for as a folder, then in the Hub's cache, then on the Hub. All requests are those of `huggingface_hub`,
+which reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; an error that it raises becomes one sentence.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from xformer.results import Message, UserError
 
 REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
 COMMIT = re.compile(r"[0-9a-f]{40}")
-PATIENCE = 60.0  # seconds without a byte after which an upload is given up; the client alone would wait for ever
+PATIENCE = 60.0  # seconds without a byte after which a transfer is given up; the client by itself waits for ever
 
 
-class Name(NamedTuple):
+class RepositoryName(NamedTuple):
     """A repository and a revision of it."""
 
-    repository: str
-    revision: str
+    repository: str  # owner/name
+    revision: str  # a branch, a tag or a commit
 
     def __str__(self) -> str:
         return self.repository if self.revision == "main" else f"{self.repository}@{self.revision}"
 
 
-def parse(text: str) -> Name | None:
-    """owner/name[@revision] taken apart; None for what can only be a path. Raises UserError where it can be neither."""
+def parse_name(text: str) -> RepositoryName | None:
+    """Parse owner/name[@revision]; None for a text that can only be a path. Raises UserError where it is neither."""
     repository, at, revision = text.partition("@")
     if repository.count("/") != 1 or repository[0] in "./~" or repository.endswith("/"):
         return None
@@ -67,32 +67,39 @@ def parse(text: str) -> Name | None:
         raise UserError(Message.of("hub_error_name", name=repr(text))) from error
     if at and (not REVISION.fullmatch(revision) or ".." in revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))
-    return Name(repository, revision or constants.DEFAULT_REVISION)
+    return RepositoryName(repository, revision or constants.DEFAULT_REVISION)
 
 
 def find(name: str | Path) -> Path:
-    """The folder of a checkpoint: that folder, or owner/name[@revision] from the cache, or else from the Hub.
+    """Return the folder of a checkpoint: that folder, or owner/name[@revision] from the cache, or else from the Hub.
 
-    What is in the cache is used without any request; `fetch` asks the Hub for what is new. Raises UserError. A path
-    that is no folder comes back as it is, for `checkpoint.load` to say so.
+    A checkpoint in the cache is used without any request; `fetch` asks for a newer one. A path that is no folder
+    comes back as it is, and `checkpoint.load` says so. Raises UserError.
     """
     if isinstance(name, Path) or Path(name).is_dir():
         return Path(name)
-    wanted = parse(name)
-    return Path(name) if wanted is None else cached(wanted) or fetch(wanted)
+    parsed = parse_name(name)
+    if parsed is None:
+        return Path(name)
+    return cached(parsed) or fetch(parsed)
 
 
-def cached(name: Name) -> Path | None:
-    """The folder of a checkpoint in the Hub's cache, if it is there whole; without a request."""
-    paths = [try_to_load_from_cache(name.repository, file, revision=name.revision) for file in checkpoint.FILES]
-    return Path(paths[0]).parent if all(isinstance(path, str) for path in paths) and isinstance(paths[0], str) else None
+def cached(name: RepositoryName) -> Path | None:
+    """Return the folder of a checkpoint in the Hub's cache; None if it is not there whole. Makes no request."""
+    folder = None
+    for file in checkpoint.FILES:
+        path = try_to_load_from_cache(name.repository, file, revision=name.revision)
+        if not isinstance(path, str):  # None, or a mark that the Hub has no such file
+            return None
+        folder = Path(path).parent
+    return folder
 
 
-def fetch(name: Name) -> Path:
-    """Download what is new of a checkpoint into the Hub's cache; the folder. Raises UserError.
+def fetch(name: RepositoryName) -> Path:
+    """Download the files of a checkpoint that are new into the Hub's cache; return the folder. Raises UserError.
 
-    Every file is that of one commit, is checked against its digest, and the weights come last: a revision in the cache
-    leads to a whole checkpoint, or to the whole one before it.
+    All files are of one commit, each is checked against its digest, and the weights come last: so a revision in the
+    cache leads to a whole checkpoint, the new one or the one before it.
     """
     if (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE) and (folder := cached(name)):
         return folder
@@ -101,12 +108,12 @@ def fetch(name: Name) -> Path:
         info = HfApi().model_info(name.repository, revision=name.revision, files_metadata=True,
                                   timeout=constants.HF_HUB_ETAG_TIMEOUT)
         offered = {file.rfilename: file for file in info.siblings or ()}
-        _acceptable(name, offered)
+        _check_offer(name, offered)
         for file in checkpoint.ALL_FILES:
             if file in offered:
                 path = Path(hf_hub_download(name.repository, file, revision=info.sha,
                                             etag_timeout=constants.HF_HUB_ETAG_TIMEOUT))
-                _whole(name, path, offered[file])
+                _check_download(name, path, offered[file])
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):
             reference.parent.mkdir(parents=True, exist_ok=True)
@@ -116,43 +123,45 @@ def fetch(name: Name) -> Path:
 
 def pull(name: str, folder: Path | None = None) -> Path:
     """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
-    wanted = _named(name)
+    wanted = _hub_name(name)
     if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
         raise UserError(f"There is something at {folder} already; name a folder that is empty or not there yet.")
-    found = fetch(wanted)
-    checkpoint.examine(found)
+    cache = fetch(wanted)
+    checkpoint.examine(cache)
     if folder is None:
-        return found
-    copy(found, folder)
+        return cache
+    copy(cache, folder)
     return folder
 
 
-def pinned(name: str) -> tuple[Path, Name]:
-    """Fetch a checkpoint; its folder, and its name with the commit as revision, which stays what it is. Raises
-    UserError."""
-    wanted = _named(name)
+def pinned(name: str) -> tuple[Path, RepositoryName]:
+    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which will not change.
+
+    Raises UserError.
+    """
+    wanted = _hub_name(name)
     folder = fetch(wanted)
-    return folder, Name(wanted.repository, folder.name)
+    return folder, RepositoryName(wanted.repository, folder.name)
 
 
-def _named(name: str) -> Name:
-    """A name on the Hub; raises UserError for what can only be a path."""
-    wanted = parse(name)
-    if wanted is None:
-        raise UserError(f"{name!r} is no name on the Hub: write owner/name or owner/name@revision.")
-    return wanted
+def _hub_name(text: str) -> RepositoryName:
+    """Parse a name on the Hub; raises UserError for a text that can only be a path."""
+    name = parse_name(text)
+    if name is None:
+        raise UserError(f"{text!r} is no name on the Hub: write owner/name or owner/name@revision.")
+    return name
 
 
-def copy(checkpoint_folder: Path, folder: Path) -> None:
-    """Copy the files of a checkpoint, whole or not at all; raises UserError where they cannot be written."""
+def copy(source: Path, folder: Path) -> None:
+    """Copy the files of a checkpoint, all of them or none; raises UserError where they cannot be written."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
             new = Path(temporary) / "new"
             new.mkdir()
             for file in checkpoint.ALL_FILES:
-                if (checkpoint_folder / file).is_file():
-                    shutil.copyfile(checkpoint_folder / file, new / file)
+                if (source / file).is_file():
+                    shutil.copyfile(source / file, new / file)
             if folder.is_dir():
                 folder.rmdir()
             new.rename(folder)
@@ -163,11 +172,11 @@ def copy(checkpoint_folder: Path, folder: Path) -> None:
 
 def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,
          commit_message: str = "Upload checkpoint") -> str:
-    """Check a checkpoint and its card and upload its files as one commit; the address of the commit.
+    """Check a checkpoint and its card, and upload its files as one commit; return the address of the commit.
 
-    private: of a repository that is made now; the owner's default if None. Raises UserError.
+    private: of a repository that is made now; None: the owner's default. Raises UserError.
     """
-    name = _target(repository)
+    name = _target_name(repository)
     card.check(folder)
     _may_write(name, token)
     with _plainly(name):
@@ -179,14 +188,15 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
 
 
 def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iterable[str],
-               variables: Mapping[str, str | None], *,
-               private: bool | None = None, commit_message: str = "Upload the page") -> str:
-    """Upload files, by their paths there, as one commit to a Space, made if it is not there; the address of its page.
+               variables: Mapping[str, str | None], *, private: bool | None = None,
+               commit_message: str = "Upload the page") -> str:
+    """Upload files, by their paths in a Space, as one commit to it; return the address of its page.
 
-    Files of an earlier upload go that are in one of `folders` and not among these. variables: of the environment the
-    Space runs in; None for those it is not to have. private: of a Space that is made now. Raises UserError.
+    The Space is made if it is not there. Files that an earlier upload left in `folders` are deleted where they are not
+    among these. variables: of the Space's environment; None: to be removed. private: of a Space that is made now.
+    Raises UserError.
     """
-    name = _target(repository)
+    name = _target_name(repository)
     _may_write(name)
     kind = constants.REPO_TYPE_SPACE
     with _plainly(name):
@@ -207,15 +217,15 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
     return f"{constants.ENDPOINT}/spaces/{name.repository}"
 
 
-def _target(repository: str) -> Name:
-    """The repository to upload to; raises UserError where it is no name of one."""
-    name = parse(repository)
-    if name is None or "@" in repository:
-        raise UserError(f"{repository!r} is no repository to upload to: write owner/name.")
+def _target_name(text: str) -> RepositoryName:
+    """Parse the name of a repository to upload to; raises UserError where it is none, or has a revision."""
+    name = parse_name(text)
+    if name is None or "@" in text:
+        raise UserError(f"{text!r} is no repository to upload to: write owner/name.")
     return name
 
 
-def _may_write(name: Name, token: str | None = None) -> None:
+def _may_write(name: RepositoryName, token: str | None = None) -> None:
     """Raise UserError where there is no token to upload with."""
     if not (token or get_token()):
         raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
@@ -223,8 +233,10 @@ def _may_write(name: Name, token: str | None = None) -> None:
 
 
 def damaged(folder: Path) -> Iterator[str]:
-    """The files of a checkpoint in the Hub's cache that are not what the Hub said they are: the cache names each by
-    its digest."""
+    """Yield the files of a checkpoint in the Hub's cache that differ from those the Hub sent.
+
+    The cache names each file by its digest; a folder outside the cache has none to compare with.
+    """
     for file in checkpoint.ALL_FILES:
         path = (folder / file).resolve()
         if path.is_file() and path.parent.name == "blobs" and _digest(path, path.name) != path.name:
@@ -232,14 +244,14 @@ def damaged(folder: Path) -> Iterator[str]:
 
 
 def _digest(path: Path, like: str) -> str:
-    """The SHA-256 of a file, or git's name of it where that is what it is to be compared with."""
+    """Return the digest of a file in the form of another: SHA-256 (64 digits), or git's SHA-1 of a blob."""
     if len(like) == 64:
         return checkpoint.digest(path)
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _whole(name: Name, path: Path, file: RepoSibling) -> None:
+def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None:
     """Raise UserError, and take a file out of the cache, where it is not the one that the Hub announced."""
     wanted = file.lfs.sha256 if file.lfs else file.blob_id
     if wanted and _digest(path, wanted) != wanted:
@@ -248,8 +260,8 @@ def _whole(name: Name, path: Path, file: RepoSibling) -> None:
         raise UserError(Message.of("hub_error_damaged", file=file.rfilename, name=str(name)))
 
 
-def _acceptable(name: Name, files: Iterable[str]) -> None:
-    """Raise UserError where a repository holds no checkpoint, or what could run code; before a file is fetched."""
+def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
+    """Raise UserError where a repository lacks files of a checkpoint or offers files that could run code."""
     pickles = sorted(file for file in files if Path(file).suffix in checkpoint.PICKLES)
     if pickles:
         raise UserError(Message.of("hub_error_pickle", name=str(name), file=pickles[0]))
@@ -259,22 +271,22 @@ def _acceptable(name: Name, files: Iterable[str]) -> None:
 
 
 @contextmanager
-def _plainly(name: Name) -> Iterator[None]:
-    """Turn what the client raises into one UserError, and keep its own warnings back."""
+def _plainly(name: RepositoryName) -> Iterator[None]:
+    """Turn any error of the Hub's client into a UserError, and silence its own warnings."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
         yield
     except UserError:
         raise
-    except Exception as error:  # those of the client, of its storage back end, and of answers that are no Hub's
+    except Exception as error:  # of the client, of its storage back end, or of a server that is no Hub
         raise UserError(_sentence(name, error)) from error
     finally:
         logging.set_verbosity(verbosity)
 
 
-def _sentence(name: Name, error: BaseException) -> Message:
-    """What went wrong between this program and the Hub, and what to do."""
+def _sentence(name: RepositoryName, error: BaseException) -> Message:
+    """Say what went wrong between this program and the Hub, and what to do."""
     if isinstance(error, (LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
         error = error.__cause__
     about = {"name": str(name), "repository": name.repository, "hub": constants.ENDPOINT}
@@ -299,4 +311,5 @@ def _sentence(name: Name, error: BaseException) -> Message:
 
 
 def _reason(error: BaseException) -> str:
+    """Return the first line of an error's text, or else the name of its class."""
     return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -109,7 +109,7 @@ class Service(Pretrained):
             return []
 
     def blocks(self) -> list[Block]:
-        """The model box by box, in the order of its parameters, each of which is in one of them."""
+        """List the boxes of the model, in the order of its parameters, each of which is in one of them."""
         return passes.blocks(self.model)
 
     # Translation
@@ -164,7 +164,7 @@ class Service(Pretrained):
         return self.translate(source, options, prefix, len(prefix) if token == EOS else max_length)
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
-        """The pieces of a translation that somebody wrote, without EOS, and the warnings about it. Raises UserError."""
+        """Cut a typed translation into pieces, without EOS, with the warnings about it. Raises UserError."""
         _, tokens, warnings = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown")
         return tokens, warnings
 
@@ -175,7 +175,7 @@ class Service(Pretrained):
                     prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                     progress: Callable[[int], object] | None = None, change: Intervention = passes.UNCHANGED
                     ) -> list[Translation]:
-        """Queue sources, and wait for all of their translations."""
+        """Queue sources and wait for their translations. Arguments as of `translate_many`."""
         began, options, requests = time.perf_counter(), options or Options(), list[Request]()
         for i, (_, tokens, _) in enumerate(sources):
             longest = target_limit(len(tokens) + 1, self.model.config.max_length)
@@ -219,7 +219,7 @@ class Service(Pretrained):
 
     @computes
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
-        """All attention maps of one pass over a source and a target.
+        """Record all attention maps of one pass over a source and a target.
 
         off: heads to do without. positions: those to add to the embeddings. Raises UserError where source or target is
         empty or too long.
@@ -229,7 +229,7 @@ class Service(Pretrained):
 
     @computes
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
-        """All attention maps for a source and a target; where none is given, for the model's own translation."""
+        """Record all attention maps for a source and a target; without a target, for the model's own translation."""
         return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
 
     @computes
@@ -252,7 +252,7 @@ class Service(Pretrained):
 
     @computes
     def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
-        """Every number of one head in a pass over a source and a target, from q, k and v to what it adds.
+        """Record every number of one head in a pass over a source and a target, from q, k and v to what it adds.
 
         layer, head: from 1. padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
         """
@@ -283,14 +283,14 @@ class Service(Pretrained):
 
     @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """One vector a text, (texts, D): the mean of the encoder's output over its pieces. Raises UserError."""
+        """Compute one vector a text, (texts, D): the mean of the encoder's output over its pieces. Raises UserError."""
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self.model, sources)
 
     @computes
     def embedded(self, source: str) -> Embedded:
-        """The vectors that the encoder is given, before they are added up. Raises UserError."""
+        """Compute the vectors that the encoder is given, embeddings and positions apart. Raises UserError."""
         return passes.embedded(self.model, self.tokenizer, self._prepare(source).tokens)
 
     def _pair(self, source: Source, target: Target) -> Pair:

@@ -1,4 +1,4 @@
-"""Sentence pairs: reading them, roughening them as people type, and packing them into batches of equal length."""
+"""Read sentence pairs, roughen them as people type, and pack them into batches of similar length."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from xformer.tokenizer import Tokenizer
 
 Pair = tuple[str, str]  # English, Spanish
-Ids = tuple[list[int], list[int]]
+Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
 Item = TypeVar("Item")
 WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
 PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
@@ -24,7 +25,7 @@ IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
 
 
 def read_lines(path: Path) -> list[str]:
-    """Lines of a UTF-8 text file, packed where its name ends in .xz; raises FileNotFoundError and ValueError."""
+    """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises FileNotFoundError and ValueError."""
     try:
         text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
     except (lzma.LZMAError, UnicodeDecodeError) as error:
@@ -79,7 +80,7 @@ def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Roughening:
-    """How often (0 to 1) an English sentence is made to look typed in haste; its translation stays as it is."""
+    """How often (0 to 1) an English sentence is changed as if typed in haste; its translation stays as it is."""
 
     lower: float = 0.25  # all in lower case
     no_stop: float = 0.25  # final punctuation left out
@@ -105,15 +106,18 @@ EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
 
 
 def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
+    """Apply rules of replacement, with a capital where the text has one."""
     for pattern, new in rules:
-        capitalised = new[0].upper() + new[1:]
-        text = pattern.sub(lambda found, pair=(new, capitalised): pair[found[0][0].isupper()],  # type: ignore[misc]
-                           text)
+        text = pattern.sub(partial(_like, new), text)
     return text
 
 
+def _like(new: str, old: re.Match[str]) -> str:
+    return new[0].upper() + new[1:] if old[0][0].isupper() else new
+
+
 def slip(text: str, rng: random.Random) -> str:
-    """One slip of the finger inside a word: two letters swapped, one lost, or one doubled."""
+    """Make one slip of the finger inside a word: two letters swapped, one lost, or one doubled."""
     inner = [i for i in range(1, len(text) - 1) if text[i - 1:i + 2].isalpha()]
     if not inner:
         return text
@@ -123,12 +127,12 @@ def slip(text: str, rng: random.Random) -> str:
 
 
 def plain(text: str) -> str:
-    """As many people type: lower case, and no punctuation at the end."""
+    """Write a text as many people type: in lower case, without punctuation at the end."""
     return text.lower().rstrip(" .!?…")
 
 
 def roughen(text: str, how: Roughening, rng: random.Random) -> str:
-    """An English sentence as somebody may type it."""
+    """Change an English sentence as somebody may type it, by chance."""
     if rng.random() < how.contraction:
         text = _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
     if rng.random() < how.no_apostrophe:
@@ -143,7 +147,7 @@ def roughen(text: str, how: Roughening, rng: random.Random) -> str:
 
 
 def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: int = 300) -> Iterator[Pair]:
-    """Pairs, some of them two or three in one; no joined sentence gets longer than `longest` characters."""
+    """Yield pairs, some joined two or three in one; no joined English gets longer than `longest` characters."""
     waiting = iter(pairs)
     for english, spanish in waiting:
         if rng.random() < how.join:
@@ -166,9 +170,9 @@ def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item
 
 
 class TranslationBatches:
-    """Batches of pieces, made anew for each epoch: the same sentences in the same order for the same seed and epoch.
+    """Make batches of pieces for each epoch: the same sentences in the same order for the same seed and epoch.
 
-    (Only SentencePiece's own choice of splits cannot be repeated: it takes no seed.)
+    (SentencePiece's choice of splits cannot be repeated: it takes no seed.)
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
@@ -202,15 +206,16 @@ class TranslationBatches:
         rng.shuffle(pairs)
         windows = [pairs[i:i + WINDOW] for i in range(0, len(pairs), WINDOW)]
         with ThreadPoolExecutor(1) as ahead:  # the next window is made ready while this one is trained on
-            coming = [ahead.submit(self._batches, w, f"{self.seed} {number} {i}") for i, w in enumerate(windows[:1])]
-            for i in range(len(windows)):
-                batches = coming.pop().result()
-                if i + 1 < len(windows):
-                    coming.append(ahead.submit(self._batches, windows[i + 1], f"{self.seed} {number} {i + 1}"))
+            ready = (ahead.submit(self._batches, window, f"{self.seed} {number} {i}")
+                     for i, window in enumerate(windows))
+            coming = next(ready, None)
+            while coming is not None:
+                batches, coming = coming.result(), next(ready, None)
                 yield from batches[skip:]
                 skip = max(0, skip - len(batches))
 
     def _batches(self, pairs: Sequence[Pair], seed: str) -> list[list[Ids]]:
+        """Roughen and join pairs, split them into pieces, and pack those of similar length together."""
         rng = random.Random(seed)
         rows = []
         for english, spanish in join(pairs, self.roughening, rng):

@@ -1,6 +1,6 @@
-"""The training loop that every model here shares: schedule, averaging, several processes, metrics, resuming.
+"""Train any `Task`: schedule of the learning rate, averaging, several processes, metrics, resuming.
 
-What is trained is a `Task`; the loop knows neither its data nor its loss.
+The loop knows neither the data of a task nor its loss.
 """
 
 from __future__ import annotations
@@ -29,30 +29,31 @@ from xformer.training.precision import autocast, measure
 
 
 class Task(Protocol):
-    """What the loop trains: a model, its batches (lists of examples), its loss and its measure."""
+    """A model with its batches (lists of examples), its loss and its scores, for the loop to train."""
 
     @property
     def model(self) -> nn.Module: ...
 
     score: str  # the key of `evaluate` that decides which weights are best; larger is better
 
-    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]: ...
+    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
+        """Yield the batches of an epoch without the first `skip`, the same each time."""
 
     def weight(self, batch: list[Any]) -> int:
-        """How many numbers (target pieces, say) the loss of a batch is summed over."""
+        """Count the numbers (target pieces, say) that the loss of a batch is summed over."""
 
     def loss(self, model: nn.Module, batch: list[Any], device: torch.device) -> Tensor:
-        """Sum of the losses of a batch, a scalar."""
+        """Sum the losses of a batch to a scalar."""
 
     def evaluate(self, precision: str) -> dict[str, float]:
         """Score `model` as it stands, in evaluation mode. precision: that it is trained in."""
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
-        """Write `model` as a checkpoint that is whole or not there."""
+        """Write `model` as a checkpoint, with these metrics."""
 
 
 def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
-    """Rate of step 1, 2, ... when a share `done` (0 to 1) of the run is over.
+    """Return the learning rate of step 1, 2, … when a share `done` (0 to 1) of the run is over.
 
     noam: d_model^-0.5 min(step^-0.5, step warmup^-1.5), section 5.3 of Vaswani et al., which post-norm needs.
     cosine: a short rise to the peak, then half a cosine down to 0 at the end of the run.
@@ -65,7 +66,7 @@ def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int
 
 
 class Average:
-    """Exponential moving average of a model's weights; a shorter memory at the beginning."""
+    """Exponential moving average of a model's weights, which forgets faster at the beginning."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.model, self.decay, self.steps = model, decay, 0
@@ -83,18 +84,18 @@ class Average:
 
 
 def own_device(name: str | None = None) -> torch.device:
-    """The device asked for, or the best there is: of several GPUs the one that torchrun means for this process.
+    """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun.
 
-    Raises UserError where it is not to be had.
+    Raises UserError where this machine lacks it.
     """
     device = choose_device(name)
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if device == torch.device("cuda") else device
 
 
 def keep_memory() -> None:
-    """Let glibc keep the memory of freed tensors: else each large one is mapped, and zeroed by the kernel, anew.
+    """Let glibc keep the memory of freed tensors, which the kernel otherwise maps and zeroes again for each large one.
 
-    On two cores that alone raised training from 2,750 to 4,000 target pieces a second (docs/LOG.md).
+    On two cores this alone raised training from 2,750 to 4,000 target pieces a second (docs/LOG.md).
     """
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         m_trim_threshold, m_mmap_max = -1, -4
@@ -103,7 +104,7 @@ def keep_memory() -> None:
 
 
 class Trainer:
-    """One run of a task into a folder: metrics.jsonl, state.pt to resume from, and the best weights by the score."""
+    """A run of a task into a folder: metrics.jsonl, state.pt to resume from, and the checkpoint with the best score."""
 
     def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device) -> None:
         self.task, self.folder, self.options, self.device = task, folder, options, device
@@ -131,7 +132,7 @@ class Trainer:
         if self.processes > 1:
             self.parallel = DistributedDataParallel(self.task.model)
         limit = self.options.steps or None
-        last_save = last_look = self.elapsed
+        last_save = last_score = self.elapsed
         loss_sum, weight_sum, since = 0.0, 0, self.elapsed
         scores: dict[str, float] = {}
         with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
@@ -148,10 +149,10 @@ class Trainer:
                         bar.set_postfix(epoch=self.epoch, loss=f"{loss_sum / weight_sum:.3f}",
                                         done=f"{100 * done:.1f}%")
                     done = self._done()
-                    if self.elapsed - last_look >= 60 * self.options.evaluate_minutes or done >= 1:
+                    if self.elapsed - last_score >= 60 * self.options.evaluate_minutes or done >= 1:
                         rate = weight_sum / max(1e-9, self.elapsed - since)
-                        scores = self._look(loss_sum / weight_sum, rate, done)
-                        loss_sum, weight_sum, since, last_look = 0.0, 0, self.elapsed, self.elapsed
+                        scores = self._score(loss_sum / weight_sum, rate, done)
+                        loss_sum, weight_sum, since, last_score = 0.0, 0, self.elapsed, self.elapsed
                     if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
                         self._save()
                         last_save = self.elapsed
@@ -165,6 +166,7 @@ class Trainer:
         return scores
 
     def _done(self) -> float:
+        """Return the share of the run that is over: 1 or more at its end."""
         by_steps = self.step / self.options.steps if self.options.steps else 0.0
         by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
         return max(by_steps, by_time)
@@ -199,7 +201,7 @@ class Trainer:
         return quicker
 
     def _learn(self, batch: list[Any], done: float) -> float:
-        """One step on this process's share of a batch; returns the summed loss of the whole batch."""
+        """Make a step on this process's share of a batch; return the summed loss of the whole batch."""
         self.step += 1
         d_model = self.task.model.config.d_model  # type: ignore[union-attr]
         for group in self.optimizer.param_groups:
@@ -220,7 +222,7 @@ class Trainer:
         return float(total)
 
     def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """The first process's batches, on every process; a batch too small to share out is passed over."""
+        """Yield the first process's batches on every process, without those that have too few examples for all."""
         if self.processes == 1:
             yield from batches
             return
@@ -235,15 +237,18 @@ class Trainer:
                 self.batch += 1
 
     def _agree(self, seconds: float) -> float:
-        """The first process's clock, so that all end at the same step."""
+        """Return the seconds that the first process measured, so that all end at the same step."""
         if self.processes == 1:
             return seconds
         parcel = torch.tensor([seconds], dtype=torch.float64, device=self.device)
         dist.broadcast(parcel, src=0)
         return float(parcel)
 
-    def _look(self, loss: float, rate: float, done: float) -> dict[str, float]:
-        """Score the averaged weights, write a line of metrics.jsonl, and keep the weights if they are the best."""
+    def _score(self, loss: float, rate: float, done: float) -> dict[str, float]:
+        """Score the averaged weights, write a line of metrics.jsonl, and save the weights if they are the best.
+
+        loss: mean since the last line. rate: of training, in examples' weight a second.
+        """
         scores: dict[str, float] = {}
         if self.rank == 0:
             self.average.swap()
@@ -264,6 +269,7 @@ class Trainer:
         return scores
 
     def _save(self) -> None:
+        """Write state.pt, from which `_resume` goes on; the first process does it for all."""
         if self.rank:
             return
         state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
@@ -274,6 +280,7 @@ class Trainer:
         os.replace(self.folder / "state.pt.new", self.folder / "state.pt")
 
     def _resume(self) -> None:
+        """Load state.pt. The precision in it is information only: this run may be on another machine."""
         state = torch.load(self.folder / "state.pt", map_location=self.device, weights_only=True)
         self.task.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])

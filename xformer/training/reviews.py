@@ -1,4 +1,4 @@
-"""Texts, some with a label: reading them, drawing a share of the labels, and packing them into batches or windows."""
+"""Read texts with and without labels, draw a share of the labels, and pack texts into batches or windows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from xformer.training.corpora import read_lines, repeat
 
 Labelled = tuple[int, str]  # label (0: negative, 1: positive), text
 Example = tuple[int, np.ndarray]  # label, pieces from BOS to EOS
-VOCABULARY_TEXTS = 20_000  # from which a vocabulary is learned; more change little
+VOCABULARY_TEXTS = 20_000  # texts from which a vocabulary is learned; more change little
 
 
 def read_rows(path: Path) -> list[Labelled]:
-    """Rows of a .tsv or .tsv.xz file: label TAB text.
+    """Read the rows of a .tsv or .tsv.xz file: label TAB text.
 
-    Raises FileNotFoundError, or ValueError naming the first line that is none.
+    Raises FileNotFoundError, or ValueError naming the first line that is not a row.
     """
     rows = []
     for number, line in enumerate(read_lines(path), 1):
@@ -37,7 +37,7 @@ def read_rows(path: Path) -> list[Labelled]:
 
 
 def share(rows: Sequence[Labelled], part: float, seed: int) -> list[Labelled]:
-    """A part (0 to 1) of the rows, as many of each label; a smaller part of the same seed is within a larger one."""
+    """Draw a part (0 to 1) of the rows, as many of each label; a smaller part of the same seed is in a larger one."""
     if not 0 < part <= 1:
         raise ValueError(f"the share of labels is {part}; it must be above 0 and at most 1")
     if part == 1:
@@ -58,27 +58,30 @@ def learn_vocabulary(texts: Sequence[str], size: int, seed: int) -> Tokenizer:
 
 
 def encode_rows(tokenizer: Tokenizer, rows: Sequence[Labelled], max_length: int) -> list[Example]:
+    """Split labelled texts into pieces, from BOS to EOS; of texts too long the beginning and the end are kept."""
     return [(label, np.array(encode(tokenizer, tidy(text), max_length)[0], dtype=np.int32)) for label, text in rows]
 
 
 def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[np.ndarray]:
-    """Pieces of whole texts from BOS to EOS, for `Windows`."""
+    """Split whole texts into pieces, from BOS to EOS, for `Windows`."""
     return [np.array(encode(tokenizer, tidy(text), 1 << 30)[0], dtype=np.int32) for text in texts]
 
 
 class ReviewBatches:
-    """Batches of examples of similar length, made anew for each epoch, the same for the same seed and epoch."""
+    """Make batches of examples of similar length for each epoch, the same for the same seed and epoch."""
 
     def __init__(self, sources: Sequence[tuple[Sequence[Example], float]], *, batch_pieces: int = 6000,
                  batch_rows: int = 128, seed: int = 0) -> None:
-        """sources: examples, and the share of them used in each epoch, which may be above 1. batch_pieces: of a batch,
-        padding included."""
+        """Take examples, each with the share of them used in an epoch, which may be above 1.
+
+        batch_pieces: of a batch, padding included. Raises ValueError for a negative share.
+        """
         if any(part < 0 for _, part in sources):
             raise ValueError(f"the shares of the data are {[part for _, part in sources]}; they must be 0 or more")
         self.sources, self.batch_pieces, self.batch_rows, self.seed = sources, batch_pieces, batch_rows, seed
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Example]]:
-        """Batches of one epoch, without the first `skip`."""
+        """Yield the batches of one epoch without the first `skip`."""
         rng = random.Random(f"{self.seed} {number}")
         chosen: list[Example] = []
         for examples, part in self.sources:
@@ -86,7 +89,7 @@ class ReviewBatches:
         rng.shuffle(chosen)
         chosen.sort(key=lambda example: len(example[1]))
         batches: list[list[Example]] = [[]]
-        for example in chosen:  # they come with ever more pieces
+        for example in chosen:  # none is shorter than the one before
             size = len(batches[-1]) + 1
             if size > 1 and (size * len(example[1]) > self.batch_pieces or size > self.batch_rows):
                 batches.append([])
@@ -96,15 +99,18 @@ class ReviewBatches:
 
 
 class Windows:
-    """Texts one after the other, cut into windows of equal length; in another order in each epoch."""
+    """Put texts one after the other and cut them into windows of equal length, in another order in each epoch."""
 
     def __init__(self, texts: Sequence[np.ndarray], length: int, batch_pieces: int = 8192, seed: int = 0) -> None:
         self.texts, self.length, self.seed = texts, length, seed
         self.size = max(1, batch_pieces // length)  # windows in a batch
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[np.ndarray]]:
-        """Batches of windows [length + 1] of one epoch, without the first `skip`; a window begins with the piece that
-        the one before ends with. What is left at the end and fills no window is left out."""
+        """Yield the batches of windows [length + 1] of one epoch without the first `skip`.
+
+        A window begins with the piece that the one before ends with. Pieces at the end that fill no window are left
+        out.
+        """
         order = list(range(len(self.texts)))
         random.Random(f"{self.seed} {number}").shuffle(order)
         stream = np.concatenate([self.texts[i] for i in order])

@@ -1,4 +1,4 @@
-"""What it takes to train a classifier of reviews: its loss, accuracy on two validation sets, calibration."""
+"""The task of training a classifier of reviews: loss, accuracy on two validation sets, calibration."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ BINS = 10
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:
-    """The temperature (0.05 to 20) with which softmax(logits / temperature) gives the labels the highest likelihood.
+    """Fit the temperature (0.05 to 20) at which softmax(logits / temperature) makes the labels likeliest.
 
-    logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural Networks". There is only one such
-    temperature, so that closing in on it from both sides finds it.
+    logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural Networks". The likelihood has a single
+    peak, so ternary search finds it.
     """
     low, high = math.log(0.05), math.log(20)
     for _ in range(60):
@@ -40,11 +40,10 @@ def fit_temperature(logits: Tensor, labels: Tensor) -> float:
 
 
 def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict[str, float]]]:
-    """Expected calibration error, and what it is made of: for each bin of confidence how many texts are in it, their
-    mean confidence and their accuracy.
+    """Compute the expected calibration error, and the bins that it is made of: count, mean confidence, accuracy.
 
     probabilities [N, C], labels [N]. The confidence is the highest probability of a text; the bins are equally wide,
-    from 1 / C to 1. The error is the mean over texts of how far accuracy and confidence of their bin are apart.
+    from 1 / C to 1. The error is the mean over texts of the distance between accuracy and confidence of their bin.
     """
     confidence, best = probabilities.max(dim=1)
     right = (best == labels).double()
@@ -61,15 +60,18 @@ def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict
 
 
 class SentimentTask:
-    """The `loop.Task` of classification; the best weights are those with the highest mean of the accuracies."""
+    """The `loop.Task` of classification. The best weights are those with the highest mean of the accuracies."""
 
     score = "accuracy"
 
     def __init__(self, model: TransformerClassifier, tokenizer: Tokenizer, data: ReviewBatches,
                  validation: Mapping[str, Sequence[Example]], auxiliary: float = 0.0, blank: float = 0.0,
                  learned_from: Mapping[str, Any] | None = None) -> None:
-        """auxiliary: weight of the language model's loss. blank: share of pieces that training does not show.
-        learned_from: kept with the weights."""
+        """Take a model, its batches, and validation sets by name.
+
+        auxiliary: weight of the language model's loss. blank: share of pieces that training does not show.
+        learned_from: a description of the data, kept with the weights. Raises ValueError for wrong weights.
+        """
         if auxiliary and not model.config.causal:
             raise ValueError(f"the auxiliary weight is {auxiliary}, but where pieces see those after them there is "
                              f"nothing to predict; choose --mask causal, or --auxiliary 0")
@@ -86,8 +88,11 @@ class SentimentTask:
         return len(batch)
 
     def loss(self, model: nn.Module, batch: Sequence[Example], device: torch.device) -> Tensor:
-        """Cross-entropy of the labels, summed over the texts; to each, `auxiliary` times the mean cross-entropy of a
-        piece of the batch is added (Radford et al. 2018, equation 5)."""
+        """Sum the cross-entropy of the labels over the texts.
+
+        To each text `auxiliary` times the mean cross-entropy of a piece of the batch is added (Radford et al. 2018,
+        equation 5).
+        """
         tokens = pad([pieces.tolist() for _, pieces in batch], device)
         labels = torch.tensor([label for label, _ in batch], device=device)
         shown = tokens
@@ -102,7 +107,7 @@ class SentimentTask:
         return loss
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        """Accuracy (0 to 1) on each validation set, and their mean; fits the temperature on all of them."""
+        """Fit the temperature on all validation sets; return the accuracy (0 to 1) on each, and their mean."""
         everything, labels, scores = [], [], {}
         for name, examples in self.validation.items():
             with autocast(self.model.embedding.weight.device, precision):  # as it is trained

@@ -1,4 +1,4 @@
-"""What it takes to train a translation model: batches of pairs, label-smoothed loss, BLEU on dev."""
+"""The task of training a translation model: batches of pairs, label-smoothed loss, BLEU on dev."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from xformer.hub import checkpoint
 from xformer.model import Transformer
 from xformer.pieces import BOS, EOS
-from xformer.search import Options as SearchOptions
+from xformer.results import Options
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import Ids, Pair, TranslationBatches, plain
 from xformer.training.loss import SmoothedCrossEntropy
@@ -31,7 +31,7 @@ def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
 
 
 class TranslationTask:
-    """The `loop.Task` of translation; the best weights are those with the highest BLEU on dev, decoded greedily."""
+    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
 
     score = "bleu"
 
@@ -46,7 +46,7 @@ class TranslationTask:
         return sum(len(target) + 1 for _, target in batch)
 
     def loss(self, model: nn.Module, batch: list[Ids], device: torch.device) -> Tensor:
-        """Cross-entropy with label smoothing (section 5.4), summed over the target pieces and their EOS."""
+        """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS."""
         source = pad([[*s, EOS] for s, _ in batch], device)
         target = pad([[BOS, *t] for _, t in batch], device)
         wanted = pad([[*t, EOS] for _, t in batch], device)
@@ -54,7 +54,7 @@ class TranslationTask:
         return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        """BLEU on dev as it stands, and on the same sentences in lower case without final punctuation."""
+        """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision."""
         references = [spanish for _, spanish in self.dev]
         as_is = self._translate([english for english, _ in self.dev])
         rough = self._translate([plain(english) for english, _ in self.dev])
@@ -63,8 +63,8 @@ class TranslationTask:
 
     def _translate(self, sentences: Sequence[str]) -> list[str]:
         sources = [self.tokenizer.encode(s) for s in sentences]
-        found = translate_ids(self.model, sources, SearchOptions(beam=1, alternatives=0))
-        return [self.tokenizer.decode(hypotheses[0].tokens) for hypotheses in found]
+        hypotheses = translate_ids(self.model, sources, Options(beam=1, alternatives=0))
+        return [self.tokenizer.decode(best.tokens) for best, *_ in hypotheses]
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         checkpoint.save(folder, self.model, self.tokenizer, metrics)

@@ -1,0 +1,34 @@
+"""The device and the threads to compute with."""
+
+import pytest
+import torch
+
+from xformer import device
+from xformer.results import UserError
+from xformer.serve.translation import Service
+
+
+def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
+    with pytest.raises(UserError, match="The device cuda:99 is not to be had on this machine; choose cuda, mps or cpu"):
+        Service.open(tiny_checkpoint, "cuda:99")
+    with pytest.raises(UserError, match="The device toaster is not to be had"):
+        Service.open(tiny_checkpoint, "toaster")
+
+
+@pytest.mark.parametrize("name", [None, "", "auto"])
+def test_the_best_device_is_chosen_where_none_is_named(monkeypatch, name):
+    for cuda, mps, best in ((True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
+        assert str(device.choose_device(name)) == best
+
+
+def test_few_sequences_are_computed_by_one_thread(monkeypatch):
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(device, "THREADS", 2)
+    try:
+        for rows, wanted in ((1, 1), (device.FEW_ROWS, 1), (device.FEW_ROWS + 1, 2)):
+            device.use_threads(rows)
+            assert torch.get_num_threads() == wanted
+    finally:
+        torch.set_num_threads(threads)
