@@ -104,8 +104,8 @@ def test_an_endpoint_says_what_it_is_for(address, offered):
         assert endpoint["description"][:40] in page.read().decode()
 
 
-def test_the_example_in_the_readme_runs(address, running):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_example_in_the_docs_runs(address, running):
+    readme = (ROOT / "docs" / "USING.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(from gradio_client.*?)```", readme, re.DOTALL)
     ran = subprocess.run([sys.executable, "-c", example.replace("http://127.0.0.1:7860", address)], text=True,
                          capture_output=True, timeout=300)

@@ -196,10 +196,10 @@ def test_the_image_runs_the_page_as_somebody_on_a_port_that_is_published():
     assert "whl/cpu" in " ".join(rest for step, rest in STEPS if step == "RUN")
 
 
-def test_the_readme_says_how_to_build_and_run_it():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_docs_say_how_to_build_and_run_it():
+    guide = (ROOT / "docs" / "HOSTING.md").read_text(encoding="utf-8")
     comment = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert "docker build -t xformer ." in readme and "docker run --init --rm -p 7860:7860 xformer" in readme
+    assert "docker build -t xformer ." in guide and "docker run --init --rm -p 7860:7860 xformer" in guide
     assert "docker run --init --rm -p 7860:7860 xformer" in comment
 
 
