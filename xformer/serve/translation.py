@@ -41,7 +41,7 @@ from xformer.results import (
     UserError,
     Walk,
 )
-from xformer.search import Hypothesis
+from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
@@ -181,6 +181,7 @@ class Service(Pretrained):
             longest = target_limit(len(tokens) + 1, self.model.config.max_length)
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
+            self._check(prefix, limit)  # here, since in a batch it would fail for everybody
             requests.append(Request(tokens, options, prefix, limit, change))
             if progress is not None:
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
@@ -304,7 +305,15 @@ class Service(Pretrained):
         limit = self.model.config.max_length
         if len(tokens) + 1 > limit:
             raise UserError(Message.of("error_pieces", words=len(tokens), pieces=len(tokens) + 1, limit=limit))
+        self._check(tokens, limit)
         return tokens
+
+    def _check(self, target: Sequence[int], limit: int) -> None:
+        """Refuse target tokens that the model cannot have written; raises UserError."""
+        try:
+            check_prefix(target, limit, self.model.config.vocab_size)
+        except ValueError as error:
+            raise UserError(f"A translation cannot begin so: {error}.") from error
 
     def _traced(self, pair: Pair, text: str, change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():
