@@ -81,22 +81,26 @@ class Service(Pretrained):
     # What was measured of the model
 
     @property
-    def best_head(self) -> tuple[int, int]:
-        """Layer and head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it;
-        else the first head of the last layer."""
+    def best_head(self) -> Head:
+        """The head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it; else
+        the first of the last layer."""
         try:
             best = self.metrics["alignment"]["best"]
             layer, head = int(best["layer"]), int(best["head"])
         except (KeyError, TypeError, ValueError):
             layer, head = 0, 0
         known = 1 <= layer <= self.info.n_decoder_layers and 1 <= head <= self.info.n_heads
-        return (layer, head) if known else (self.info.n_decoder_layers, 1)
+        return Head("cross", layer, head) if known else Head("cross", self.info.n_decoder_layers, 1)
 
-    def alignment_errors(self, layer: int, head: int) -> tuple[float, float] | None:
-        """Alignment error rates of a cross-attention head, for the piece it predicts and the piece it was given."""
+    def alignment_errors(self, head: Head) -> tuple[float, float] | None:
+        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None where they were
+        not measured, as of all heads but those of the cross-attention."""
+        if head.stack != "cross":
+            return None
         try:
             rates = self.metrics["alignment"]["alignment_error_rate"]
-            return (float(rates["predicted"][layer - 1][head - 1]), float(rates["given"][layer - 1][head - 1]))
+            predicted, given = (float(rates[name][head.layer - 1][head.head - 1]) for name in ("predicted", "given"))
+            return predicted, given
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
@@ -252,14 +256,14 @@ class Service(Pretrained):
                          self._traced(after, changed.text, change))
 
     @computes
-    def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
+    def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Record every number of one head in a pass over a source and a target, from q, k and v to what it adds.
 
-        layer, head: from 1. padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
+        padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
         """
         pair = self._pair(source, target)
         with self.guard.work():
-            return passes.walk(self.model, self.tokenizer, pair, Head(stack, layer, head), padding)
+            return passes.walk(self.model, self.tokenizer, pair, head, padding)
 
     @computes
     def occlude(self, source: Source, target: Target) -> Occlusion:
