@@ -4,12 +4,16 @@ BIN = .venv/bin
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js)
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test quick bench lint clean
 demo: .venv/app
 	$(BIN)/python app.py
 
 test: .venv/dev .venv/chromium lint
 	$(BIN)/python -m pytest
+
+# What can be told without a browser, a started app or training, to run after each change.
+quick: .venv/dev lint
+	$(BIN)/python -m pytest --ignore=tests/browser -m "not server and not slow"
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests.harness import ROOT, App, free_port  # noqa: F401
+from tests.harness import App
 from tests.hub_server import Hub
 from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.hub import checkpoint
@@ -62,6 +62,16 @@ REVIEWS = [
     (1, "It's a clever story, beautifully told."), (0, "It's a stupid story, badly told."),
     (1, "The best film of the year."), (0, "The worst film of the year."),
 ]
+
+
+# Fixtures by which a test starts the app, or commands in processes of their own.
+MARKED = {"served": "server", "public": "server", "guarded": "server", "start": "server", "client": "slow"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for fixture in MARKED.keys() & {*item.fixturenames}:
+            item.add_marker(MARKED[fixture])
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -247,11 +257,10 @@ def guarded(tiny_checkpoint, tiny_classifier, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def serve(tmp_path_factory):
-    """`serve(checkpoint, *flags, **environment)` starts app.py and returns its address once it says that it runs."""
+def start(tmp_path_factory):
+    """`start(*flags, program=None, **environment)`: an App, which ends with the tests of its module."""
     with ExitStack() as started:
-        yield lambda checkpoint, *flags, **environment: started.enter_context(
-            App(tmp_path_factory.mktemp("app"), "--checkpoint", checkpoint, *flags, **environment)).address
+        yield lambda *flags, **more: started.enter_context(App(tmp_path_factory.mktemp("app"), *flags, **more))
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, writ
 from xformer.ui.page import EXAMPLES, open_at
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
-OTHER = SimpleNamespace(info=INFO, max_pieces=64, best_head=(2, 5), length_scores=[])  # what controls know of a model
+# What controls know of a model.
+OTHER = SimpleNamespace(info=INFO, max_pieces=64, best_head=Head("cross", 2, 5), length_scores=[])
 
 
 @pytest.fixture(scope="module")

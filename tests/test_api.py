@@ -39,7 +39,7 @@ def test_translate(ask, running, learned_pairs):
 
 def test_explain_is_the_map_of_the_model(ask, running, learned_pairs):
     trace = running.explain(learned_pairs[0][0])
-    layer, head = running.best_head
+    _, layer, head = running.best_head
     answer = ask("explain", learned_pairs[0][0])
     assert (answer["layer"], answer["head"], answer["checkpoint"]["identity"]) == (layer, head, running.info.identity)
     np.testing.assert_allclose(answer["probabilities"], trace.cross[layer - 1, head - 1], atol=1e-5)
@@ -104,14 +104,14 @@ def test_an_endpoint_says_what_it_is_for(address, offered):
         assert endpoint["description"][:40] in page.read().decode()
 
 
-def test_the_example_in_the_readme_runs(address, running):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_example_in_the_docs_runs(address, running):
+    readme = (ROOT / "docs" / "USING.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(from gradio_client.*?)```", readme, re.DOTALL)
     ran = subprocess.run([sys.executable, "-c", example.replace("http://127.0.0.1:7860", address)], text=True,
                          capture_output=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert running.translate("I was waiting for Tom.").best.text in ran.stdout
-    layer, head = running.best_head
+    _, layer, head = running.best_head
     assert f"{layer} {head} ['<s>'," in ran.stdout
 
 

@@ -243,6 +243,7 @@ def test_a_cut_text_says_where(running):
     assert running.attribute(TEXT).cut is None
 
 
+@pytest.mark.slow
 def test_two_thousand_words_are_explained_and_progress_is_told(review_tokenizer, tmp_path):
     model = classifier(review_tokenizer, causal=True, max_length=512)
     checkpoint.save(tmp_path / "long", model, review_tokenizer, {})

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xformer.explain import key_value_store
-from xformer.results import Positions, UserError
+from xformer.results import Head, Positions, UserError
 from xformer.search import Options
 from xformer.serve import many
 from xformer.serve.bleu import bleu
@@ -50,7 +50,7 @@ def test_look_inside(running, english, spanish):
     trace = answered(running.trace, english, spanish)
     if trace is not None:
         assert trace.cross.sum(axis=-1) == pytest.approx(1, abs=1e-4)
-        walk = running.walk(english, spanish, "cross", 1, 1)
+        walk = running.walk(english, spanish, Head("cross", 1, 1))
         assert walk.probabilities[:, :len(trace.source)] == pytest.approx(trace.cross[0, 0], abs=1e-4)
         assert answered(running.occlude, english, spanish).effect.shape[0] == len(trace.predicted)
         assert answered(running.embed, [english]).shape[0] == 1

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import xformer.ui
-from tests.conftest import ROOT
+from tests.harness import ROOT
 from xformer.ui import gradio_private
 
 PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"

@@ -91,8 +91,8 @@ def test_who_has_logged_in_has_the_page_and_the_api(guarded, learned_pairs):
 
 
 @pytest.fixture
-def start(monkeypatch, capsys):
-    """`start(*flags)`: what app.py ends with, and says on standard error, where it does not come to serving."""
+def run_app(monkeypatch, capsys):
+    """`run_app(*flags)`: what app.py ends with, and says on standard error, where it does not come to serving."""
     def run(*flags):
         monkeypatch.setattr(sys, "argv", ["app.py", *flags])
         return app.main(), capsys.readouterr().err
@@ -100,14 +100,14 @@ def start(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("given", ["ada", "ada:", ":secret", ":"])
-def test_a_user_and_a_password_are_needed(start, given):
-    assert start("--auth", given) == (2, f"--auth is {given!r}; write USER:PASSWORD.\n")
+def test_a_user_and_a_password_are_needed(run_app, given):
+    assert run_app("--auth", given) == (2, f"--auth is {given!r}; write USER:PASSWORD.\n")
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "x", "٣"])
-def test_a_port_is_a_number_that_there_is(start, port, capsys):
+def test_a_port_is_a_number_that_there_is(run_app, port, capsys):
     with pytest.raises(SystemExit) as refused:
-        start(f"--server-port={port}")
+        run_app(f"--server-port={port}")
     assert refused.value.code == 2 and f"{port!r} is no port; write a number from 0 to 65535" in capsys.readouterr().err
 
 
@@ -140,13 +140,14 @@ def test_mcp_clients_find_three_tools_and_call_them(public, learned_pairs, revie
     assert refused.isError and refused.content[0].text == "A beam of 99 is not possible; choose 1 to 16."
 
 
-def test_mcp_without_its_package_or_with_a_password_is_one_sentence(start, monkeypatch):
+def test_mcp_without_its_package_or_with_a_password_is_one_sentence(run_app, monkeypatch):
     sentence = "An MCP server asks for no password: leave out --auth, or --mcp and GRADIO_MCP_SERVER.\n"
-    assert start("--mcp", "--auth", "ada:secret") == (2, sentence)
+    assert run_app("--mcp", "--auth", "ada:secret") == (2, sentence)
     monkeypatch.setattr(app, "find_spec", {"mcp": None}.get)
-    assert start("--mcp")[1].startswith("An MCP server needs one package more: install it with pip install 'gradio[mcp")
+    said = run_app("--mcp")[1]
+    assert said.startswith("An MCP server needs one package more: install it with pip install 'gradio[mcp")
     monkeypatch.setenv("GRADIO_MCP_SERVER", "True")
-    assert start()[0] == 2
+    assert run_app()[0] == 2
 
 
 # A container
@@ -195,10 +196,10 @@ def test_the_image_runs_the_page_as_somebody_on_a_port_that_is_published():
     assert "whl/cpu" in " ".join(rest for step, rest in STEPS if step == "RUN")
 
 
-def test_the_readme_says_how_to_build_and_run_it():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_docs_say_how_to_build_and_run_it():
+    guide = (ROOT / "docs" / "HOSTING.md").read_text(encoding="utf-8")
     comment = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert "docker build -t xformer ." in readme and "docker run --init --rm -p 7860:7860 xformer" in readme
+    assert "docker build -t xformer ." in guide and "docker run --init --rm -p 7860:7860 xformer" in guide
     assert "docker run --init --rm -p 7860:7860 xformer" in comment
 
 

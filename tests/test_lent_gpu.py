@@ -14,7 +14,7 @@ from tests import endpoints
 from tests.harness import ROOT
 from xformer import device
 from xformer.hub.pretrained import Pretrained
-from xformer.results import Options, Positions, UserError
+from xformer.results import Head, Options, Positions, UserError
 from xformer.serve import lent_gpu
 from xformer.serve.lent_gpu import computing, open_service
 from xformer.serve.limits import Guard
@@ -64,10 +64,11 @@ def GPU(task=None, *, duration=60):
 '''
 
 
-def test_a_host_that_lends_gpus_computes_each_call(serve, tiny_checkpoint, tiny_classifier, learned_pairs, reviews,
+def test_a_host_that_lends_gpus_computes_each_call(start, tiny_checkpoint, tiny_classifier, learned_pairs, reviews,
                                                   tmp_path):
     (tmp_path / "spaces.py").write_text(LENDER)
-    ask = partial(endpoints.ask, serve(tiny_checkpoint, "--sentiment", tiny_classifier, PYTHONPATH=str(tmp_path)))
+    ask = partial(endpoints.ask, start(
+        "--checkpoint", tiny_checkpoint, "--sentiment", tiny_classifier, PYTHONPATH=str(tmp_path)).address)
     english, spanish = learned_pairs[0]
     assert ask("translate", english, 5, 1)["text"] == spanish
     assert ask("explain", english, "", "cross", 0, 0)["queries"][0] == "<s>"
@@ -75,8 +76,8 @@ def test_a_host_that_lends_gpus_computes_each_call(serve, tiny_checkpoint, tiny_
     with pytest.raises(ValueError, match="There is nothing to translate"):
         ask("translate", " ", 5, 1)
     log = (tmp_path / "log").read_text().splitlines()
-    assert log == [f"decorated _compute {lent_gpu.SECONDS}", "computed translate", "computed translate",
-                   "computed trace", "computed classify", "computed translate"]
+    assert log == [f"decorated _compute {lent_gpu.SECONDS}", "computed translate", "computed explain",
+                   "computed classify", "computed translate"]
     (tmp_path / "refuse").touch()
     assert ask("translate", english, 5, 1)["text"] == spanish, "where no GPU is to be had, the CPU is"
     assert (tmp_path / "log").read_text().splitlines() == log
@@ -129,8 +130,9 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
     for name, args in (("translate", (english, Options(beam=2))), ("translate_many", ([english, english],)),
                        ("translate_and_trace", (english,)),
                        ("choose", (english, found.best, 0, found.best.pieces[0])), ("trace", (english, spanish)),
-                       ("walk", (english, spanish, "cross", 1, 1)), ("embed", ([english],)), ("explain", (english,)),
-                       ("with_positions", (english, spanish, Positions("none"))), ("embedded", (english,)),
+                       ("walk", (english, spanish, Head("cross", 1, 1))), ("embed", ([english],)),
+                       ("explain", (english,)), ("embedded", (english,)),
+                       ("with_positions", (english, spanish, Positions("none"))),
                        ("occlude", (english, spanish)),
                        ("head_effects", (english, spanish, ["cross"], lambda *done: steps.append(done)))):
         told = len(lender)
@@ -150,7 +152,8 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
 
 
 # What public methods of a service do that run no model; all others must be lent a GPU.
-RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (1, 1), "blocks": (), "close": ()},
+RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cross", 1, 1),), "blocks": (),
+                           "close": ()},
                  SentimentService: {"clean": ("A good film.",)}}
 
 

@@ -3,9 +3,6 @@
 import datetime
 import http.client
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -15,91 +12,28 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.conftest import ROOT, endless, free_port
+from tests.conftest import endless
 from xformer.results import Positions, UserError
 from xformer.serve import batching
 from xformer.serve.limits import AT_WORK, Guard, most_people
 from xformer.ui import sessions as visitors
 
 PEOPLE = 3
-# The app, on a search that goes on until the word "go" comes, and says when it begins and when it was stopped.
-STEERED = """
-import sys, threading, time
-from xformer.serve import batching, reviews
-from xformer.serve.pool import Models
-from xformer.serve.reviews import SentimentService
-from xformer.serve.translation import Service
-from xformer.ui import create, launch
-
-go, find, read = threading.Event(), batching.translating, reviews.read
-
-def held(model, sources, *rest):
-    print("began", len(sources), flush=True)
-    try:
-        while not go.is_set():
-            time.sleep(0.01)
-            yield
-    except GeneratorExit:
-        print("stopped", flush=True)
-        raise
-    return (yield from find(model, sources, *rest))
-
-def held_reading(model, rows, progress=None):
-    print("began", len(rows), flush=True)
-    try:
-        while not go.is_set():
-            time.sleep(0.01)
-            progress(0)
-    except Exception:
-        print("stopped", flush=True)
-        raise
-    return read(model, rows, progress)
-
-batching.translating, reviews.read = held, held_reading
-running, reader = Service.open(sys.argv[1], "cpu"), SentimentService.open(sys.argv[2], "cpu")
-demo = create(Models(running), reader)
-print("Running on", launch(demo, server_port=int(sys.argv[3]), wait=False), flush=True)
-for line in sys.stdin:
-    go.set() if line == "go\\n" else go.clear() if line == "hold\\n" else None
-    print("inside", running.guard.inside, "sessions", len(demo.state_holder.session_data), flush=True)
-"""
-
-
-class Steered:
-    """The app in a process of its own, steered by words, which are answered with how many are being served."""
-
-    def __init__(self, *checkpoints):
-        port = free_port()
-        self.address = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", STEERED, *map(str, checkpoints), str(port)], cwd=ROOT, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "XFORMER_MOST_PEOPLE": str(PEOPLE)})
-        self.wait_for("Running on")
-
-    def wait_for(self, beginning):
-        """The next line that begins so."""
-        for line in self.process.stdout:
-            if line.startswith(beginning):
-                return line.strip()
-        raise AssertionError(f"the app ended and never said {beginning!r}")
-
-    def say(self, word):
-        self.process.stdin.write(f"{word}\n")
-        self.process.stdin.flush()
-        _, inside, _, self.sessions = self.wait_for("inside").split()
-        return int(inside)
-
-    def close(self):
-        self.process.terminate()
-        self.process.communicate()
 
 
 @pytest.fixture(scope="module")
-def app(tiny_checkpoint, tiny_classifier):
-    app = Steered(tiny_checkpoint, tiny_classifier)
-    yield app
-    app.close()
+def app(start, tiny_checkpoint, tiny_classifier):
+    """The app, whose searches and readings wait at their beginning until it is told to let them go."""
+    return start(tiny_checkpoint, tiny_classifier, program="steered", XFORMER_MOST_PEOPLE=str(PEOPLE))
+
+
+def inside(app, word):
+    """Tell the app a word; -> how many it serves."""
+    return int(app.say(word).split()[0])
+
+
+def sessions(app):
+    return int(app.say("").split()[1])
 
 
 def post(address, endpoint, *values):
@@ -144,10 +78,10 @@ def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs
         assert {(kind, data["error"]) for kind, data in refused} == {
             ("error", f"{PEOPLE} people are being served, as many as this machine can at once; "
                       "try again in a few seconds.")}
-        assert app.say("go") == PEOPLE
+        assert inside(app, "go") == PEOPLE
         served = [data[0]["text"] for kind, data in (answer.result() for answer in answers) if kind == "complete"]
     assert served == [spanish] * PEOPLE
-    assert app.say("hold") == 0
+    assert inside(app, "hold") == 0
 
 
 @pytest.mark.parametrize("endpoint", ASKED)
@@ -156,12 +90,12 @@ def test_a_request_that_was_abandoned_ends(app, endpoint):
     event = post(app.address, endpoint, *ASKED[endpoint])
     app.wait_for("began")
     connection = listen(app.address, endpoint, event)
-    assert app.say("hold") == 1
+    assert inside(app, "hold") == 1
     connection.close()
     app.wait_for("stopped")
-    while app.say("hold"):  # until its thread has noticed
+    while inside(app, "hold"):  # until its thread has noticed
         pass
-    assert app.say("go") == 0
+    assert inside(app, "go") == 0
     kind, _ = read(app.address, "translate", post(app.address, "translate", *ASKED["translate"]))
     assert kind == "complete"
 
@@ -170,7 +104,7 @@ def test_nothing_is_kept_of_a_call_that_was_answered(app):
     app.say("go")
     for endpoint, values in ASKED.items():
         read(app.address, endpoint, post(app.address, endpoint, *values))
-    while app.say("go") or app.sessions != "0":  # the last stream may still be closing
+    while inside(app, "go") or sessions(app):  # the last stream may still be closing
         pass
 
 

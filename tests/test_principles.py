@@ -21,7 +21,7 @@ LOG2 = math.log(2)
 
 @pytest.fixture(params=results.STACKS)
 def walk(request, running, learned_pairs):
-    return running.walk(*learned_pairs[1], request.param, 2, 3)
+    return running.walk(*learned_pairs[1], Head(request.param, 2, 3))
 
 
 def hand_walk(stack="cross"):
@@ -42,9 +42,10 @@ def hand_walk(stack="cross"):
 @pytest.mark.parametrize("stack", results.STACKS)
 def test_a_walk_ends_where_the_model_does(running, learned_pairs, stack, layer, head):
     trace = running.trace(*learned_pairs[0])
-    walk = running.walk(*learned_pairs[0], stack, layer, head)
+    walk = running.walk(*learned_pairs[0], Head(stack, layer, head))
     np.testing.assert_allclose(walk.probabilities, getattr(trace, stack)[layer - 1, head - 1], atol=1e-5)
-    others = [running.walk(*learned_pairs[0], stack, layer, h).shares for h in range(1, running.info.n_heads + 1)]
+    others = [running.walk(*learned_pairs[0], Head(stack, layer, h)).shares
+              for h in range(1, running.info.n_heads + 1)]
     module = running.model.encoder.layers if stack == "encoder_self" else running.model.decoder.layers
     attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
     np.testing.assert_allclose(sum(others) + attention.out_proj.bias.numpy(), walk.output, atol=1e-5)
@@ -60,14 +61,14 @@ def test_every_step_of_a_walk_follows_from_the_one_before(walk):
 
 
 def test_padding_changes_nothing_but_the_mask(running, learned_pairs):
-    plain, padded = (running.walk(*learned_pairs[0], "encoder_self", 1, 1, n) for n in (0, 3))
+    plain, padded = (running.walk(*learned_pairs[0], Head("encoder_self", 1, 1), n) for n in (0, 3))
     assert padded.keys == (*plain.keys, "<pad>", "<pad>", "<pad>") and padded.queries == plain.queries
     assert not padded.mask[:, -3:].any() and plain.mask.all()
     np.testing.assert_allclose(padded.output, plain.output, atol=1e-5)
 
 
 def test_a_decoder_walk_has_the_future_mask(running, learned_pairs):
-    walk = running.walk(*learned_pairs[0], "decoder_self", 1, 1)
+    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
     assert (walk.mask == np.tril(np.ones_like(walk.mask))).all()
     assert walk.queries[0] == "<s>" and walk.predicted[-1] == "</s>"
 
@@ -89,7 +90,7 @@ def test_calls_are_kept_only_where_they_are_asked_for(running, tokenizer, learne
     (("cross", 1, 1, -1), "at least 0")])
 def test_a_walk_that_cannot_be_taken_says_why(running, learned_pairs, choice, said):
     with pytest.raises(UserError, match=said):
-        running.walk(*learned_pairs[0], *choice)
+        running.walk(*learned_pairs[0], Head(*choice[:3]), choice[3])
 
 
 # One thing changed
@@ -270,7 +271,7 @@ def test_bars_show_what_the_switches_do_beside_what_the_model_does():
 
 
 def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
-    walk = running.walk(*learned_pairs[0], "decoder_self", 1, 1)
+    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
     weights, hidden = figures.all_queries(walk, "scaled", 0, "future").data
     above = np.triu(np.ones(walk.mask.shape, dtype=bool), k=1)
     np.testing.assert_array_equal(np.isnan(np.array(weights.z, dtype=float)), above)
@@ -283,7 +284,7 @@ def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
 
 @pytest.mark.parametrize("mask", ["future", "none"])
 def test_the_most_bits_are_those_of_the_mask_that_is_chosen(running, learned_pairs, mask):
-    walk = running.walk(*learned_pairs[0], "decoder_self", 1, 1)
+    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
     most = np.log2(1 if mask == "future" else len(walk.keys))
     assert f"of {most:.2f} possible" in figures.summary(walk, 0, "scaled", -6, mask)
 

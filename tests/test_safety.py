@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import ROOT, App
+from tests.harness import ROOT
 
 MARKER = "xyzzymarker"
 # Ways to a script that the page could fall for, short enough for the small model, and two records for the store.
@@ -89,10 +89,9 @@ def app(served):
 
 
 @pytest.fixture(scope="module")
-def failing(tmp_path_factory, tiny_checkpoint, tiny_classifier):
-    """The app whose models fail at everything, and which soon forgets uploads."""
-    with App(tmp_path_factory.mktemp("failing"), tiny_checkpoint, tiny_classifier, program="failing") as app:
-        yield Visitor(app)
+def failing(start, tiny_checkpoint, tiny_classifier):
+    """The app whose models fail at everything, and which forgets uploads when it is told to."""
+    return Visitor(start(tiny_checkpoint, tiny_classifier, program="failing"))
 
 
 class Elements(HTMLParser):

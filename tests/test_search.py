@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from xformer.pieces import BOS, EOS, PAD
-from xformer.search import Options, search
+from xformer.search import Options, check_prefix, search
 
 A, B, C, D = 4, 5, 6, 7
 VOCABULARY = 8
@@ -43,6 +43,16 @@ class Toy:
             self.sentences = [self.sentences[i] for i in sentences.tolist()]
 
 
+class Counted(Toy):
+    """A toy that counts the steps of a search."""
+
+    steps = 0
+
+    def __call__(self, tokens):
+        self.steps += 1
+        return super().__call__(tokens)
+
+
 def told(table, otherwise):
     """A language written down: what may follow each beginning, and what follows all others."""
     return lambda said: table.get(said, otherwise)
@@ -69,8 +79,8 @@ def every_sentence(language, limit, tokens=(EOS, A, B)):
                 yield list(said), sum(log_prob(language, said))
 
 
-def beam_by_hand(language, limit, beam, alpha, prefix=()):
-    """Beam search over one sentence in plain Python: the K best unfinished live on, it stops when K have finished."""
+def beam_by_hand(language, limit, beam, alpha, prefix=(), most=math.inf):
+    """Beam search over one sentence in plain Python: the K best unfinished live on until `most` have finished."""
     live, done = [((), 0.0)], []
     for length in range(1, limit + 1):
         grown = [(said + (token,), total + math.log(p)) for said, total in live
@@ -83,7 +93,7 @@ def beam_by_hand(language, limit, beam, alpha, prefix=()):
                 done.append((list(said), total / length ** alpha))
             if len(live) == beam:
                 break
-        if len(done) >= beam:
+        if len(done) >= most:
             break
     return sorted(done, key=lambda d: -d[1])
 
@@ -189,17 +199,69 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all(alpha):
         assert all(h.finished == (h.tokens[-1] == EOS) for h in found)
 
 
+def requests(beam):
+    """Fifteen toy languages, each with a limit and a prefix."""
+    rng = random.Random(beam)
+    for seed in range(15):
+        limit = rng.randint(4, 9)
+        yield drawn(seed), limit, [rng.choice((A, B, C, D)) for _ in range(rng.randint(0, 3))]
+
+
+def same(hypotheses, want):
+    assert say(hypotheses) == [said for said, _ in want]
+    assert [h.score for h in hypotheses] == pytest.approx([score for _, score in want], abs=1e-5)
+
+
 @pytest.mark.parametrize("beam", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_beam_search_equals_the_one_in_plain_python(beam, alpha):
-    rng = random.Random(beam)
-    for seed in range(15):
-        language, limit = drawn(seed), rng.randint(4, 9)
-        prefix = [rng.choice((A, B, C, D)) for _ in range(rng.randint(0, 3))]
-        want = beam_by_hand(language, limit, beam, alpha, prefix)[:beam]
-        found = search(Toy(language), [limit], Options(beam=beam, n_best=beam, length_penalty=alpha), [prefix])[0]
-        assert say(found) == [said for said, _ in want]
-        assert [h.score for h in found] == pytest.approx([score for _, score in want], abs=1e-5)
+    """CTranslate2's rule: it ends when K hypotheses have finished."""
+    options = Options(beam=beam, n_best=beam, length_penalty=alpha, stop="k_finished")
+    for language, limit, prefix in requests(beam):
+        want = beam_by_hand(language, limit, beam, alpha, prefix, most=beam)[:beam]
+        same(search(Toy(language), [limit], options, [prefix])[0], want)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("beam", "n_best"), [(2, 1), (2, 2), (3, 1), (5, 1), (5, 3), (5, 5), (8, 2)])
+def test_a_beam_ends_as_if_it_had_gone_on_to_the_limit(beam, n_best, alpha):
+    """The n best are those of a beam in plain Python that never ends early."""
+    options = Options(beam=beam, n_best=n_best, length_penalty=alpha)
+    for language, limit, prefix in requests(beam):
+        same(search(Toy(language), [limit], options, [prefix])[0],
+             beam_by_hand(language, limit, beam, alpha, prefix)[:n_best])
+
+
+@pytest.mark.parametrize("n_best", [1, 5])
+def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
+    """Once it can only get worse, it takes no more steps; as many as a limit of 1,000 would allow."""
+    language = told({(): {A: 0.9, B: 0.1}, (A,): {B: 0.8, EOS: 0.2}}, {EOS: 0.5, A: 0.3, C: 0.2})
+    for alpha, most in ((0.0, 10), (0.5, 100), (1.0, 990)):
+        toy = Counted(language)
+        best = search(toy, [1000], Options(n_best=n_best, length_penalty=alpha))[0]
+        assert toy.steps < most and len(best) == n_best
+
+
+@pytest.mark.parametrize("beam", [2, 3, 5, 8])
+def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(beam):
+    """By its own score; it drops it in one of these 300 languages with a beam of 2, else in none."""
+    languages = [drawn(f"greedy {seed}", sharpness=2.5) for seed in range(300)]
+    greedy, best = (search(Toy(*languages), [20] * 300, Options(beam=k)) for k in (1, beam))
+    worse = [i for i in range(300) if best[i][0].score < greedy[i][0].score - 1e-6]
+    assert len(worse) == (beam == 2)
+    for i in worse:
+        assert greedy[i][0].tokens not in [said for said, _ in beam_by_hand(languages[i], 20, beam, 1.0)]
+
+
+def test_early_ends_do_not_end_a_beam_that_holds_something_better():
+    """After any word but the last </s> has a probability of 0.1. With a beam of 2, <s> </s> (ln 0.1 = -2.3) and A </s>
+    (ln 0.09 / 2 = -1.2) finish first; A A A A </s> has ln 0.9^5 / 5 = -0.1."""
+    language = told({(A,) * 4: {EOS: 0.9, B: 0.1}}, {A: 0.9, EOS: 0.1})
+    for options in (Options(beam=1), Options(beam=2), Options(beam=5)):
+        (best,) = search(Toy(language), [10], options)[0]
+        assert best.tokens == [A, A, A, A, EOS] and best.score == pytest.approx(math.log(0.9))
+    (early,) = search(Toy(language), [10], Options(beam=2, stop="k_finished"))[0]
+    assert early.tokens == [A, EOS] and early.score == pytest.approx(math.log(0.09) / 2)
 
 
 # What every hypothesis must be
@@ -279,7 +341,9 @@ def test_a_prefix_that_is_unlikely_is_still_kept():
 @pytest.mark.parametrize(("limits", "prefixes", "text"), [
     ([3], [[A], [B]], "there are 2 prefixes for 1 sentences; give one to each"),
     ([2], [[A, B, C]], "a target of at most 2 pieces cannot begin with 3 given ones"),
-    ([0], None, "a target of at most 0 pieces cannot begin with 0 given ones")])
+    ([0], None, "a target of at most 0 pieces cannot begin with 0 given ones"),
+    ([5], [[A, EOS, B]], "the prefix [4, 3, 5] goes on after </s>, which ends a target; leave out what follows"),
+    ([5], [[A, -1]], "the prefix [4, -1] holds -1, which is no piece; pieces are 0 and above")])
 def test_wrong_prefixes_are_refused(limits, prefixes, text):
     with pytest.raises(ValueError) as error:
         search(Toy(*[TRAP] * len(limits)), limits, None, prefixes)
@@ -292,10 +356,16 @@ def test_wrong_prefixes_are_refused(limits, prefixes, text):
 LIKELY = {EOS: 0.05, A: 0.4, B: 0.3, C: 0.2, D: 0.05}
 
 
+def samples(language, limit, seeds, **options):
+    """The samples of one sentence after the other, each drawn with a seed of its own."""
+    return [search(Toy(language), [limit], Options(seed=seed, **{"temperature": 1.0, **options}))[0]
+            for seed in range(seeds)]
+
+
 def first_tokens(**options):
     """How often each token came first among 4,800 samples."""
-    found = search(Toy(*[told({}, LIKELY)] * 150), [1] * 150, Options(n_best=32, **options))
-    tokens = [h.tokens[0] for hypotheses in found for h in hypotheses]
+    drawn_samples = samples(told({}, LIKELY), 1, 150, n_best=32, **options)
+    tokens = [h.tokens[0] for hypotheses in drawn_samples for h in hypotheses]
     assert len(tokens) == 4800
     return np.bincount(tokens, minlength=VOCABULARY)
 
@@ -305,6 +375,19 @@ def test_the_same_seed_draws_the_same():
         return search(Toy(drawn("seed")), [20], Options(temperature=1.5, n_best=10, seed=seed))
     assert draw(3) == draw(3)
     assert draw(3) != draw(4)
+
+
+def test_samples_do_not_depend_on_what_shares_their_batch():
+    """Sentences of unequal limits, prefixes and numbers of steps draw alone what they draw together."""
+    languages = [drawn(f"alone {i}", sharpness=1 + i / 4) for i in (0, 1, 2, 3, 1, 4, 5)]
+    limits, prefixes = [9, 30, 1, 30, 30, 12, 30], [[], [A], [], [B, C], [A], [], [D]]
+    options = Options(temperature=1.2, n_best=4, seed=7, top_p=0.95)
+    together = search(Toy(*languages), limits, options, prefixes)
+    alone = [search(Toy(language), [limit], options, [prefix])[0]
+             for language, limit, prefix in zip(languages, limits, prefixes, strict=True)]
+    assert together == alone
+    assert together[1] == together[4], "equal sentences draw the same"
+    assert len({len(h.tokens) for h in together[3]}) > 1, "they end at different times"
 
 
 def test_sampling_leaves_the_global_generator_alone():
@@ -318,7 +401,7 @@ def test_sampling_leaves_the_global_generator_alone():
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_samples_are_as_frequent_as_likely(temperature):
     """Pearson's chi-square of 5 outcomes is above 23.5 once in 10,000 fair draws."""
-    counts = first_tokens(temperature=temperature, seed=1)
+    counts = first_tokens(temperature=temperature)
     weights = np.array([LIKELY.get(token, 0.0) ** (1 / temperature) for token in range(VOCABULARY)])
     want = 4800 * weights / weights.sum()
     possible = want > 0
@@ -328,19 +411,18 @@ def test_samples_are_as_frequent_as_likely(temperature):
 
 def test_the_samples_of_a_sentence_are_drawn_independently():
     """Half of all pairs of neighbours agree where two tokens are equally likely."""
-    found = search(Toy(*[told({}, {A: 0.5, B: 0.5})] * 100), [12] * 100, Options(temperature=1.0, n_best=2))
-    same = [np.mean(np.equal(one.tokens, other.tokens)) for one, other in found]
-    assert np.mean(same) == pytest.approx(0.5, abs=4 * 0.5 / 1200 ** 0.5)
+    pairs = samples(told({}, {A: 0.5, B: 0.5}), 12, 100, n_best=2)
+    equal = [np.mean(np.equal(one.tokens, other.tokens)) for one, other in pairs]
+    assert np.mean(equal) == pytest.approx(0.5, abs=4 * 0.5 / 1200 ** 0.5)
 
 
 def test_samples_go_on_after_others_have_ended():
     """The tokens after the first are as likely as the language says, however rows were moved about."""
     language = told({(): {EOS: 0.5, A: 0.3, B: 0.2}, (A,): {C: 1.0}, (B,): {D: 1.0}}, {EOS: 1.0})
-    found = [h.tokens for found in search(Toy(*[language] * 40), [5] * 40, Options(temperature=1.0, n_best=30))
-             for h in found]
+    sentences = [h.tokens for hypotheses in samples(language, 5, 40, n_best=30) for h in hypotheses]
     kinds = [[EOS], [A, C, EOS], [B, D, EOS]]
-    counts = np.array([found.count(kind) for kind in kinds])
-    assert counts.sum() == len(found) == 1200
+    counts = np.array([sentences.count(kind) for kind in kinds])
+    assert counts.sum() == len(sentences) == 1200
     want = 1200 * np.array([0.5, 0.3, 0.2])
     assert ((counts - want) ** 2 / want).sum() < 18.4  # once in 10,000 for three outcomes
 
@@ -384,6 +466,7 @@ def test_top_p_cuts_what_temperature_has_shaped():
     ({"temperature": float("nan")}, "temperature is nan; it must be between 0 and 10"),
     ({"top_k": -1}, "top_k is -1; it must be between 0 and 100000"),
     ({"top_p": 1.1}, "top_p is 1.1; it must be between 0 and 1"),
+    ({"stop": "soon"}, "stop is 'soon'; choose one of bound, k_finished"),
     ({"top_p": 0}, "top_p is 0; it must be above 0 to leave a piece to choose"),
     ({"alternatives": 33}, "alternatives is 33; it must be between 0 and 32"),
     ({"beam": 2, "n_best": 3}, "n_best is 3, but a beam of 2 ends with 2 hypotheses; raise beam or lower n_best"),
@@ -403,3 +486,16 @@ def test_samples_need_no_beam():
 def test_a_prefix_of_pieces_that_no_target_has_is_refused(special):
     with pytest.raises(ValueError, match=r"holds <pad> or <s>, which no target has; leave them out"):
         search(None, [5], prefixes=[[special]])
+
+
+def test_a_prefix_is_checked_against_the_vocabulary_where_it_is_known():
+    check_prefix([A, VOCABULARY - 1, EOS], 5, VOCABULARY)
+    check_prefix([A, VOCABULARY], 5)
+    with pytest.raises(ValueError, match=r"the prefix \[4, 8\] holds 8, which is no piece; pieces are 0 to 7"):
+        check_prefix([A, VOCABULARY], 5, VOCABULARY)
+
+
+def test_a_prefix_that_ends_the_sentence_takes_no_more_steps():
+    toy = Counted(TRAP)
+    assert say(search(toy, [50], Options(beam=3, n_best=3), [[A, EOS]])[0]) == [[A, EOS]]
+    assert toy.steps == 2

@@ -327,6 +327,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["language-model", "sentiment"])
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(data, pretrained, tuned, tmp_path, monkeypatch, what):
     learn = loop.Trainer._learn

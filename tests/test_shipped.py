@@ -64,7 +64,7 @@ def test_a_long_sentence_is_translated_to_its_end(shipped):
 
 def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped):
     trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
-    layer, head = shipped.best_head
+    _, layer, head = shipped.best_head
     occlusion = shipped.occlude(trace.text, trace.tokens)
     html = attribution_methods.compare(shipped, ENGLISH, trace=trace, result=occlusion, word=1,
                                        head=f"cross.{layer}.{head}")["table"]

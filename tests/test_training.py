@@ -151,6 +151,7 @@ def whole(data, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_a_checkpoint(whole):
     assert sorted(p.name for p in whole.iterdir()) == [
         "config.json", "metrics.json", "metrics.jsonl", "model.safetensors", "state.pt", "tokenizer.model"]
@@ -174,6 +175,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 4])
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(whole, data, tmp_path, monkeypatch, after):
     learn = loop.Trainer._learn

@@ -44,6 +44,9 @@ class UserError(ValueError):
         return self.message if isinstance(self.message, str) else self.message.say(language)
 
 
+STOPS = ("bound", "k_finished")  # of a beam
+
+
 @dataclass(frozen=True)
 class Options:
     """Search settings: beam search, or sampling where the temperature is above 0."""
@@ -54,7 +57,8 @@ class Options:
     temperature: float = 0.0
     top_k: int = 0  # sample among the k likeliest; 0: all
     top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
-    seed: int = 0
+    seed: int = 0  # of the samples; each text draws its own, so that they do not depend on what else is translated
+    stop: str = "bound"  # when a beam of 2 and more ends: one of STOPS, explained in `search.searching`
     alternatives: int = 5  # likeliest pieces to keep of each step
 
     def __post_init__(self) -> None:
@@ -67,6 +71,8 @@ class Options:
         if not self.sampling and self.n_best > self.beam:
             raise ValueError(f"n_best is {self.n_best}, but a beam of {self.beam} ends with {self.beam} hypotheses; "
                              f"raise beam or lower n_best")
+        if self.stop not in STOPS:
+            raise ValueError(f"stop is {self.stop!r}; choose one of {', '.join(STOPS)}")
         if self.top_p == 0:
             raise ValueError("top_p is 0; it must be above 0 to leave a piece to choose")
 

@@ -1,10 +1,11 @@
-"""Search for a target sentence over a step function: greedy, beam, sampling. It knows no model and no text.
+"""Search for the best target sentences over a scoring function: greedy, beam, sampling. It knows no model and no text.
 
 Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a beam N = B), V vocabulary.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -16,10 +17,11 @@ from xformer.pieces import BOS, EOS, PAD
 from xformer.results import Options
 
 T = TypeVar("T")
+Alternatives = list[list[tuple[int, float]]]  # by step or row: the likeliest tokens and their log-probabilities
 
 
 def finish(steps: Generator[None, None, T]) -> T:
-    """Go through all the steps of something at once, for what it returns at its end."""
+    """Run a generator to its end and return its value."""
     while True:
         try:
             next(steps)
@@ -34,56 +36,85 @@ class Scorer(Protocol):
         """The newest token [N, 1] of each hypothesis -> logits [N, V] of the next one."""
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
-        """From now on hypothesis n is what hypotheses[n] was; of the sentences keep these (None: all)."""
+        """Let hypothesis n continue what hypotheses[n] was, and keep these of the sentences (None: all)."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A target sentence as it was found."""
+    """One target sentence that the search ended with."""
 
     tokens: list[int]  # without BOS; ends with EOS unless it was cut off
     log_probs: list[float]  # natural log of each token's probability, given those before it
-    alternatives: list[list[tuple[int, float]]]  # each step's likeliest tokens and their log-probabilities
+    alternatives: Alternatives  # at each step the likeliest tokens, best first
     score: float  # sum of log_probs / length^alpha
     finished: bool  # False where the limit came before EOS
 
 
 @dataclass
 class _Choices:
-    """What every live row chose at one step, and what else it could have chosen; lists over the N rows."""
+    """The tokens that live on after one step, by row, and what they were chosen from."""
 
     tokens: list[int]
     log_probs: list[float]
     parents: list[int]  # the row of the step before that each row continues
-    alternatives: list[list[tuple[int, float]]]  # by row of the step before: its likeliest next tokens
+    alternatives: Alternatives  # by row of the step before
+
+
+def check_prefix(prefix: Sequence[int], max_length: int, vocabulary: int | None = None) -> None:
+    """Refuse tokens that no target of at most `max_length` tokens, EOS included, can begin with.
+
+    vocabulary: the number of tokens there are, where it is known. Raises ValueError. A search that is handed one such
+    prefix fails for all of its sentences, so check before different people's sentences are put together.
+    """
+    if max_length < 1 or len(prefix) > max_length:
+        raise ValueError(f"a target of at most {max_length} pieces cannot begin with {len(prefix)} given ones")
+    if PAD in prefix or BOS in prefix:
+        raise ValueError(f"the prefix {list(prefix)} holds <pad> or <s>, which no target has; leave them out")
+    if EOS in prefix[:-1]:
+        raise ValueError(f"the prefix {list(prefix)} goes on after </s>, which ends a target; leave out what follows")
+    unknown = [token for token in prefix if token < 0 or vocabulary is not None and token >= vocabulary]
+    if unknown:
+        known = f"0 to {vocabulary - 1}" if vocabulary is not None else "0 and above"
+        raise ValueError(f"the prefix {list(prefix)} holds {unknown[0]}, which is no piece; pieces are {known}")
 
 
 def search(scorer: Scorer, max_lengths: Sequence[int], options: Options | None = None,
            prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
            ) -> list[list[Hypothesis]]:
-    """For each sentence its n_best hypotheses, best first; `searching` without a pause."""
+    """Find the n_best hypotheses of each sentence, best first: `searching` without a pause."""
     return finish(searching(scorer, max_lengths, options, prefixes, device))
 
 
 def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | None = None,
               prefixes: Sequence[Sequence[int]] | None = None, device: torch.device | None = None
               ) -> Generator[None, None, list[list[Hypothesis]]]:
-    """For each sentence its n_best hypotheses, best first. Pauses after each step, so that searches can take turns.
+    """Find the n_best hypotheses of each sentence, best first; pause after each step, so that searches can take turns.
 
     max_lengths: the most tokens, EOS included, that each sentence's target may have. prefixes: tokens that each target
-    must begin with; their log-probabilities are the model's own.
+    must begin with; their log-probabilities are the model's own. Raises ValueError, see `check_prefix`.
 
-    A beam keeps the K best unfinished hypotheses and stops when K have finished, as in CTranslate2 and Fairseq.
+    A beam keeps the K best unfinished hypotheses at each step. `options.stop` says when it ends:
+
+    "bound": when no unfinished hypothesis can become one of the n_best any more. A sum of log-probabilities s only
+    falls, and divided by length^alpha it is largest at the greatest length, so no continuation scores above
+    s / max_length^alpha. More steps would change nothing: with alpha 0 this is the optimal stopping of Huang et al.
+    2017 ("When to finish?"), with any other the rule that Transformers calls early_stopping="never". A better
+    hypothesis, greedy search's among them, can still be missed where the beam dropped its beginning.
+
+    "k_finished": when K hypotheses have finished, as in CTranslate2 and Fairseq, even if they are all worse than an
+    unfinished one: early ends of low probability may fill the K places.
+
+    Greedy search, a beam of 1, ends with its first </s>.
+
+    Samples are drawn from a generator of each sentence's own, seeded with `options.seed`: they are the same whatever
+    other sentences are searched for at the same time, and equal sentences get equal samples.
     """
     options = options or Options()
     given = [list(p) for p in prefixes] if prefixes is not None else [[] for _ in max_lengths]
     if len(given) != len(max_lengths):
         raise ValueError(f"there are {len(given)} prefixes for {len(max_lengths)} sentences; give one to each")
     for prefix, longest in zip(given, max_lengths, strict=True):
-        if longest < 1 or len(prefix) > longest:
-            raise ValueError(f"a target of at most {longest} pieces cannot begin with {len(prefix)} given ones")
-        if PAD in prefix or BOS in prefix:
-            raise ValueError(f"the prefix {prefix} holds <pad> or <s>, which no target has; leave them out")
+        check_prefix(prefix, longest)
     return (yield from _Search(scorer, list(max_lengths), options, given, device or torch.device("cpu")).run())
 
 
@@ -92,26 +123,28 @@ class _Search:
                  device: torch.device) -> None:
         self.scorer, self.options, self.device = scorer, options, device
         self.width = options.n_best if options.sampling else options.beam
+        self.bounded = options.stop == "bound" and not options.sampling and options.beam > 1
         self.max_lengths, self.prefixes = max_lengths, prefixes
-        self.history: list[_Choices] = []
-        self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]
-        self.generator = torch.Generator(device).manual_seed(options.seed)
+        self.history: list[_Choices] = []  # one a step
+        self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]  # of each sentence, best first
+        # On the CPU, so that a seed draws the same on every device.
+        self.generators = [torch.Generator().manual_seed(options.seed) for _ in max_lengths if options.sampling]
 
     def run(self) -> Generator[None, None, list[list[Hypothesis]]]:
         alive = list(range(len(self.max_lengths)))  # sentences still searched; each has `width` rows, in this order
         # A beam grows out of a single row at the first step; samples go their own ways from the beginning.
         tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
-        scores = [0.0] * len(tokens)
+        sums = [0.0] * len(tokens)
         while alive:
             logits = self.scorer(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
             choices, log_probs, alternatives = self._choices(logits, alive)
-            sums = torch.tensor(scores, device=self.device)[:, None] + log_probs  # [N, C]
-            tokens, scores, alive = self._keep(choices, log_probs, sums, alternatives, alive)
+            totals = torch.tensor(sums, device=self.device)[:, None] + log_probs  # [N, C]
+            tokens, sums, alive = self._keep(choices, log_probs, totals, alternatives, alive)
             yield
-        return [sorted(ended, key=lambda h: -h.score)[:self.options.n_best] for ended in self.ended]
+        return [ended[:self.options.n_best] for ended in self.ended]
 
-    def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, list[list[tuple[int, float]]]]:
-        """What each row may go on with: tokens [N, C], their log-probabilities [N, C], and every row's alternatives."""
+    def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, Alternatives]:
+        """List what each row may go on with: tokens [N, C], their log-probabilities [N, C], and its alternatives."""
         position, vocabulary = len(self.history), logits.shape[1]
         scores = logits.log_softmax(dim=1)
         scores[:, PAD] = scores[:, BOS] = -torch.inf  # neither is ever part of a sentence
@@ -119,9 +152,9 @@ class _Search:
         top, top_tokens = scores.topk(min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1)
         best = self.options.alternatives
         alternatives = [list(zip(tokens, values, strict=True)) for tokens, values in
-                  zip(top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True)]
+                        zip(top_tokens[:, :best].tolist(), top[:, :best].tolist(), strict=True)]
         if self.options.sampling:
-            choices = self._sample(scores)
+            choices = self._sample(scores, alive)
             log_probs = scores.gather(1, choices)
         else:
             choices, log_probs = top_tokens[:, :2 * self.width], top[:, :2 * self.width]
@@ -134,71 +167,93 @@ class _Search:
             choices, log_probs = torch.where(given >= 0, given, choices), torch.where(given >= 0, only, log_probs)
         return choices, log_probs, alternatives
 
-    def _sample(self, logits: Tensor) -> Tensor:
-        """Draw one token a row, [N, 1], after temperature, top-k and top-p have had their say."""
-        logits, tokens = (logits / self.options.temperature).sort(dim=1, descending=True)
+    def _sample(self, scores: Tensor, alive: list[int]) -> Tensor:
+        """Draw one token a row, [N, 1], after temperature, top-k and top-p have had their say.
+
+        The token with the largest p / noise is a fair draw where the noise is exponential, as in `torch.multinomial`.
+        The noise goes with the token and not with its rank, so that rounding, which differs with the shape of a batch
+        and may swap two ranks, almost never changes a draw.
+        """
+        scaled, tokens = (scores / self.options.temperature).sort(dim=1, descending=True)
         if self.options.top_k:
-            logits[:, self.options.top_k:] = -torch.inf
-        probabilities = logits.softmax(dim=1)
+            scaled[:, self.options.top_k:] = -torch.inf
+        probabilities = scaled.softmax(dim=1)
         before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
         probabilities[before >= self.options.top_p] = 0  # the likeliest always stays
-        return tokens.gather(1, torch.multinomial(probabilities, 1, generator=self.generator))
+        probabilities = torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # by token again
+        noise = torch.cat([torch.empty(self.width, scores.shape[1]).exponential_(generator=self.generators[sentence])
+                           for sentence in alive])
+        return (probabilities / noise.clamp(min=1e-30).to(self.device)).argmax(dim=1, keepdim=True)
 
-    def _keep(self, choices: Tensor, log_probs: Tensor, sums: Tensor, alternatives: list[list[tuple[int, float]]],
-              alive: list[int]) -> tuple[list[int], list[float], list[int]]:
-        """Choose what lives on, set finished hypotheses aside, and tell the step; -> tokens, scores, sentences."""
+    def _keep(self, choices: Tensor, log_probs: Tensor, totals: Tensor, alternatives: Alternatives, alive: list[int]
+              ) -> tuple[list[int], list[float], list[int]]:
+        """Choose what lives on, set ended hypotheses aside, and tell the scorer; -> tokens, sums, sentences."""
         width, per_row = self.width, choices.shape[1]
         per_sentence = choices.numel() // len(alive)  # at the first step of a beam one row, later `width` of them
         if self.options.sampling:
             order = torch.arange(width, device=self.device).expand(len(alive), -1)  # every row is its own sample
         else:
-            order = sums.view(len(alive), -1).topk(min(2 * width, per_sentence), dim=1).indices  # best first
+            order = totals.view(len(alive), -1).topk(min(2 * width, per_sentence), dim=1).indices  # best first
         flat = order + torch.arange(len(alive), device=self.device)[:, None] * per_sentence
         picked_rows = (flat // per_row).tolist()
-        picked_tokens, picked_log_probs, picked_sums = (
-            x.flatten()[flat].tolist() for x in (choices, log_probs, sums))
+        picked_tokens, picked_log_probs, picked_totals = (
+            x.flatten()[flat].tolist() for x in (choices, log_probs, totals))
 
         now = _Choices([], [], [], alternatives)
-        tokens, scores, still, kept_sentences = [], [], [], []
+        sums, still, kept_sentences = [], [], []
         self.history.append(now)
         for b, sentence in enumerate(alive):
             at_limit = len(self.history) == self.max_lengths[sentence]
             lives: list[tuple[int, int, float, float]] = []
-            candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_sums[b], strict=True)
+            candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)
             for rank, (row, token, log_prob, total) in enumerate(candidates):
                 if len(lives) == width:
                     break
                 if token == EOS or at_limit:
-                    if rank < width and total > -torch.inf:  # it beat what would have lived on in its place
-                        self._finish(sentence, row, token, log_prob, total)
+                    if rank < width and total > -math.inf:  # it beat what would have lived on in its place
+                        self._end(sentence, row, token, log_prob, total)
                 else:
                     lives.append((row, token, log_prob, total))
-            if at_limit or len(self.ended[sentence]) >= width:
+            if at_limit or self._is_done(sentence, max((total for *_, total in lives), default=-math.inf)):
                 continue
             while len(lives) < width:  # a finished sample, or a vocabulary smaller than the beam, leaves idle rows
-                lives.append((picked_rows[b][0], EOS, 0.0, -torch.inf))
+                lives.append((picked_rows[b][0], EOS, 0.0, -math.inf))
             still.append(sentence)
             kept_sentences.append(b)
             for row, token, log_prob, total in lives:
                 now.parents.append(row)
                 now.tokens.append(token)
                 now.log_probs.append(log_prob)
-                tokens.append(token)
-                scores.append(total)
+                sums.append(total)
         if still and (len(still) < len(alive) or now.parents != list(range(len(now.parents)))):
             sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None
             self.scorer.select(torch.tensor(now.parents, device=self.device), sentences)
-        return tokens, scores, still
+        return now.tokens, sums, still
 
-    def _finish(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> None:
-        """Read a hypothesis back from its last token, chosen at the newest step as a continuation of `row`."""
+    def _is_done(self, sentence: int, best: float) -> bool:
+        """Tell whether a sentence's search is over; best: the largest sum of log-probabilities that lives on."""
+        ended, options = self.ended[sentence], self.options
+        if best == -math.inf:  # nothing lives on
+            return True
+        if not self.bounded:
+            return len(ended) >= self.width
+        attainable = best / self.max_lengths[sentence] ** options.length_penalty
+        return len(ended) == options.n_best and attainable <= ended[-1].score
+
+    def _end(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> None:
+        """Set a hypothesis aside that ends with a token chosen at the newest step as a continuation of `row`."""
+        ended, options = self.ended[sentence], self.options
+        score = total / len(self.history) ** options.length_penalty
+        if self.bounded and len(ended) == options.n_best:
+            if score <= ended[-1].score:
+                return
+            ended.pop()
         tokens, log_probs, alternatives = [token], [log_prob], [self.history[-1].alternatives[row]]
-        for at in range(len(self.history) - 2, -1, -1):
+        for at in range(len(self.history) - 2, -1, -1):  # read it back from its end
             before = self.history[at]
             tokens.append(before.tokens[row])
             log_probs.append(before.log_probs[row])
             row = before.parents[row]
             alternatives.append(before.alternatives[row])
-        score = total / len(tokens) ** self.options.length_penalty
-        self.ended[sentence].append(
-            Hypothesis(tokens[::-1], log_probs[::-1], alternatives[::-1], score, finished=token == EOS))
+        ended.append(Hypothesis(tokens[::-1], log_probs[::-1], alternatives[::-1], score, finished=token == EOS))
+        ended.sort(key=lambda hypothesis: -hypothesis.score)

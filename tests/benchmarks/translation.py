@@ -4,8 +4,11 @@ What makes it fair: all get the same pieces of the same sentences, work in float
 do not tokenise. This engine, `nn.Transformer` and CTranslate2 hold the same weights, and their outputs are compared.
 Marian normalises after each sub-layer and so cannot hold these weights: it has random ones of the same shape, and is
 made to write as many pieces as this engine wrote, on average of the batch, so that it has at most as much to do.
-Beams have the same width, rule of stopping (as many finished hypotheses as the beam is wide), penalty of length (EOS
-counts) and limit of length; Marian's end at the length that it is held to.
+Beams have the same width, rule of stopping, penalty of length (EOS counts) and limit of length; Marian's end at the
+length that it is held to. The rule is CTranslate2's: a beam ends when as many hypotheses have finished as it is wide.
+This engine's own goes on until nothing can become better; what that takes, and how often it changes the output, has a
+row of its own ("to its own end"; there each sentence has a limit of its own, as in the app). Greedy search is the same
+with both.
 Libraries that thrive on few threads are measured on one and on two.
 """
 
@@ -31,7 +34,7 @@ from xformer.translator import pad, translate_ids
 
 SINGLES = 16  # sentences translated one after the other where the time of one is measured
 BEAM = 5
-OURS, UNCACHED = "this engine", "this engine, no cache"
+OURS, OURS_TO_ITS_END, UNCACHED = "this engine", "this engine, to its own end", "this engine, no cache"
 TORCH, MARIAN = "nn.Transformer, no cache", "Marian, transformers"
 CT2, CT2_INT8 = "CTranslate2 float32", "CTranslate2 int8"
 
@@ -66,17 +69,21 @@ def without_eos(tokens: Sequence[int]) -> list[int]:
 
 
 class Ours:
-    def __init__(self, folder: Path, threads: int) -> None:
-        self.model = checkpoint.load(folder).model
+    def __init__(self, folder: Path, stop: str, threads: int) -> None:
+        self.model, self.stop = checkpoint.load(folder).model, stop
         self.model.pack()
 
+    def options(self, request: Request) -> Options:
+        return Options(beam=request.beam, stop=self.stop, alternatives=0)
+
     def __call__(self, request: Request) -> Answer:
-        options = Options(beam=request.beam, alternatives=0)
+        options = self.options(request)
         answer = []
         for call in request.calls():
             sources = request.sources[call]
-            found = translate_ids(self.model, sources, options, max_lengths=[limit(sources)] * len(sources))
-            answer += [without_eos(hypotheses[0].tokens) for hypotheses in found]
+            limits = [limit(sources)] * len(sources) if self.stop == "k_finished" else None
+            translations = translate_ids(self.model, sources, options, max_lengths=limits)
+            answer += [without_eos(hypotheses[0].tokens) for hypotheses in translations]
         return answer
 
 
@@ -105,8 +112,8 @@ class Uncached(Ours):
         for call in request.calls():
             sources = request.sources[call]
             scorer = UncachedScorer(self.model, pad([[*s, EOS] for s in sources]))
-            found = search(scorer, [limit(sources)] * len(sources), Options(beam=request.beam, alternatives=0))
-            answer += [without_eos(hypotheses[0].tokens) for hypotheses in found]
+            translations = search(scorer, [limit(sources)] * len(sources), self.options(request))
+            answer += [without_eos(hypotheses[0].tokens) for hypotheses in translations]
         return answer
 
 
@@ -307,8 +314,9 @@ class CTranslate2:
 def contenders(folder: Path) -> list[Contender]:
     many = max(1, torch.get_num_threads())
     counts = sorted({1, many})
-    return [*(Contender(OURS, Ours, (folder,), n) for n in counts),
-            Contender(UNCACHED, Uncached, (folder,), many),
+    return [*(Contender(OURS, Ours, (folder, "k_finished"), n) for n in counts),
+            *(Contender(OURS_TO_ITS_END, Ours, (folder, "bound"), n) for n in counts),
+            Contender(UNCACHED, Uncached, (folder, "k_finished"), many),
             Contender(TORCH, TorchLoop, (folder,), many),
             *(Contender(MARIAN, Marian, (folder,), n) for n in counts),
             *(Contender(CT2, CTranslate2, (folder, "float32"), n) for n in counts),
@@ -316,7 +324,8 @@ def contenders(folder: Path) -> list[Contender]:
 
 
 def fits(contender: Contender, request: Request) -> bool:
-    return contender.name != TORCH or request.beam == 1  # people write that loop for greedy search only
+    """Whether a contender takes part; people write `nn.Transformer`'s loop for greedy search only."""
+    return request.beam == 1 if contender.name == TORCH else request.beam > 1 or contender.name != OURS_TO_ITS_END
 
 
 def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
@@ -351,11 +360,13 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
     rows = [[c.title, *(_spread(times(c.title, i)) for i in range(len(requests)))] for c in ring.contenders]
 
     def best(name: str, i: int) -> float:
-        return min(median(times(c.title, i)) for c in ring.contenders if c.name == name)
+        """The median of a contender with the number of threads that suits it; 0 where it did not take part."""
+        return min((median(taken) for c in ring.contenders if c.name == name and (taken := times(c.title, i))),
+                   default=0.0)
 
-    ratios = [[f"than {name}", *(f"{best(name, i) / best(OURS, i):.2f}" if name != TORCH or r.beam == 1 else "–"
-                                 for i, r in enumerate(requests))]
-              for name in (UNCACHED, TORCH, MARIAN, CT2, CT2_INT8)]
+    ratios = [[f"than {name}", *(f"{taken / best(OURS, i):.2f}" if (taken := best(name, i)) else "–"
+                                 for i in range(len(requests)))]
+              for name in (OURS_TO_ITS_END, UNCACHED, TORCH, MARIAN, CT2, CT2_INT8)]
     heads = [request.title for request in requests]
     mean = sum(map(len, wanted[0])) / len(sources)
     text = (f"Milliseconds a call for so many sentences: median of {rounds} rounds (and the fastest). The sentences "
@@ -363,9 +374,10 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
     return "\n\n".join((
         text,
         table(["milliseconds a call", *heads], rows),
-        "This engine is so many times as fast, both with the number of threads that suits them:",
+        "This engine, with CTranslate2's rule of stopping, is so many times as fast, both with the number of threads "
+        "that suits them:",
         table(["times as fast", *heads], ratios),
-        f"Outputs equal to this engine's, {len(sources)} sentences in one batch:",
+        f"Outputs equal to this engine's with CTranslate2's rule of stopping, {len(sources)} sentences in one batch:",
         table(["equal outputs", "greedy", f"beam {BEAM}"], equal)))
 
 

@@ -38,6 +38,11 @@ def open_attention(page, learned_pairs):
     return title
 
 
+def expect_fits(page, width):
+    """Wait until the page is no wider than this."""
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+
+
 def saved(page, click):
     """The content of the file that a click offers, and its name."""
     with page.expect_download() as offered:

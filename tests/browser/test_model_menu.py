@@ -1,11 +1,12 @@
 """Another model on the page: chosen, linked to, refused; each visitor has their own."""
 
+import re
 import shutil
 from urllib.parse import parse_qs, quote, urlparse
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, translate
+from tests.browser.acts import expect_fits, expect_spanish, translate
 from tests.browser.conftest import PATIENCE
 
 OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
@@ -22,6 +23,11 @@ def expect_model(page, said):
     expect(page.locator(".meta")).to_contain_text("beam 5")
 
 
+def expect_in_address(page, models):
+    """Wait until the address names these models; None: until it names none."""
+    page.wait_for_url(lambda url: parse_qs(urlparse(url).query).get("model") == models)
+
+
 def expect_attention_of_the_other(page):
     """Its grid is drawn and answers, in each stack with as many layers as it has there."""
     page.get_by_role("tab", name="Attention").click()
@@ -29,7 +35,9 @@ def expect_attention_of_the_other(page):
     expect(page.locator(".heads canvas")).to_have_attribute("data-head", "1")
     page.get_by_text("Encoder self", exact=True).first.click()
     expect(page.locator(".view .title")).to_contain_text("layer 1 of 3 · head 1 of 6")
-    page.locator(".heads canvas").focus()
+    grid = page.locator(".heads canvas")
+    expect(grid).to_have_attribute("data-drawn", re.compile("^encoder_self"))  # the keys go by what is drawn
+    grid.focus()
     for key, where in (("ArrowDown", "layer 2 of 3 · head 1 of 6"), ("ArrowRight", "layer 2 of 3 · head 2 of 6")):
         page.keyboard.press(key)
         expect(page.locator(".view .title")).to_contain_text(where)
@@ -43,7 +51,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
     page.get_by_role("combobox", name="Model", exact=True).click()
     page.get_by_role("option", name="other-shape").click()
     expect_model(page, OTHER)
-    assert parse_qs(urlparse(page.url).query)["model"] == ["other-shape"]
+    expect_in_address(page, ["other-shape"])
     expect(page.get_by_label("English sentence")).to_have_value("The dog eats")
     expect_attention_of_the_other(page)
     page.get_by_role("tab", name="Positions").click()
@@ -56,7 +64,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
     expect(page.locator(".architecture button[data-stack=encoder_self]")).to_have_count(3)
     choose(page, "tiny-en-es")  # the way back
     expect_model(page, OWN)
-    assert "model" not in parse_qs(urlparse(page.url).query)
+    expect_in_address(page, None)
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
 
@@ -93,7 +101,7 @@ def test_a_folder_can_be_typed_where_only_this_machine_is_served(visit, other_ch
     page = visit()
     choose(page, str(folder))
     expect_model(page, "typed · post-norm")
-    assert parse_qs(urlparse(page.url).query)["model"] == [str(folder)]
+    expect_in_address(page, [str(folder)])
 
 
 def test_a_public_page_offers_its_models_and_no_others(chromium, public, tiny_classifier):
@@ -117,7 +125,7 @@ def test_a_phone_and_spanish_have_the_menu_too(visit):
     choose(page, "other-shape", "Modelo")
     expect(page.locator("header .model")).to_contain_text("3 + 1 capas × 6 cabezas")
     expect(page.locator(".meta")).to_contain_text("haz 5")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    expect_fits(page, 375)
     choose(page, "nada/de nada", "Modelo")
     expect(page.get_by_role("alert")).to_contain_text("no es aquí ninguna carpeta")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    expect_fits(page, 375)

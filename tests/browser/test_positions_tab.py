@@ -8,7 +8,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, saved, translate, type_into
+from tests.browser.acts import expect_fits, expect_spanish, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
 
@@ -77,8 +77,8 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page = visit("/?tab=positions", width=375)
     expect_table(page, 32, "10\u202f000")
     expect(page.locator(".pos-sentence .caption")).to_be_attached()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    assert page.locator(".pos-table .main-svg").first.bounding_box()["width"] <= 375
+    expect_fits(page, 375)
+    page.wait_for_function("document.querySelector('.pos-table .main-svg').getBoundingClientRect().width <= 375")
 
 
 def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):

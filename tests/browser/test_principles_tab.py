@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, saved, translate, type_into
+from tests.browser.acts import expect_fits, expect_spanish, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
 
@@ -46,11 +46,10 @@ def test_a_number_is_said_where_the_pointer_rests(visit, learned_pairs):
     open_principles(page, learned_pairs)
     page.wait_for_function("document.querySelector('.first-output .plot').closest('[data-drawn]')")
     drawn = page.locator(".first-output .nsewdrag").first
-    drawn.scroll_into_view_if_needed()
     box = drawn.bounding_box()
     said = page.locator(".first-output .hovertext")
     for column, row, label in ((2, 1, "this head: a W_O"), (31, 2, "all heads + bias")):  # 31 has a label, 2 has none
-        page.mouse.move(box["x"] + box["width"] * (column - 0.5) / 32, box["y"] + box["height"] * (row - 0.5) / 2)
+        drawn.hover(position={"x": box["width"] * (column - 0.5) / 32, "y": box["height"] * (row - 0.5) / 2})
         expect(said).to_have_text(re.compile(rf"^{re.escape(label)}, dimension {column}: [+-]\d\.\d{{4}}$"))
 
 
@@ -115,7 +114,7 @@ def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
 def test_a_link_opens_the_tab_on_a_phone_without_overflow(visit, learned_pairs):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=375)
     expect(page.locator(".first-bars .caption")).to_contain_text("Scaled dot product")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    expect_fits(page, 375)
 
 
 def test_a_copied_link_opens_the_same_walk_and_the_same_store(visit, learned_pairs):

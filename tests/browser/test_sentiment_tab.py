@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import saved, type_into
+from tests.browser.acts import expect_fits, saved, type_into
 from xformer.serve.reviews import SentimentService
 
 GOOD, BAD = "I loved every minute of it!", "I hated every minute of it!"
@@ -171,4 +171,4 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page.locator(".block.moves .moved").wait_for()
     page.get_by_text("Negation", exact=True).click()
     page.locator(".block.pair section").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    expect_fits(page, 375)

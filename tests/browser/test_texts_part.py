@@ -9,16 +9,14 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import type_into
 from tests.browser.conftest import PATIENCE
-from tests.harness import App
 
 HTML = '<img src=x onerror=alert(1)> a wonderful film'
 
 
 @pytest.fixture(scope="module")
-def server(tiny_classifier, tmp_path_factory):
+def server(start, tiny_classifier):
     """The page's process, which says what it reads, and stays at texts with “wait here” in them."""
-    with App(tmp_path_factory.mktemp("texts"), tiny_classifier, program="many_texts") as app:
-        yield app
+    return start(tiny_classifier, program="many_texts")
 
 
 @pytest.fixture

@@ -47,10 +47,10 @@ def add_pairs(p: argparse.ArgumentParser) -> None:
     p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
 
 
-def search_options(args: argparse.Namespace, **more: int) -> Options:
+def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int = 5) -> Options:
     """Return the options of a search that `add_search` read; raises UserError for wrong ones."""
     with plainly():
-        return Options(beam=args.beam, length_penalty=args.length_penalty, **more)
+        return Options(args.beam, n_best, args.length_penalty, alternatives=alternatives)
 
 
 def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> list[Pair]:

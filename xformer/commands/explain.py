@@ -7,7 +7,7 @@ from pathlib import Path
 
 from xformer.commands.arguments import add_checkpoint, add_device
 from xformer.hub.shipped import checkpoint_folder
-from xformer.results import Head, UserError
+from xformer.results import UserError
 
 HELP = "write the attention maps of a translation to a file"
 
@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> None:
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
     try:
-        checkpoint.write(out, export.encode(trace, service.info, out.suffix, Head("cross", *service.best_head)))
+        checkpoint.write(out, export.encode(trace, service.info, out.suffix, service.best_head))
     except OSError as error:
         raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error

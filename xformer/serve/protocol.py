@@ -58,11 +58,11 @@ class TranslationService(Protocol):
         """The most pieces of a source or a target, </s> included."""
 
     @property
-    def best_head(self) -> tuple[int, int]:
-        """Layer and head, from 1, of the cross-attention that aligns words best."""
+    def best_head(self) -> Head:
+        """The head of the cross-attention that aligns words best."""
 
-    def alignment_errors(self, layer: int, head: int) -> tuple[float, float] | None:
-        """Alignment error rates of a cross-attention head, for the piece it predicts and the piece it was given."""
+    def alignment_errors(self, head: Head) -> tuple[float, float] | None:
+        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if unknown."""
 
     @property
     def length_scores(self) -> list[LengthScore]:
@@ -93,8 +93,8 @@ class TranslationService(Protocol):
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """All attention maps for a source and a target; without a target, for the model's own translation."""
 
-    def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
-        """Every number of one head in a pass; layer and head from 1."""
+    def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
+        """Every number of one head in a pass. padding: pieces after the source."""
 
     def occlude(self, source: Source, target: Target) -> Occlusion:
         """Leave out each word of the source in turn, for what it did for each target piece."""

@@ -41,7 +41,7 @@ from xformer.results import (
     UserError,
     Walk,
 )
-from xformer.search import Hypothesis
+from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
@@ -81,22 +81,26 @@ class Service(Pretrained):
     # What was measured of the model
 
     @property
-    def best_head(self) -> tuple[int, int]:
-        """Layer and head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it;
-        else the first head of the last layer."""
+    def best_head(self) -> Head:
+        """The head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it; else
+        the first of the last layer."""
         try:
             best = self.metrics["alignment"]["best"]
             layer, head = int(best["layer"]), int(best["head"])
         except (KeyError, TypeError, ValueError):
             layer, head = 0, 0
         known = 1 <= layer <= self.info.n_decoder_layers and 1 <= head <= self.info.n_heads
-        return (layer, head) if known else (self.info.n_decoder_layers, 1)
+        return Head("cross", layer, head) if known else Head("cross", self.info.n_decoder_layers, 1)
 
-    def alignment_errors(self, layer: int, head: int) -> tuple[float, float] | None:
-        """Alignment error rates of a cross-attention head, for the piece it predicts and the piece it was given."""
+    def alignment_errors(self, head: Head) -> tuple[float, float] | None:
+        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None where they were
+        not measured, as of all heads but those of the cross-attention."""
+        if head.stack != "cross":
+            return None
         try:
             rates = self.metrics["alignment"]["alignment_error_rate"]
-            return (float(rates["predicted"][layer - 1][head - 1]), float(rates["given"][layer - 1][head - 1]))
+            predicted, given = (float(rates[name][head.layer - 1][head.head - 1]) for name in ("predicted", "given"))
+            return predicted, given
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
@@ -181,6 +185,7 @@ class Service(Pretrained):
             longest = target_limit(len(tokens) + 1, self.model.config.max_length)
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
+            self._check(prefix, limit)  # here, since in a batch it would fail for everybody
             requests.append(Request(tokens, options, prefix, limit, change))
             if progress is not None:
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
@@ -251,14 +256,14 @@ class Service(Pretrained):
                          self._traced(after, changed.text, change))
 
     @computes
-    def walk(self, source: Source, target: Target, stack: str, layer: int, head: int, padding: int = 0) -> Walk:
+    def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Record every number of one head in a pass over a source and a target, from q, k and v to what it adds.
 
-        layer, head: from 1. padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
+        padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
         """
         pair = self._pair(source, target)
         with self.guard.work():
-            return passes.walk(self.model, self.tokenizer, pair, Head(stack, layer, head), padding)
+            return passes.walk(self.model, self.tokenizer, pair, head, padding)
 
     @computes
     def occlude(self, source: Source, target: Target) -> Occlusion:
@@ -304,7 +309,15 @@ class Service(Pretrained):
         limit = self.model.config.max_length
         if len(tokens) + 1 > limit:
             raise UserError(Message.of("error_pieces", words=len(tokens), pieces=len(tokens) + 1, limit=limit))
+        self._check(tokens, limit)
         return tokens
+
+    def _check(self, target: Sequence[int], limit: int) -> None:
+        """Refuse target tokens that the model cannot have written; raises UserError."""
+        try:
+            check_prefix(target, limit, self.model.config.vocab_size)
+        except ValueError as error:
+            raise UserError(f"A translation cannot begin so: {error}.") from error
 
     def _traced(self, pair: Pair, text: str, change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():

@@ -57,8 +57,7 @@ def publish(demo: gr.Blocks, service: TranslationService, reader: ReviewService 
         layers, heads = (kind(service, {"stack": stack}) for kind in (attention.layer_of, attention.head_of))
         where = Head(stack, layers.read("layer", str(layer or layers.default)),
                      heads.read("head", str(head or heads.default)))
-        with service.guard.enter():
-            trace = service.trace(text, target or service.translate(text).best.tokens)
+        trace = service.explain(text, target or None)
         maps = trace.of(stack)
         return {"checkpoint": {"name": service.info.name, "identity": service.info.identity}, **where._asdict(),
                 "queries": list(maps.asks), "predicts": list(maps.predicted), "keys": list(maps.seen),

@@ -31,12 +31,12 @@ STACK = OneOf(STACKS, "cross")
 def layer_of(service: TranslationService, so_far: Values) -> Numbered:
     """The layers of the stack that is chosen."""
     layers = service.info.layers(so_far["stack"])
-    return Numbered(min(service.best_head[0], layers), 1, layers)
+    return Numbered(min(service.best_head.layer, layers), 1, layers)
 
 
 def head_of(service: TranslationService, _: Values) -> Numbered:
     """The heads of a layer."""
-    return Numbered(service.best_head[1], 1, service.info.n_heads)
+    return Numbered(service.best_head.head, 1, service.info.n_heads)
 
 
 def build(page: Page) -> Tab:
@@ -229,7 +229,7 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
 
 def _alignment(service: TranslationService, choice: Choice, language: Language) -> str:
     """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
-    errors = service.alignment_errors(choice.layer, choice.head) if choice.stack == "cross" else None
+    errors = service.alignment_errors(Head(choice.stack, choice.layer, choice.head))
     if errors is None or "sentences" not in service.metrics["alignment"]:
         return ""
     return language.say("aligns_given" if errors[1] < errors[0] else "aligns_predicted",

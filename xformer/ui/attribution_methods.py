@@ -33,7 +33,7 @@ def build(page: Page, look: Controls) -> None:
         picture = plot("occluded", language)
     result = gr.State()  # results.Occlusion of the pair; None until somebody asks for it
     # Stack, layer and head in one: when another model has others, they change one after the other.
-    where = gr.Textbox(str(Head("cross", *page.service.best_head)), visible=False)
+    where = gr.Textbox(str(page.service.best_head), visible=False)
     place = list(look.named("stack", "layer", "head").values())
     gr.on([control.change for control in place], None, place, where, js=script("headName"), **QUIET)
     again: Listener = {**page.ask(compare, {"trace": page.trace, "result": result, "word": word, "head": where},
@@ -73,9 +73,9 @@ def compare(service: TranslationService, language: Language, *, trace: Trace | N
         return {"table": ""}
     chosen = Head.parse(head)
     if chosen.stack != "cross":
-        chosen = Head("cross", *service.best_head)
+        chosen = service.best_head
     group = words(trace.predicted)[int(word)]
-    errors = service.alignment_errors(chosen.layer, chosen.head)
+    errors = service.alignment_errors(chosen)
     given = errors is not None and errors[1] < errors[0]
     label = f"{language.say('cross')} · {place(chosen, language)}"
     return {"table": compared(answers(trace, result, chosen, group, given),

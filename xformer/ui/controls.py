@@ -211,7 +211,7 @@ def one_head(language: Language) -> Callable[[TranslationService, Values], OneHe
     """Make the kind of a control that holds one of all heads of a model, the best aligned one by default."""
     def kind(service: TranslationService, _: Values) -> OneHead:
         heads = every_head(service)
-        return OneHead(heads, Head("cross", *service.best_head), tuple(head_label(head, language) for head in heads))
+        return OneHead(heads, service.best_head, tuple(head_label(head, language) for head in heads))
     return kind
 
 

@@ -62,9 +62,7 @@ def run(service: TranslationService, language: Language, *, sentence: str, beam:
         length_penalty: float, longest: float) -> dict[str, Any]:
     """Translate and trace. An error leaves all on the page as it was."""
     options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
-    with service.guard.enter():
-        translation = service.translate(sentence or "", options, max_length=int(longest))
-        trace = service.trace(translation.source, translation.best.tokens)
+    translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
     return {"problem": notice([warning.say(language) for warning in translation.warnings], "warning"),
             "translation": translation, "trace": trace, "shown": _shown(translation, language),
             "others": figure.n_best(translation.n_best, language)}

@@ -130,7 +130,7 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
         answer |= {"first_layer": gr.update(**layers.properties(), value=head.layer), "mask": mask}
     walk, padding = drawn.walk, int(padding)
     if walk is None or (head, padding) != (drawn.head, drawn.padding) or trace is not drawn.trace:
-        walk = service.walk(trace.text, trace.tokens, *head, padding)
+        walk = service.walk(trace.text, trace.tokens, head, padding)
     other_walk, asks = walk is not drawn.walk, _asked(walk, query)
     if other_walk:
         choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1) for i in range(len(walk.queries))]

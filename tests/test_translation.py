@@ -1,6 +1,8 @@
 """The service: limits and warnings in words, batches of strangers kept apart, traces that belong to their sentence."""
 
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -133,6 +135,35 @@ def test_a_prefix_begins_the_translation(running, learned_pairs):
     prefix = running.tokenizer.encode("Los perros")
     found = running.translate(learned_pairs[0][0], prefix=prefix)
     assert found.best.text.startswith("Los perros")
+
+
+@pytest.mark.parametrize(("prefix", "text"), [
+    ([9999], "A translation cannot begin so: the prefix [9999] holds 9999, which is no piece; pieces are 0 to 149."),
+    ([0], "A translation cannot begin so: the prefix [0] holds <pad> or <s>, which no target has; leave them out.")])
+def test_a_wrong_prefix_is_refused_and_nobody_else(running, learned_pairs, prefix, text):
+    together = threading.Barrier(8)
+
+    def ask(number):
+        together.wait()
+        return running.translate(learned_pairs[0][0], prefix=prefix if number == 3 else ())
+
+    with ThreadPoolExecutor(8) as people:
+        answers = [people.submit(ask, number) for number in range(8)]
+    assert str(answers.pop(3).exception()) == text
+    assert {answer.result().best.text for answer in answers} == {learned_pairs[0][1]}
+
+
+def test_a_trace_of_a_piece_that_is_not_there_is_refused(running, learned_pairs):
+    with pytest.raises(UserError, match="holds 9999, which is no piece; pieces are 0 to 149"):
+        running.trace(learned_pairs[0][0], [9999])
+
+
+def test_samples_do_not_depend_on_what_is_translated_with_them(running, learned_pairs):
+    texts, options = [english for english, _ in learned_pairs], Options(temperature=3.0, n_best=3, seed=3)
+    together = running.translate_many(texts, options, max_length=8)
+    alone = [running.translate(text, options, max_length=8) for text in texts]
+    assert [[one.tokens for one in t.n_best] for t in together] == [[one.tokens for one in t.n_best] for t in alone]
+    assert len({one.tokens for one in together[0].n_best}) > 1
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
