@@ -36,22 +36,22 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 
 @cache
 def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False) -> Models:
-    """The models, the first of them loaded once however often the page is made anew; raises UserError."""
+    """Open the first model, once however often the page is made anew, and offer the others; raises UserError."""
     folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
     return Models(open_service(Service, folder, device), offered(folder, checkpoints[1:], CHECKPOINTS),
                   device, any_name)
 
 
 def private(server_name: str | None, share: bool | None) -> bool:
-    """Whether only this machine is served, by these flags and Gradio's environment variables."""
+    """Tell whether only this machine is served, by these flags and Gradio's environment variables."""
     name = server_name or os.environ.get("GRADIO_SERVER_NAME") or "localhost"
     return not (share or _set("GRADIO_SHARE")) and (name in ("localhost", "::1") or name.startswith("127."))
 
 
 @cache
 def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
-    """The classifier of reviews; None where none ships, and why where the one that ships cannot be used. One that was
-    named must be good, or UserError is raised."""
+    """Open the classifier of reviews; returns None where none ships, and the reason where the one that ships cannot be
+    used. Raises UserError where one was named and cannot be used."""
     named, folder = checkpoint or os.environ.get(SENTIMENT_VARIABLE), sentiment_folder(checkpoint)
     if not named and not folder.exists():
         return None
@@ -113,12 +113,12 @@ def _port(text: str) -> int:
 
 
 def _set(variable: str) -> bool:
-    """Whether Gradio would take a variable of the environment for a yes."""
+    """Tell whether Gradio takes a variable of the environment for a yes."""
     return os.environ.get(variable, "").lower() == "true"
 
 
 def __getattr__(name: str) -> gr.Blocks:
-    """`demo`, for `gradio app.py` and for hosts that import this file; made when it is asked for."""
+    """Make `demo`, for `gradio app.py` and for hosts that import this file, when it is asked for."""
     if name == "demo":
         return create(models(), reader())
     raise AttributeError(name)

@@ -34,10 +34,10 @@ class Kind(Protocol):
         """The value of a control that the address does not name."""
 
     def read(self, key: str, value: str) -> Any:
-        """The value that an address gives, as the component has it; raises UserError for nonsense."""
+        """Read the value that an address gives, as the component has it; raises UserError for nonsense."""
 
     def properties(self) -> dict[str, Any]:
-        """The limits, as properties of the component that suits this kind."""
+        """Give the limits or choices, as properties of the component that suits this kind."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Words:
 
 
 def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
-    """The kind of a control that holds one of all heads of a model, the best aligned one by default."""
+    """Make the kind of a control that holds one of all heads of a model, the best aligned one by default."""
     def kind(service: TranslationService, _: Values) -> OneHead:
         heads = every_head(service)
         return OneHead(heads, service.best_head, tuple(head_label(head, language) for head in heads))
@@ -216,7 +216,7 @@ def one_head(language: Language) -> Callable[[TranslationService, Values], OneHe
 
 
 def some_heads(language: Language, stack: str = "") -> Callable[[TranslationService, Values], SomeHeads]:
-    """The kind of a control that holds any heads of a model; stack: the key of the control that says of which stack."""
+    """Make the kind of a control that holds any heads of a model; stack: the key of the control that names it."""
     def kind(service: TranslationService, so_far: Values) -> SomeHeads:
         if not stack:
             heads = every_head(service)
@@ -227,14 +227,14 @@ def some_heads(language: Language, stack: str = "") -> Callable[[TranslationServ
 
 
 def every_head(service: TranslationService, *stacks: str) -> tuple[Head, ...]:
-    """Every head of a model, or of some of its stacks."""
+    """List every head of a model, or of some of its stacks."""
     info = service.info
     return tuple(Head(stack, layer, head) for stack in stacks or STACKS
                  for layer in range(1, info.layers(stack) + 1) for head in range(1, info.n_heads + 1))
 
 
 def head_label(head: Head, language: Language) -> str:
-    """A head as readers call it: stack, layer and head."""
+    """Label a head for readers: stack, layer and head."""
     return f"{language.say(f'stack_{head.stack}')} · {place(head, language)}"
 
 
@@ -246,7 +246,7 @@ def _head(name: str, stack: str = "") -> Head | None:
 
 
 def numbers(count: int) -> list[tuple[str, int]]:
-    """Choices from 1 to count."""
+    """List the choices from 1 to count."""
     return [(str(number), number) for number in range(1, count + 1)]
 
 
@@ -262,7 +262,7 @@ class Control:
     made_with: dict[str, Any]  # the properties that the component has from the start
 
     def update(self, service: TranslationService, values: Values) -> dict[str, Any]:
-        """The value that the component is set to, and the properties in which it differs from when it was made."""
+        """Set the component to its value, and to the properties in which it differs from when it was made."""
         wanted = {**self.kind(service, values).properties(), **self.properties(values)}
         changed = {name: value for name, value in wanted.items() if value != self.made_with.get(name, value)}
         return gr.update(**changed, value=_own(values[self.key]))
@@ -311,20 +311,20 @@ class Controls(dict[str, Control]):
             self._put(control)
 
     def named(self, *keys: str) -> dict[str, Any]:
-        """Components by their keys, of all controls where no keys are given: inputs and outputs of handlers."""
+        """List components by their keys, all if none are given, as inputs and outputs of handlers."""
         return {key: self[key].component for key in keys or self}
 
     def kinds(self, service: TranslationService, values: Values | None = None) -> dict[str, Kind]:
-        """The kind of each control for a model and the values of the controls, their defaults if not given."""
+        """List the kind of each control, for a model and the values of the controls; their defaults if not given."""
         return {key: kind for key, kind, _ in self._each(service, lambda key, kind: kind.default if values is None
                                                          else values[key])}
 
     def defaults(self, service: TranslationService) -> dict[str, Any]:
-        """What the controls hold where an address says nothing."""
+        """List what the controls hold where an address says nothing."""
         return {key: value for key, _, value in self._each(service, lambda key, kind: kind.default)}
 
     def read(self, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[str, Any], list[Message]]:
-        """What the controls hold for an address, made by this page or by hand; and what of it is nonsense.
+        """Read what the controls hold for an address, made by this page or by hand; and what of it is nonsense.
 
         Nonsense is passed over: such a control has its default.
         """
@@ -342,11 +342,11 @@ class Controls(dict[str, Control]):
         return {key: value for key, _, value in self._each(service, read)}, problems
 
     def updates(self, service: TranslationService, values: Values) -> dict[Any, dict[str, Any]]:
-        """What each component is set to, for a model and what `read` found in the address."""
+        """Set each component, for a model and the values that `read` gave."""
         return {control.component: control.update(service, values) for control in self.values()}
 
     def left_out(self, service: TranslationService) -> str:
-        """Every key with the value that the address leaves out, for a model: what `write` in assets/page.js reads."""
+        """List every key with the value that the address leaves out, as JSON for `write` in assets/page.js."""
         defaults = self.defaults(service)
         return json.dumps({"longest": LONGEST, "left_out": {
             key: "" if control.always else written(defaults[key]) for key, control in self.items()}})
@@ -361,7 +361,7 @@ class Controls(dict[str, Control]):
 
 
 def written(value: Any) -> str:
-    """A value as the address has it, and as the browser writes it."""
+    """Write a value as the browser writes it into the address."""
     if isinstance(value, (list, tuple)):
         return ",".join(map(written, value))
     return f"{value:.12g}" if isinstance(value, (int, float)) else str(value or "")
@@ -372,7 +372,7 @@ def _own(value: Any) -> Any:
 
 
 def setting_order(controls: Controls) -> list[Any]:
-    """The order in which the controls are set when a page is opened: from the last declared to the first.
+    """Give the order in which controls are set when a page is opened: from the last declared to the first.
 
     Gradio tells of each change before it makes the next. A control may depend on those declared before it; so, when
     somebody listens to one, all that depend on it must be set already: the dimensions before the width of the table,
@@ -382,7 +382,7 @@ def setting_order(controls: Controls) -> list[Any]:
 
 
 def in_steps(updates: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
-    """The choices and limits of components, then their values.
+    """Set the choices and limits of components first, then their values.
 
     Gradio refuses a value that is not among the choices, and tells of some values before it sets others if their
     choices come with these.

@@ -86,7 +86,7 @@ class Ask:
         targets = [*dict.fromkeys([*outputs.values(), *([] if problem is None else [problem])])]
 
         def placed(answer: dict[str, Any]) -> Any:
-            """An answer as gradio wants it: a value for each of the outputs."""
+            """Give gradio a value for each of the outputs."""
             values = {}
             if problem is None and REFUSAL in answer:
                 gr.Warning(escape(answer[REFUSAL]))
@@ -117,11 +117,11 @@ class Ask:
         return {"fn": called, "inputs": [*added.values(), *inputs.values()], "outputs": targets}
 
     def answers(self, handler: Callable[..., Any], model: str = "", **named: Any) -> Iterator[dict[str, Any]]:
-        """What a listener answers, by name and with the problem: once, or as often as a generator does."""
+        """Answer as a listener does, by name and with the problem: once, or as often as a generator does."""
         return map(_said, self._answers(handler, model, named))
 
     def answer(self, handler: Callable[..., Any], model: str = "", **named: Any) -> dict[str, Any]:
-        """The last, or only, of the answers."""
+        """Give the last, or only, of the answers."""
         *_, last = self.answers(handler, model, **named)
         return last
 
@@ -143,7 +143,7 @@ class Ask:
 
 
 def sentence(error: Exception, language: Language) -> str:
-    """What a person is told where there is no answer, called in an `except`; what we did not foresee is logged."""
+    """Tell a person what went wrong, called in an `except`; what we did not foresee is logged."""
     if isinstance(error, UserError):
         return error.say(language)
     log.exception("a handler of the page failed")
@@ -151,7 +151,7 @@ def sentence(error: Exception, language: Language) -> str:
 
 
 def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer whose refusal, if it is one, is a problem."""
+    """Turn a refusal, if the answer is one, into a problem."""
     return {PROBLEM if name == REFUSAL else name: notice([value], "error") if name == REFUSAL else value
             for name, value in answer.items()}
 
@@ -161,8 +161,7 @@ def _missing(value: Any) -> bool:
 
 
 def _special(handler: Callable[..., Any], given: set[str]) -> list[str]:
-    """The parameters of a handler that gradio fills in; raises TypeError where the others are not those that are given.
-    """
+    """List the parameters that gradio fills in; raises TypeError where the others are not those that are given."""
     _, _, *parameters = signature(handler).parameters.values()
     named = {one.name: one for one in parameters if one.kind is not Parameter.VAR_KEYWORD}
     special = [name for name in (*ANNOTATED, *DEFAULTS) if name in named]

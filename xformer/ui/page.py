@@ -140,7 +140,7 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
 
 
 def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
-    """What is said, and what components are set to, when a page is opened at an address.
+    """Open a page at an address: what is said, and what components are set to.
 
     Where its model cannot be had, the default is set as far as it has what the address asks for.
     """
@@ -156,7 +156,7 @@ def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
 
 
 def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[Any, Any], list[Message]]:
-    """What components are set to for a model and an address, and what of it is nonsense."""
+    """Set components for a model and an address; and what of the address is nonsense."""
     values, problems = page.controls.read(service, query)
     updates: dict[Any, Any] = {**page.controls.updates(service, values),
                                **{view.component: view.update(service, values) for view in page.views.values()},
