@@ -1,4 +1,4 @@
-"""Languages of the interface and of messages; their texts stand in assets/strings."""
+"""Interface and message texts in English and Spanish, read from assets/strings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-LANGUAGES = {"en": "English", "es": "Español"}
 
 
 @dataclass(frozen=True)
 class Language:
-    """A language by its code: `say` for plain text, `html` for text inside markup."""
+    """A language of the interface: `say` for plain text, `html` for text inside markup."""
 
-    code: str  # of LANGUAGES
+    code: str  # "en", "es": of assets/strings and of HTML's lang
+    name: str  # in the language itself
+    thousands: str = ","  # between groups of digits
 
     @property
     def texts(self) -> dict[str, str]:
@@ -25,7 +26,7 @@ class Language:
         return _texts(self.code)
 
     def say(self, key: str, /, **values: Any) -> str:
-        """The text of a key with its {values} filled in, unescaped; whole numbers are grouped by thousands."""
+        """The text of a key with its {values} filled in, unescaped; whole numbers are grouped in thousands."""
         return self.texts[key].format(**{name: self._grouped(value) for name, value in values.items()})
 
     def html(self, key: str, /, **values: Any) -> str:
@@ -33,10 +34,9 @@ class Language:
         return escape(self.say(key, **values))
 
     def _grouped(self, value: Any) -> Any:
-        """A whole number with separators of thousands as the language has them; other values as they are."""
-        if not isinstance(value, int) or isinstance(value, bool):
-            return value
-        return f"{value:,}".replace(",", "\u202f" if self.code == "es" else ",")
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"{value:,}".replace(",", self.thousands)
+        return value
 
 
 @cache
@@ -44,4 +44,5 @@ def _texts(code: str) -> dict[str, str]:
     return json.loads((ASSETS / "strings" / f"{code}.json").read_text(encoding="utf-8"))
 
 
-ENGLISH, SPANISH = Language("en"), Language("es")
+ENGLISH = Language("en", "English")
+SPANISH = Language("es", "Español", thousands="\u202f")

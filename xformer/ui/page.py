@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.serve.protocol import ModelPool, ReviewService, TranslationService
-from xformer.strings import ASSETS, ENGLISH, LANGUAGES, SPANISH, Language
+from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 from xformer.ui import (
     api,
     architecture,
@@ -35,7 +35,7 @@ from xformer.ui.tabs import Page, TabModule, View
 TABS: Sequence[TabModule] = (translation, attention, sentiment, positions, walkthrough, architecture)
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
-PATHS = {"en": "./", "es": "es"}  # of the page in each language, from either
+PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
@@ -48,7 +48,7 @@ def create(models: ModelPool, reviews: ReviewService | UserError | None = None) 
     with gr.Blocks(title=ENGLISH.say("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
         build(demo, models, reviews, ENGLISH)
         api.publish(demo, models.default, reader)
-    with demo.route(LANGUAGES[SPANISH.code], "/es", show_in_navbar=False) as spanish:
+    with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
         build(spanish, models, reviews, SPANISH)
     return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
 
@@ -213,9 +213,16 @@ def _header(service: TranslationService, language: Language) -> str:
     model = language.html("model_line", name=info.name, norm=info.norm, encoder=info.n_layers,
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
-    links = " ".join(f'<b lang="{code}">{code.upper()}</b>' if code == language.code else
-                     f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
-                     f'aria-label="{LANGUAGES[code]}">{code.upper()}</a>' for code, path in PATHS.items())
+    links = " ".join(_link(other, path, current=other == language) for other, path in PATHS.items())
     return (f'<header><h1>{language.html("title")}</h1><p class="tagline">{language.html("tagline")}'
             f'</p><p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'
             f'<nav class="languages">{links}</nav></header>')
+
+
+def _link(language: Language, path: str, current: bool) -> str:
+    """A link to the page in a language, which keeps what the address says; a bold name where it is the page's own."""
+    code, label = language.code, language.code.upper()
+    if current:
+        return f'<b lang="{code}">{label}</b>'
+    return (f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
+            f'aria-label="{language.name}">{label}</a>')
