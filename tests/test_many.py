@@ -152,13 +152,14 @@ def test_answers_stand_in_the_order_of_the_rows_and_agree_with_one_at_a_time(rea
 
 
 def test_unreadable_rows_cost_the_others_nothing(reader):
-    rows = ["The actors are great.", "", "你好", "a" * 30_001, "\u0007"]
+    rows = ["The actors are great.", "", "你好", "a" * 30_001, "\u0007", "\ufffd \u2581"]
     sheet = texts.Sheet("a.csv", ("text",), tuple((row,) for row in rows), 0, None)
     found = judged(reader, sheet)
-    assert [row.label for row in found] == ["positive", None, None, None, None]
+    assert [row.label for row in found] == ["positive", None, None, None, None, None]
     said = [row.notes[0].say() for row in found[1:]]
     assert "nothing to judge" in said[0] and "never seen these characters: 你好" in said[1]
-    assert "30,001 characters" in said[2] and "nothing to judge" in said[3]
+    assert "30,001 characters" in said[2]
+    assert "nothing to judge" in said[3] and "nothing to judge" in said[4]
 
 
 def test_nothing_is_computed_for_whoever_stops(reader, monkeypatch):

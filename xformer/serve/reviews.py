@@ -19,7 +19,7 @@ from xformer.pieces import BOS, EOS
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
-from xformer.serve.text import MARKUP, Prepared, one_line, unknown_characters
+from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -208,13 +208,9 @@ class SentimentService(Pretrained):
         line = tidy(line)
         if not line:
             raise UserError(Message.of("error_review_empty"))
-        warnings = []
-        if dropped:
-            warnings.append(Message.of("warning_control", count=dropped))
-        if MARKUP.search(line):
-            warnings.append(Message.of("warning_review_markup"))
-        tokens = self.tokenizer.encode(line)
-        return Prepared(line, tokens, [*warnings, *unknown_characters(self.tokenizer, line, tokens)])
+        tokens = pieces_of(self.tokenizer, line, "error_review_empty")
+        return Prepared(line, tokens, [*line_warnings(line, dropped, "warning_review_markup"),
+                                       *unknown_characters(self.tokenizer, line, tokens)])
 
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:
