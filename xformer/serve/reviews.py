@@ -154,7 +154,8 @@ class SentimentService(Pretrained):
         sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
                                     time.perf_counter() - began)
         pause()
-        groups, done = attribution.word_groups(row, sentiment.pieces), 0
+        after = 1 + kept_first(config.max_length - 2) if cut else None  # position of the first piece after the cut
+        groups, done = attribution.word_groups(row, sentiment.pieces, after), 0
 
         def tell(more: int) -> None:
             nonlocal done
@@ -170,10 +171,9 @@ class SentimentService(Pretrained):
             logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
         toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
         odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
-        first = kept_first(config.max_length - 2)
         return Attribution(
             sentiment, toward, tuple("".join(sentiment.pieces[i] for i in group) for group in groups),
-            sum(group[0] <= first for group in groups) if cut else None, (odds[0] - odds[1:]).numpy(),
+            sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
             time.perf_counter() - began)
 
