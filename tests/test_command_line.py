@@ -2,12 +2,14 @@
 
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 
+from tests.harness import ROOT
 from xformer.__main__ import main
 
 
@@ -53,6 +55,41 @@ def test_a_bad_line_keeps_its_place_and_the_others_are_translated(capsys, tiny_c
             assert json.loads(second) == {"error": "There is nothing to translate: type an English sentence."}
         else:
             assert [first, second, third] == [learned_pairs[0][1], "", learned_pairs[1][1]]
+
+
+@pytest.mark.parametrize("bad", ["\ufffd", "\u2581"])
+def test_a_line_of_no_piece_is_a_bad_line(capsys, tiny_checkpoint, learned_pairs, monkeypatch, bad):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{learned_pairs[0][0]}\n{bad}\n"))
+    status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint)
+    assert (status, out) == (2, f"{learned_pairs[0][1]}\n\n")
+    assert err == "Line 2: There is nothing to translate: type an English sentence.\n"
+
+
+@pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C.UTF-8"},
+                                         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+def test_standard_input_is_utf_8_whatever_the_locale(environment):
+    code = ("from xformer.commands.lines import answer\n"
+            "from xformer.results import UserError\n"
+            "class Echo(str):\n    warnings = ()\n"
+            "try:\n    answer([], lambda lines: [Echo(line.strip()) for line in lines], ascii, False)\n"
+            "except UserError as error:\n    print(error)")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    refusal = "Standard input is not UTF-8 text (invalid continuation byte); convert it first.\n"
+    for sent, out in (("café\n".encode(), "'caf\\xe9'\n"), (b"caf\xe9\n", refusal)):
+        done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True, cwd=ROOT,
+                              env={**kept, **environment})
+        assert (done.stdout.decode(), done.stderr) == (out, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["translate", "classify"])
+def test_other_bytes_than_utf_8_are_refused_in_the_c_locale(tiny_checkpoint, tiny_classifier, command):
+    folder = tiny_checkpoint if command == "translate" else tiny_classifier
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    done = subprocess.run([sys.executable, "-m", "xformer", command, "--checkpoint", folder], input=b"caf\xe9\n",
+                          capture_output=True, check=False, cwd=ROOT, env={**kept, "LC_ALL": "C"})
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"Standard input is not UTF-8 text (") and done.stderr.count(b"\n") == 1
 
 
 def test_two_dashes_end_the_options(capsys, tiny_checkpoint):
