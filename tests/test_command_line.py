@@ -1,5 +1,6 @@
 """The command line: what it prints, and the one sentence and exit status 2 that bad input gets."""
 
+import argparse
 import io
 import json
 import os
@@ -10,7 +11,8 @@ import sys
 import pytest
 
 from tests.harness import ROOT
-from xformer.__main__ import main
+from xformer.__main__ import main, parser
+from xformer.commands.arguments import Within
 
 
 def run(capsys, *argv):
@@ -108,7 +110,7 @@ def test_bad_text_gets_one_sentence_and_status_2(capsys, tiny_checkpoint, text, 
 
 
 @pytest.mark.parametrize(("flags", "said"), [
-    (["--beam", 0], "beam is 0; it must be between 1 and 32."),
+    (["--beam", 0], "--beam is 0; it must be a whole number, at least 1 and at most 32."),
     (["--beam", 3, "--n-best", 5], "n_best is 5, but a beam of 3"),
     (["--device", "cuda:99"], "The device cuda:99 is not to be had"),
     (["--checkpoint", "no/such/folder"], "There is no checkpoint folder at no/such/folder")])
@@ -116,6 +118,60 @@ def test_bad_options_get_one_sentence_and_status_2(capsys, tiny_checkpoint, flag
     status, out, err = run(capsys, "translate", "The cat sleeps.", "--checkpoint", tiny_checkpoint, *flags)
     assert (status, out) == (2, "")
     assert said in err and err.count("\n") == 1
+
+
+TRANSLATION = ("train", "translation", "--data", "no", "--out", "no", "--steps", 1)
+SENTIMENT = ("train", "sentiment", "--data", "no", "--out", "no", "--steps", 1)
+PAIRS = ("evaluate", "translation", "--pairs", "no")
+
+
+@pytest.mark.parametrize(("argv", "said"), [
+    ((*TRANSLATION, "--dev-limit", 0), "--dev-limit is 0; it must be a whole number, at least 1."),
+    ((*TRANSLATION, "--dev-limit", -39), "--dev-limit is -39; it must be a whole number, at least 1."),
+    ((*TRANSLATION, "--peak", "nan"), "--peak is nan; it must be a number, at least 0."),
+    ((*TRANSLATION, "--minutes", "nan"), "--minutes is nan; it must be a number, at least 0."),
+    ((*TRANSLATION, "--minutes", "inf"), "--minutes is inf; it must be a number, at least 0."),
+    ((*TRANSLATION, "--extra-weight", 2), "--extra-weight is 2.0; it must be a number, at least 0 and at most 1."),
+    ((*TRANSLATION, "--smoothing", 2), "--smoothing is 2.0; it must be a number, at least 0 and below 1."),
+    ((*TRANSLATION, "--sampled", 7), "--sampled is 7.0; it must be a number, at least 0 and at most 1."),
+    ((*TRANSLATION, "--batch-tokens", -5), "--batch-tokens is -5; it must be a whole number, at least 1."),
+    ((*TRANSLATION, "--threads", -1), "--threads is -1; it must be a whole number, at least 1 and at most 1,024."),
+    ((*SENTIMENT, "--labels", 0), "--labels is 0.0; it must be a number, above 0 and at most 1."),
+    ((*SENTIMENT, "--dev-limit", -1), "--dev-limit is -1; it must be a whole number, at least 0."),
+    ((*SENTIMENT, "--max-length", 2), "--max-length is 2; it must be a whole number, at least 3 and at most 65,536."),
+    ((*PAIRS, "--limit", -5), "--limit is -5; it must be a whole number, at least 0."),
+    (("evaluate", "sentiment", "--rows", "no", "--limit", -5), "--limit is -5; it must be a whole number, at least 0."),
+    ((*PAIRS, "--length-penalty", "nan"), "--length-penalty is nan; it must be a number, at least 0 and at most 5."),
+    (("data", "translation", "--out", "no", "--dev", -2), "--dev is -2; it must be a whole number, at least 0.")])
+def test_a_number_out_of_its_range_gets_one_sentence(capsys, argv, said):
+    assert run(capsys, *argv) == (2, "", said + "\n")
+
+
+def numbers(p):
+    """The options of a parser and of those below it that are numbers."""
+    for action in p._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from numbers(below)
+        elif action.type in (int, float):
+            yield action
+
+
+def test_every_number_has_a_range_and_its_default_is_in_it():
+    options = list(numbers(parser()))
+    assert len(options) > 60
+    for option in options:
+        assert isinstance(option, Within) and option.limits, option.option_strings
+        if option.default is not None:
+            option(None, argparse.Namespace(), option.default, option.option_strings[0])
+
+
+@pytest.mark.parametrize("port", ["abc", "", "-1", "70000"])
+def test_a_wrong_port_in_the_environment_gets_one_sentence(port):
+    done = subprocess.run([sys.executable, ROOT / "app.py", "--help"], capture_output=True,
+                          text=True, check=False, env={**os.environ, "GRADIO_SERVER_PORT": port})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"GRADIO_SERVER_PORT is {port!r}, which is no port; write a number from 0 to 65535.\n"
 
 
 def test_the_environment_names_a_checkpoint(capsys, tiny_checkpoint, learned_pairs, monkeypatch):

@@ -338,8 +338,8 @@ def test_missing_data_is_named(data, tmp_path, capsys, name):
 
 @pytest.mark.parametrize(("more", "text"), [
     ([], "the length of training is 0; give a number of steps or of minutes"),
-    (["--steps", 1, "--average", 1.5], "average is 1.5; it must be at least 0 and below 1"),
-    (["--steps", 1, "--extra-weight", 2], "the extra weight is 2; it must be 0 or more, and at most 1"),
+    (["--steps", 1, "--average", 1.5], "--average is 1.5; it must be a number, at least 0 and below 1"),
+    (["--steps", 1, "--extra-weight", 2], "--extra-weight is 2.0; it must be a number, at least 0 and at most 1"),
     (["--steps", 1, "--n-heads", 3], "d_model is 16, which 3 heads cannot share equally"),
     (["--steps", 1, "--vocab-size", 100_000], "a vocabulary of 100000 pieces cannot be learned from this text"),
     (["--steps", 1, "--from", "/nowhere"], "There is no checkpoint folder at /nowhere; check the path"),

@@ -229,8 +229,11 @@ def size(tensors: dict[str, tuple[int, ...]]) -> int:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file in hex digits; the first 12 of that of its weights are a checkpoint's identity."""
+    sha = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(1 << 20):
+            sha.update(block)
+    return sha.hexdigest()
 
 
 def name_of(folder: Path) -> str:
