@@ -14,7 +14,7 @@ from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import create, launch, sessions
+from xformer.ui import create, gradio_private, launch, sessions
 from xformer.ui import many as many_part
 from xformer.ui.handlers import Ask
 
@@ -107,7 +107,7 @@ def many_texts(classifier):
 
     def counted(some):
         tell("read", len(some))
-        there = sessions.still_there()
+        there = gradio_private.still_there()
         while any("wait here" in text for text in some) and there() and not go.wait(0.01):
             pass
         return answer(some)
