@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 from gradio.context import LocalContext
@@ -24,6 +25,9 @@ CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|und
                     r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
                     re.IGNORECASE)
 CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
+JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
+LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
+RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 
 # Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
@@ -38,6 +42,34 @@ def still_there() -> Callable[[], bool]:
     blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
     event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
     return lambda: event is None or event.alive
+
+
+class Job(NamedTuple):
+    """A request that waits in the queue or is computed."""
+
+    id: str
+    session: str
+    seconds: float  # since it came
+    size: int  # bytes of its body, which is kept until it is answered
+
+
+def jobs(app: Any) -> list[Job]:
+    """List the requests that wait in Gradio's queue or are computed."""
+    return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
+                sum(event.request.scope.get(RECEIVED, ())))
+            for event in list(app.get_blocks()._queue.event_ids_to_events.values())]
+
+
+async def drop(app: Any, job: Job) -> None:
+    """Take a request out of Gradio's queue, or mark it as one that nobody waits for, as Gradio does where a stream of
+    answers is closed; who asks for its answer later is told that there is none."""
+    queue = app.get_blocks()._queue
+    await queue.clean_events(event_id=job.id)
+    pending = queue.pending_event_ids_session.get(job.session, set())
+    pending.discard(job.id)
+    if not pending:
+        queue.pending_event_ids_session.pop(job.session, None)
+        queue.pending_messages_per_session.pop(job.session, None)
 
 
 def keep_little(app: Any) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import parse_qs
+
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xformer.ui.gradio_private import CALL, CLOSED, forget
+from xformer.ui.gradio_private import CALL, CLOSED, JOIN, LISTEN, RECEIVED, forget, jobs
+from xformer.ui.sessions import listening
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
 POLICY = "; ".join((
@@ -18,6 +23,9 @@ POLICY = "; ".join((
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
+MOST_JOINED = 12_000_000  # of what is to be computed: twice serve.many.MAX_BYTES, as JSON writes some characters as two
+SMALL = 64_000  # bytes of a request that is taken in however many wait
+MOST_WAITING = 100_000_000  # bytes of all larger requests that wait or are computed
 
 
 class SecurityHeaders:
@@ -42,26 +50,43 @@ class Gate:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._receiving: dict[int, list[int]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        path, taken = scope["path"], 0
+        path, app = scope["path"], scope["app"]
         if CLOSED.match(path):
             await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
             return
+        joins = bool(JOIN.fullmatch(path)) and scope["method"] == "POST"
+        most = MOST_JOINED if joins else MOST_BYTES
+        received: list[int] = []
+        scope[RECEIVED] = received
 
         async def take() -> Message:
-            nonlocal taken
             message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > MOST_BYTES:
-                raise HTTPException(413, f"A request may have {MOST_BYTES:,} bytes at most; send it in parts.")
+            if size := len(message.get("body", b"")):
+                received.append(size)
+            if sum(received) > most:
+                raise HTTPException(413, f"A request may have {most:,} bytes at most; send it in parts.")
+            if joins and sum(received) > SMALL and self._waiting(app) > MOST_WAITING:
+                raise HTTPException(503, "Too much waits to be computed already; try again in a minute.")
             return message
 
-        try:
-            await self.app(scope, take, send)
-        finally:
+        with ExitStack() as stack:
             if call := CALL.fullmatch(path):
-                forget(scope["app"], call[1])
+                stack.callback(forget, app, call[1])
+                stack.enter_context(listening(app, call[1]))
+            if path.rstrip("/") == LISTEN:
+                for session in parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", ()):
+                    stack.enter_context(listening(app, session))
+            if joins:
+                self._receiving[id(received)] = received
+                stack.callback(self._receiving.pop, id(received))
+            await self.app(scope, take, send)
+
+    def _waiting(self, app: Any) -> int:
+        """Count the bytes of the requests that are received now, that wait, and that are computed."""
+        return sum(map(sum, self._receiving.values())) + sum(job.size for job in jobs(app))

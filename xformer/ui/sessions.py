@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English onl
 SESSIONS = 512  # open pages whose sentences and maps are kept; then those that were not used for longest are forgotten
 KEPT = 600  # seconds that they are kept when their page is closed: a phone may have been asleep
 MOST_KEPT = 1_000_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
+UNHEARD = 10.0  # seconds after which a request is dropped whose answer nobody listens for
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
 
 
@@ -37,17 +39,40 @@ def at_once() -> int:
 async def sessions(app: Any) -> AsyncIterator[None]:
     """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
     gradio_private.keep_little(app)
-    sweeping = asyncio.create_task(_sweep(app))
+    app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
+    tasks = [asyncio.create_task(_sweep(app)), asyncio.create_task(_drop(app))]
     yield
-    sweeping.cancel()
-    with suppress(asyncio.CancelledError):
-        await sweeping
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 async def _sweep(app: Any) -> None:
     while True:
         await asyncio.sleep(KEPT / 60)
         sweep(app)
+
+
+async def _drop(app: Any) -> None:
+    """Drop the requests whose answers nobody has listened for in `UNHEARD` seconds."""
+    while True:
+        await asyncio.sleep(UNHEARD / 10)
+        for job in gradio_private.jobs(app):
+            if job.seconds > UNHEARD and not {job.id, job.session} & app.state.listeners.keys():
+                await gradio_private.drop(app, job)
+
+
+@contextmanager
+def listening(app: Any, name: str) -> Iterator[None]:
+    """Note, as long as it is open, that a stream of the answers of a session or of one call is listened to."""
+    app.state.listeners[name] += 1
+    try:
+        yield
+    finally:
+        app.state.listeners[name] -= 1
+        if not app.state.listeners[name]:
+            del app.state.listeners[name]
 
 
 def sweep(app: Any) -> None:

@@ -1,0 +1,115 @@
+"""What many requests of a stranger, or large ones, keep from others: nothing for long."""
+
+import http.client
+import json
+import time
+import urllib.error
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+
+from xformer.serve import many as texts
+from xformer.strings import ENGLISH
+from xformer.ui import many as part
+from xformer.ui import middleware
+
+
+@pytest.fixture(scope="module")
+def app(start, tiny_checkpoint, tiny_classifier):
+    """The app, whose readings wait at their beginning until it is told to let them go."""
+    return start(tiny_checkpoint, tiny_classifier, program="steered")
+
+
+def send(app, path, body, headers=None):
+    """-> status, and what is said."""
+    asked = Request(app.address + path, body, {"Content-Type": "application/json", **(headers or {})})
+    try:
+        with urlopen(asked, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.fixture(scope="module")
+def many(app):
+    """The number of the listener that reads many texts."""
+    with urlopen(f"{app.address}/config") as answer:
+        config = json.load(answer)
+    button = next(one["id"] for one in config["components"] if one["props"].get("value") == "Classify the texts")
+    return next(one["id"] for one in config["dependencies"] if [button, "click"] in one["targets"])
+
+
+def read_many(app, many, session, block):
+    return send(app, "/gradio_api/queue/join", json.dumps(
+        {"fn_index": many, "data": [block, None, None, None], "session_hash": session}).encode())
+
+
+def inside(app):
+    return int(app.say("hold").split()[0])
+
+
+def test_texts_that_nobody_waits_for_keep_no_others_from_being_read(app, many):
+    app.say("hold")
+    for session in ("stranger1", "stranger2", "stranger3"):
+        assert read_many(app, many, session, "A film.\n" * 100)[0] == 200
+    for _ in range(2):  # as many are read at once
+        app.wait_for("began")
+    for _ in range(2):
+        app.wait_for("stopped")
+    while inside(app):
+        time.sleep(0.05)
+    app.say("go")
+    assert read_many(app, many, "visitor", "A film.\nAnother film.")[0] == 200
+    with urlopen(f"{app.address}/gradio_api/queue/data?session_hash=visitor", timeout=60) as stream:
+        assert "Another film." in stream.read().decode()
+
+
+def test_a_body_to_compute_with_is_small(app, many):
+    code, said = read_many(app, many, "stranger", "a" * middleware.MOST_JOINED)
+    assert code == 413 and f"{middleware.MOST_JOINED:,} bytes at most" in said
+    assert middleware.MOST_JOINED > 2 * texts.MAX_BYTES, "whose sentence says more, in the visitor's language"
+
+
+def test_what_waits_is_bounded_and_what_is_small_still_served(app, many):
+    app.say("hold")
+    large = "\n".join(["A film. " * 65] * 9_000)
+    with ThreadPoolExecutor(8) as strangers:
+        answers = [strangers.submit(read_many, app, many, f"large{number}", large) for number in range(30)]
+    codes = [answer.result()[0] for answer in answers]
+    most = middleware.MOST_WAITING // len(large) + 1
+    assert 5 < codes.count(200) <= most and set(codes) == {200, 503}
+    assert any("Too much waits to be computed already" in answer.result()[1] for answer in answers)
+    app.say("go")
+    code, said = send(app, "/gradio_api/call/translate", json.dumps({"data": ["The cat sleeps.", 5, 1]}).encode())
+    assert code == 200, said
+    with urlopen(f"{app.address}/gradio_api/call/translate/{json.loads(said)['event_id']}", timeout=60) as stream:
+        assert "event: complete" in stream.read().decode()
+    while read_many(app, many, "large", large)[0] != 200:  # room again, when nobody has listened for long enough
+        time.sleep(0.2)
+
+
+def test_an_answer_that_somebody_listens_for_is_waited_for(app):
+    app.say("hold")
+    code, said = send(app, "/gradio_api/call/classify", b'{"data": ["A film."]}')
+    app.wait_for("began")
+    connection = http.client.HTTPConnection(urlsplit(app.address).netloc, timeout=60)
+    connection.request("GET", f"/gradio_api/call/classify/{json.loads(said)['event_id']}")
+    answer = connection.getresponse()
+    time.sleep(12)  # longer than an answer waits for a listener
+    app.say("go")
+    assert "event: complete" in answer.read().decode()
+    connection.close()
+
+
+def test_a_reading_of_many_texts_has_an_end_and_keeps_what_was_read(reader, monkeypatch):
+    monkeypatch.setattr(texts, "CHUNK", 1)
+    monkeypatch.setattr(part, "MOST_SECONDS", 0.0)
+    shown = {}
+    for answer in part.run(reader, ENGLISH, block="Good.\nVery good.", sheet=None, column=None):
+        shown |= answer
+    assert "The reading ended after 0 seconds, the most that it may take" in shown["result"]
+    assert [row.label is None for row in shown["judged"]] == [False, True]
+    assert shown["keep"]["interactive"] and not shown["stop"]["interactive"]
