@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 
 import pytest
 from hypothesis import given
@@ -230,7 +231,25 @@ def test_the_file_holds_every_row_whole_and_no_formula():
 def test_no_cell_of_the_file_begins_like_a_formula(text):
     content = texts.as_csv([Judged(text, None, "positive", 0.5, ())]).decode("utf-8-sig")
     cell = list(csv.reader(io.StringIO(content.replace("\0", ""), newline="")))[1][1]
-    assert cell[:1] not in ("=", "+", "-", "@", "\t", "\r")
+    assert cell[:1] not in ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")
+
+
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+def test_a_sign_of_a_formula_gets_an_apostrophe_in_any_width(sign):
+    assert f",'{sign}HYPERLINK," in texts.as_csv([Judged(f"{sign}HYPERLINK", None, None, None, ())]).decode()
+
+
+@pytest.mark.parametrize(("name", "separator"), [("wide.csv", ","), ("wide.tsv", "\t")])
+def test_a_table_has_so_many_columns_at_most(name, separator):
+    def table(columns, body=separator):
+        return (body.join(["a"] * (columns - 1) + ["text"]) + "\n" + body.join(["good"] * columns)).encode()
+    assert len(texts.parse(name, table(texts.MAX_COLUMNS)).columns) == texts.MAX_COLUMNS == 1_000
+    sentence = (f"{name} has more than 1,000 cells in row 1, the most that are read: leave out the columns that hold "
+                "no texts.")
+    assert refused(name, table(texts.MAX_COLUMNS + 1)) == sentence
+    began = time.perf_counter()
+    assert refused(name, table(400_000)) == sentence
+    assert time.perf_counter() - began < 5
 
 
 def test_the_summary_counts_and_says_what_was_not_read():
