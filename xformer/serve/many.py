@@ -308,7 +308,7 @@ def safe(cell: str) -> str:
 
 def as_csv(judged: Sequence[Judged], language: Language = ENGLISH) -> bytes:
     """Write results as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel guesses another
-    encoding. Cells that begin like a formula (= + - @, also full-width, a tab or a return) get an apostrophe before them."""
+    encoding. Cells that begin like a formula (= + - @, also full-width, a tab or a return) get an apostrophe."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
     table.writerow(("row", "text", "label", "probability", "given", "note"))
