@@ -1,19 +1,21 @@
 """What many requests of a stranger, or large ones, keep from others: nothing for long."""
 
+import asyncio
 import http.client
 import json
 import time
 import urllib.error
-from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from xformer.serve import many as texts
 from xformer.strings import ENGLISH
+from xformer.ui import gradio_private, middleware
 from xformer.ui import many as part
-from xformer.ui import middleware
 
 
 @pytest.fixture(scope="module")
@@ -73,22 +75,33 @@ def test_a_body_to_compute_with_is_small(app, many):
     assert middleware.MOST_JOINED > 2 * texts.MAX_BYTES, "whose sentence says more, in the visitor's language"
 
 
-def test_what_waits_is_bounded_and_what_is_small_still_served(app, many):
-    app.say("hold")
-    large = "\n".join(["A film. " * 65] * 9_000)
-    with ThreadPoolExecutor(8) as strangers:
-        answers = [strangers.submit(read_many, app, many, f"large{number}", large) for number in range(30)]
-    codes = [answer.result()[0] for answer in answers]
-    most = middleware.MOST_WAITING // len(large) + 1
-    assert 5 < codes.count(200) <= most and set(codes) == {200, 503}
-    assert any("Too much waits to be computed already" in answer.result()[1] for answer in answers)
-    app.say("go")
-    code, said = send(app, "/gradio_api/call/translate", json.dumps({"data": ["The cat sleeps.", 5, 1]}).encode())
-    assert code == 200, said
-    with urlopen(f"{app.address}/gradio_api/call/translate/{json.loads(said)['event_id']}", timeout=60) as stream:
-        assert "event: complete" in stream.read().decode()
-    while read_many(app, many, "large", large)[0] != 200:  # room again, when nobody has listened for long enough
-        time.sleep(0.2)
+def received(sizes, path="/gradio_api/queue/join"):
+    """Send a body of pieces of these sizes through the gate; -> how many of its bytes were taken."""
+    pieces, taken = [{"type": "http.request", "body": b"a" * size} for size in sizes], []
+
+    async def read(scope, receive, send):
+        for _ in sizes:
+            taken.append(len((await receive())["body"]))
+
+    async def receive():
+        return pieces.pop(0)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [],
+             "app": SimpleNamespace(auth=None, cookie_id="", tokens={})}
+    asyncio.run(middleware.Gate(read)(scope, receive, None))
+    return sum(taken)
+
+
+def test_what_waits_is_bounded_and_what_is_small_still_taken(monkeypatch):
+    size = middleware.SMALL
+    waiting = [gradio_private.Job(str(number), "stranger", 1.0, middleware.MOST_WAITING // 10) for number in range(10)]
+    monkeypatch.setattr(middleware, "jobs", lambda app: waiting)
+    assert received([size]) == size
+    with pytest.raises(HTTPException, match="Too much waits to be computed already; try again in a minute"):
+        received([size, 1])
+    assert received([size, 1], "/gradio_api/upload") == size + 1
+    waiting.pop()
+    assert received([size, 1]) == size + 1
 
 
 def test_an_answer_that_somebody_listens_for_is_waited_for(app):
