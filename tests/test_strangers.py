@@ -1,19 +1,21 @@
 """What many requests of a stranger, or large ones, keep from others: nothing for long."""
 
+import asyncio
 import http.client
 import json
 import time
 import urllib.error
-from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from xformer.serve import many as texts
 from xformer.strings import ENGLISH
+from xformer.ui import gradio_private, middleware, sessions
 from xformer.ui import many as part
-from xformer.ui import middleware
 
 
 @pytest.fixture(scope="module")
@@ -73,22 +75,45 @@ def test_a_body_to_compute_with_is_small(app, many):
     assert middleware.MOST_JOINED > 2 * texts.MAX_BYTES, "whose sentence says more, in the visitor's language"
 
 
-def test_what_waits_is_bounded_and_what_is_small_still_served(app, many):
+def received(sizes, path="/gradio_api/queue/join"):
+    """Send a body of pieces of these sizes through the gate; -> how many of its bytes were taken."""
+    pieces, taken = [{"type": "http.request", "body": b"a" * size} for size in sizes], []
+
+    async def read(scope, receive, send):
+        for _ in sizes:
+            taken.append(len((await receive())["body"]))
+
+    async def receive():
+        return pieces.pop(0)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [],
+             "app": SimpleNamespace(auth=None, cookie_id="", tokens={})}
+    asyncio.run(middleware.Gate(read)(scope, receive, None))
+    return sum(taken)
+
+
+def test_what_waits_is_bounded_and_what_is_small_still_taken(monkeypatch):
+    size = middleware.SMALL
+    waiting = [gradio_private.Job(str(number), "stranger", 1.0, middleware.MOST_WAITING // 10) for number in range(10)]
+    monkeypatch.setattr(middleware, "make_room", lambda app: None)
+    monkeypatch.setattr(middleware, "jobs", lambda app: waiting)
+    assert received([size]) == size
+    with pytest.raises(HTTPException, match="Too much waits to be computed already; try again in a minute"):
+        received([size, 1])
+    assert received([size, 1], "/gradio_api/upload") == size + 1
+    waiting.pop()
+    assert received([size, 1]) == size + 1
+
+
+def test_the_body_of_what_waits_is_counted(app, many):
     app.say("hold")
-    large = "\n".join(["A film. " * 65] * 9_000)
-    with ThreadPoolExecutor(8) as strangers:
-        answers = [strangers.submit(read_many, app, many, f"large{number}", large) for number in range(30)]
-    codes = [answer.result()[0] for answer in answers]
-    most = middleware.MOST_WAITING // len(large) + 1
-    assert 5 < codes.count(200) <= most and set(codes) == {200, 503}
-    assert any("Too much waits to be computed already" in answer.result()[1] for answer in answers)
+    block = "A film.\n" * 9_000
+    assert read_many(app, many, "weighed", block)[0] == 200
+    app.wait_for("began")
+    assert len(block) < int(app.say("size")) < 2 * len(block)
+    app.wait_for("stopped")
+    assert app.say("size") == "0"
     app.say("go")
-    code, said = send(app, "/gradio_api/call/translate", json.dumps({"data": ["The cat sleeps.", 5, 1]}).encode())
-    assert code == 200, said
-    with urlopen(f"{app.address}/gradio_api/call/translate/{json.loads(said)['event_id']}", timeout=60) as stream:
-        assert "event: complete" in stream.read().decode()
-    while read_many(app, many, "large", large)[0] != 200:  # room again, when nobody has listened for long enough
-        time.sleep(0.2)
 
 
 def test_an_answer_that_somebody_listens_for_is_waited_for(app):
@@ -113,3 +138,43 @@ def test_a_reading_of_many_texts_has_an_end_and_keeps_what_was_read(reader, monk
     assert "The reading ended after 0 seconds, the most that it may take" in shown["result"]
     assert [row.label is None for row in shown["judged"]] == [False, True]
     assert shown["keep"]["interactive"] and not shown["stop"]["interactive"]
+
+
+def test_a_long_name_of_a_session_is_refused(app):
+    app.say("go")
+    longest = gradio_private.LONGEST_NAME
+    for path, more in (("/gradio_api/queue/join", {"fn_index": 0}), ("/gradio_api/call/translate", {}),
+                       ("/gradio_api/run/predict", {"fn_index": 0})):
+        body = {"data": ["", 5, 1], "session_hash": "a" * (longest + 1), **more}
+        assert send(app, path, json.dumps(body).encode())[0] == 422
+    assert send(app, f"/gradio_api/heartbeat/{'a' * (longest + 1)}", None)[0] == 400
+    assert send(app, f"/gradio_api/queue/data?session_hash={'a' * (longest + 1)}", None)[0] == 400
+
+
+def test_nobody_asks_for_a_session_as_if_it_were_a_call(app):
+    app.say("hold")
+    body = {"data": ["The cat sleeps.", 5, 1], "session_hash": "owner"}
+    code, said = send(app, "/gradio_api/call/translate", json.dumps(body).encode())
+    app.wait_for("began")
+    assert code == 200 and send(app, "/gradio_api/call/anything/owner", None)[0] == 404
+    app.say("go")
+    code, said = send(app, f"/gradio_api/call/translate/{json.loads(said)['event_id']}", None)
+    assert code == 200 and "event: complete" in said
+
+
+def test_before_a_login_nothing_of_a_session_is_ended(guarded):
+    for path, body in (("/gradio_api/heartbeat/owner", None), ("/gradio_api/call/anything/owner", None),
+                       ("/gradio_api/cancel", b'{"session_hash": "owner", "fn_index": 1, "event_id": "a"}')):
+        assert send(guarded, path, body)[0] == 401
+
+
+def test_who_opens_hundreds_of_sessions_loses_their_own(monkeypatch):
+    monkeypatch.setattr(sessions, "SESSIONS", 5)
+    names = ["visitor", *(f"stranger{number}" for number in range(7))]
+    holder = SimpleNamespace(session_data={name: SimpleNamespace(state_data={}) for name in names}, time_last_used={})
+    queue = SimpleNamespace(pending_event_ids_session={}, pending_messages_per_session={})
+    clients = {name: "10.0.0.1" if name == "visitor" else "10.0.0.2" for name in [*names, "long gone"]}
+    sessions.make_room(SimpleNamespace(state_holder=holder, state=SimpleNamespace(clients=clients),
+                                       get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    assert [*holder.session_data] == ["visitor", *(f"stranger{number}" for number in range(3, 7))]
+    assert "long gone" not in clients

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xformer.ui.gradio_private import CALL, CLOSED, JOIN, LISTEN, RECEIVED, forget, jobs
-from xformer.ui.sessions import listening
+from xformer.ui.gradio_private import (
+    CALL,
+    CLOSED,
+    ENDING,
+    JOIN,
+    LISTEN,
+    LONGEST_NAME,
+    RECEIVED,
+    SESSION,
+    forget,
+    is_call,
+    jobs,
+    logged_in,
+)
+from xformer.ui.sessions import listening, make_room
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
 POLICY = "; ".join((
@@ -60,6 +73,21 @@ class Gate:
         if CLOSED.match(path):
             await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
             return
+        requested = HTTPConnection(scope)
+        call, page = CALL.fullmatch(path) if scope["method"] == "GET" else None, SESSION.fullmatch(path)
+        names = [*([page[1]] if page else []), *requested.query_params.getlist("session_hash")]
+        if any(len(name) > LONGEST_NAME for name in names):
+            await PlainTextResponse(f"The name of a session has {LONGEST_NAME} characters at most.", 400)(
+                scope, receive, send)
+            return
+        if ENDING.fullmatch(path) and not logged_in(app, requested.cookies):
+            await PlainTextResponse("Log in first.", 401)(scope, receive, send)
+            return
+        if call and logged_in(app, requested.cookies) and not is_call(app, call[1]):
+            await PlainTextResponse("There is no such call, or its answer was fetched.", 404)(scope, receive, send)
+            return
+        if call and not logged_in(app, requested.cookies):
+            call = None  # Gradio refuses it
         joins = bool(JOIN.fullmatch(path)) and scope["method"] == "POST"
         most = MOST_JOINED if joins else MOST_BYTES
         received: list[int] = []
@@ -76,16 +104,18 @@ class Gate:
             return message
 
         with ExitStack() as stack:
-            if call := CALL.fullmatch(path):
+            if call:
                 stack.callback(forget, app, call[1])
                 stack.enter_context(listening(app, call[1]))
             if path.rstrip("/") == LISTEN:
-                for session in parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", ()):
+                for session in names:
                     stack.enter_context(listening(app, session))
             if joins:
                 self._receiving[id(received)] = received
                 stack.callback(self._receiving.pop, id(received))
             await self.app(scope, take, send)
+        if scope["method"] == "POST":
+            make_room(app)
 
     def _waiting(self, app: Any) -> int:
         """Count the bytes of the requests that are received now, that wait, and that are computed."""

@@ -63,7 +63,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
-        state_session_capacity=sessions.SESSIONS,
+        state_session_capacity=sessions.MOST_SESSIONS,
         app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": sessions.sessions,
                     "routes": ROUTES},
         max_threads=sessions.at_once(),
