@@ -178,3 +178,32 @@ def test_who_opens_hundreds_of_sessions_loses_their_own(monkeypatch):
                                        get_blocks=lambda: SimpleNamespace(_queue=queue)))
     assert [*holder.session_data] == ["visitor", *(f"stranger{number}" for number in range(3, 7))]
     assert "long gone" not in clients
+
+
+def test_passwords_are_tried_slowly(monkeypatch):
+    monkeypatch.setattr(middleware, "WRONG", 0.05)
+
+    async def login(scope, receive, send):
+        code = 200 if scope["password"] == "right" else 400
+        await send({"type": "http.response.start", "status": code, "headers": []})
+
+    async def attempt(password, address):
+        async def send(message):
+            if message["type"] == "http.response.start":
+                codes.append(message["status"])
+        scope = {"type": "http", "method": "POST", "path": "/login", "client": (address, 1), "password": password}
+        began = time.perf_counter()
+        await keeper(scope, None, send)
+        return time.perf_counter() - began
+
+    async def attempts(count):
+        return await asyncio.gather(*(attempt("wrong", "10.0.0.1") for _ in range(count)),
+                                    attempt("right", "10.0.0.2"))
+
+    keeper, codes = middleware.Doorkeeper(login), []
+    *wrong, right = asyncio.run(attempts(4))
+    assert codes == [200, 400, 400, 400, 400] and max(wrong) > 4 * 0.05 > right
+    codes.clear()
+    asyncio.run(attempts(middleware.MOST_TRIES + 5))
+    assert codes.count(429) == 5 and codes.count(400) == middleware.MOST_TRIES
+    assert not keeper._lines

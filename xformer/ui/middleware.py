@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 from typing import Any
 
@@ -37,6 +38,8 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
 MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
 MOST_JOINED = 12_000_000  # of what is to be computed: twice serve.many.MAX_BYTES, as JSON writes some characters as two
+WRONG = 1.0  # seconds after which a wrong password is answered
+MOST_TRIES = 10  # passwords that wait to be tried for one address
 SMALL = 64_000  # bytes of a request that is taken in however many wait
 MOST_WAITING = 100_000_000  # bytes of all larger requests that wait or are computed
 
@@ -56,6 +59,38 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, answer)
+
+
+class Doorkeeper:
+    """ASGI middleware that lets an address try one password at a time, and answers a wrong one after a while."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._lines: dict[str, tuple[asyncio.Lock, list[object]]] = {}  # of an address, and who is in it
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].rstrip("/") != "/login" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                await asyncio.sleep(WRONG)
+            await send(message)
+
+        address, mine = (scope["client"] or ("",))[0], object()
+        turn, line = self._lines.setdefault(address, (asyncio.Lock(), []))
+        if len(line) >= MOST_TRIES:
+            await PlainTextResponse("Too many passwords are tried; wait a minute.", 429)(scope, receive, send)
+            return
+        line.append(mine)
+        try:
+            async with turn:
+                await self.app(scope, receive, answer)
+        finally:
+            line.remove(mine)
+            if not line:
+                del self._lines[address]
 
 
 class Gate:
