@@ -10,12 +10,14 @@ import datetime
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import gradio as gr
+from annotated_types import MaxLen
 from gradio.context import LocalContext
+from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.utils import get_function_description
 
 TRIED = ("6.31.0", "6.31.0")  # the oldest and the newest version
@@ -27,11 +29,19 @@ CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|und
 CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
 JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
 LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
+SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
+ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
+LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 
 # Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
+
+# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps.
+for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
+    _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
+    _model.model_rebuild(force=True)
 
 
 def still_there() -> Callable[[], bool]:
@@ -42,6 +52,32 @@ def still_there() -> Callable[[], bool]:
     blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
     event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
     return lambda: event is None or event.alive
+
+
+def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
+    """Whether a request with these cookies may see the page: it asks for no password, or was given it."""
+    tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
+    return app.auth is None or any(token in app.tokens for token in tokens)
+
+
+def is_call(app: Any, name: str) -> bool:
+    """Whether this is the id of a call of the API that has not been answered, and not the name of a session."""
+    queue = app.get_blocks()._queue
+    return name in queue.event_ids_to_events or any(
+        name in calls for calls in list(queue.pending_event_ids_session.values()))
+
+
+def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
+    """Call `note` with the session and the address of each request that joins Gradio's queue."""
+    queue = app.get_blocks()._queue
+    push = queue.push
+
+    async def noting(body: Any, request: Any, username: str | None) -> Any:
+        if body.session_hash is not None and request.client is not None:
+            note(body.session_hash, request.client.host)
+        return await push(body=body, request=request, username=username)
+
+    queue.push = noting
 
 
 class Job(NamedTuple):
