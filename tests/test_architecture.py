@@ -34,7 +34,7 @@ BELOW = {
     "xformer": {"serve", "hub", "results"},
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
-CROSS_CUTTING = {"benchmarks", "command_line", "fuzz", "hosting", "readme", "safety", "scripts",
+CROSS_CUTTING = {"benchmarks", "command_line", "fuzz", "hosting", "readme", "safety", "scripts", "strangers",
                  "markup_in_fields", "model_menu", "shared_script"}
 # The modules that may import training. (For training as a visitor watches, one module of serve comes to this.)
 TRAINERS = {"xformer.commands"}
