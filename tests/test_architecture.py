@@ -33,6 +33,9 @@ BELOW = {
     "__main__": {"commands", "results", "strings"},
     "xformer": {"serve", "hub", "results"},
 }
+# Modules of tests that no one module of the project answers for; every other is named after what it tests.
+CROSS_CUTTING = {"benchmarks", "command_line", "fuzz", "hosting", "readme", "safety", "scripts", "strangers",
+                 "markup_in_fields", "model_menu", "shared_script"}
 # The modules that may import training. (For training as a visitor watches, one module of serve comes to this.)
 TRAINERS = {"xformer.commands"}
 
@@ -184,6 +187,16 @@ def test_python_itself_loads_no_more_than_that(packages, without):
     code = f"import sys, {', '.join(packages)}; print(*({set(without)!r} & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not ran.stdout.split()
+
+
+def test_tests_are_named_after_what_they_test():
+    """By a module or a package; where several share a name, by module_package. In the browser by a tab or its part."""
+    names = {part for name in PROJECT.paths for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))}
+    here, browser = ({path.stem.removeprefix("test_") for path in (ROOT / folder).glob("test_*.py")}
+                     for folder in ("tests", "tests/browser"))
+    pages = {name.removesuffix("_tab").removesuffix("_part"): name for name in browser}
+    others = {*here - names, *(pages[name] for name in pages.keys() - names)}
+    assert others == CROSS_CUTTING
 
 
 WAYS_TO_IMPORT = {"__init__": "", "a": "from xformer import b\nimport numpy.linalg", "b": """
