@@ -13,6 +13,11 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nob
 with suppress(ImportError):  # on hosts that lend GPUs; it has to come before torch
     import spaces  # noqa: F401
 
+if not ((port := os.environ.get("GRADIO_SERVER_PORT", "0")).isdecimal() and int(port) < 65_536):
+    # Gradio reads it when it is imported, and would fail there
+    print(f"GRADIO_SERVER_PORT is {port!r}, which is no port; write a number from 0 to 65535.", file=sys.stderr)
+    sys.exit(2)
+
 import gradio as gr
 
 from xformer.hub.shipped import (

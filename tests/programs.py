@@ -16,6 +16,7 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import create, gradio_private, launch, sessions
 from xformer.ui import many as many_part
+from xformer.ui.gradio_private import jobs
 from xformer.ui.handlers import Ask
 
 
@@ -62,7 +63,8 @@ def failing(checkpoint, classifier):
 
 def steered(checkpoint, classifier):
     """The app, on searches and readings that stay at their beginning until the word “go” comes, and again after “hold”.
-    It tells when one begins and when one was stopped; its answers are how many are served, and how many sessions kept.
+    It tells when one begins and when one was stopped; its answers are how many are served, and how many sessions kept,
+    or to “size” the bytes of all that is asked of it.
     """
     go, search, read = threading.Event(), batching.translating, reviews.read
 
@@ -87,6 +89,8 @@ def steered(checkpoint, classifier):
         return read(model, rows, progress)
 
     def answer(word):
+        if word == "size":
+            return str(sum(job.size for job in jobs(demo.app)))
         if word:
             go.set() if word == "go" else go.clear()
         return f"{running.guard.inside} {len(demo.state_holder.session_data)}"

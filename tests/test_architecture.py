@@ -1,97 +1,226 @@
-"""The direction of imports: app, ui, figures, results on one way; service and the model on the other."""
+"""The direction of imports, followed from module to module, and what loading a package really loads."""
 
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = {path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): path
-           for path in (ROOT / "xformer").rglob("*.py")}
+# Which rooms (packages, and modules that stand alone) a room may import. A room may always import itself.
+TEXTBOOK = {"model", "recurrent", "classifier", "search", "translator", "tokenizer", "pieces", "results", "strings"}
+BELOW = {
+    "app": {"ui", "serve", "hub", "device", "results", "strings"},
+    "ui": {"figures", "explain", "serve", "pieces", "results", "strings"},  # of serve what loads no tensors, see below
+    "figures": {"explain", "pieces", "results", "strings"},
+    "serve": TEXTBOOK | {"explain", "hub", "device"},
+    "hub": TEXTBOOK - {"search", "translator"} | {"device"},
+    "explain": TEXTBOOK | {"device"},
+    "translator": {"model", "recurrent", "search", "pieces", "results"},
+    "classifier": {"model", "pieces", "results"},
+    "recurrent": {"model", "pieces", "results"},
+    "model": {"pieces"},
+    "search": {"pieces", "results", "strings"},
+    "tokenizer": {"pieces", "results", "strings"},
+    "device": {"model", "results", "strings"},
+    "results": {"strings"},
+    "strings": set(),
+    "pieces": set(),
+    "training": TEXTBOOK | {"explain", "figures", "hub", "serve", "device", "xformer"},
+    "commands": TEXTBOOK | {"training", "explain", "figures", "ui", "hub", "serve", "device", "xformer"},
+    "__main__": {"commands", "results", "strings"},
+    "xformer": {"serve", "hub", "results"},
+}
+# Modules of tests that no one module of the project answers for; every other is named after what it tests.
+CROSS_CUTTING = {"benchmarks", "command_line", "fuzz", "hosting", "readme", "safety", "scripts", "strangers",
+                 "markup_in_fields", "model_menu", "shared_script"}
+# The modules that may import training. (For training as a visitor watches, one module of serve comes to this.)
+TRAINERS = {"xformer.commands"}
 
 
-def imports(path):
-    """Everything a module imports, wherever in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+class Imports:
+    """The modules of a tree by name, and what each imports: `now`, when it is loaded, and `later`, inside functions.
+
+    Imports under `if TYPE_CHECKING` are never carried out, and are left out.
+    """
+
+    def __init__(self, root: Path):
+        paths = [*root.glob("*.py"), *root.glob("xformer/**/*.py")]
+        self.paths = {".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+                      for path in paths}
+        self.now, self.later = {}, {}
+        for name, path in self.paths.items():
+            self.now[name], self.later[name] = set(), set()
+            self._read(name, ast.parse(path.read_text(encoding="utf-8")), self.now)
+
+    def _read(self, name, node, found):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and ast.unparse(child.test).split(".")[-1] == "TYPE_CHECKING":
+                self._read(name, ast.Module(child.orelse, []), found)
+            elif isinstance(child, ast.Import):
+                found[name] |= {alias.name for alias in child.names}
+            elif isinstance(child, ast.ImportFrom):
+                assert not child.level and child.module, f"{name} has a relative import; write xformer.…"
+                # `from package import name` imports a module of that name where there is one.
+                found[name] |= {inner if (inner := f"{child.module}.{alias.name}") in self.paths else child.module
+                                for alias in child.names}
+            else:
+                function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+                self._read(name, child, self.later if function else found)
+
+    def direct(self, name):
+        """The modules of this project that a module imports anywhere."""
+        return {one for one in self.now[name] | self.later[name] if one in self.paths}
+
+    def loading(self, name):
+        """Everything, also of other packages, that loading a module loads, each with the module that imports it."""
+        loaded, waiting = {}, [(name, "")]
+        while waiting:
+            one, by = waiting.pop()
+            for module in _with_parents(one):
+                if module not in loaded:
+                    loaded[module] = by
+                    waiting += [(imported, module) for imported in self.now.get(module, ())]
+        return loaded
+
+    def path_to(self, name, *roots):
+        """How loading a module comes to load one of the packages, as a chain of imports; "" where it does not."""
+        loaded = self.loading(name)
+        for end in loaded:
+            if end.split(".")[0] in roots or end in roots:
+                chain = [end]
+                while chain[-1] != name and loaded[chain[-1]]:
+                    chain.append(loaded[chain[-1]])
+                return " ← ".join(chain)
+        return ""
+
+    def within(self, package):
+        return [name for name in self.paths if name == package or name.startswith(package + ".")]
 
 
-def within(folder):
-    return [pytest.param(path, id=name) for name, path in MODULES.items() if name.startswith(f"xformer.{folder}")]
+def _with_parents(name):
+    """A module, and the packages that Python loads before it."""
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
-def forbidden(path, *roots):
-    return [name for name in imports(path) for root in roots if name == root or name.startswith(root + ".")]
+def room(name):
+    """The package or the lone module that a module belongs to."""
+    return name.removeprefix("xformer.").split(".")[0]
 
 
-@pytest.mark.parametrize("path", within("ui"))
-def test_the_interface_knows_no_tensors(path):
-    assert not forbidden(path, "torch", "sentencepiece", "xformer.model", "xformer.tokenizer", "xformer.training")
+PROJECT = Imports(ROOT)
 
 
-@pytest.mark.parametrize("path", within("figures"))
-def test_figures_are_made_of_numbers(path):
-    assert not forbidden(path, "torch", "gradio", "sentencepiece", "xformer.serve", "xformer.ui", "xformer.model")
+def modules(*packages):
+    return pytest.mark.parametrize("name", sorted({name for package in packages for name in PROJECT.within(package)}))
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in MODULES.items()
-                                  if not name.startswith(("xformer.training", "xformer.__main__", "xformer.commands"))])
-def test_nothing_but_the_command_line_needs_training(path):
-    assert not forbidden(path, "xformer.training")
+EVERY_MODULE = pytest.mark.parametrize("name", sorted(PROJECT.paths))
 
 
-@pytest.mark.parametrize("name", ["model", "classifier", "search", "tokenizer", "results", "strings", "pieces",
-                                  "hub.checkpoint", "hub.card", "hub.repository", "hub.pretrained", "hub.shipped"])
-def test_the_foundation_rests_on_nothing_above_it(name):
-    assert not forbidden(MODULES[f"xformer.{name}"], "gradio", "plotly", "xformer.serve", "xformer.ui",
-                         "xformer.figures")
+@EVERY_MODULE
+def test_imports_run_down(name):
+    up = {one for one in PROJECT.direct(name) if room(one) not in BELOW[room(name)] | {room(name)}}
+    assert not up, f"{name} imports {', '.join(sorted(up))}; {room(name)} may import {sorted(BELOW[room(name)])}"
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=name) for name, path in MODULES.items()
-                                  if not name.startswith(("xformer.__main__", "xformer.commands"))])
-def test_nothing_looks_up_at_the_command_line(path):
-    assert not forbidden(path, "xformer.__main__", "xformer.commands")
+def test_the_rooms_stand_on_floors():
+    [*TopologicalSorter(BELOW).static_order()]  # raises CycleError
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    try:
+        TopologicalSorter({name: PROJECT.direct(name) - {name} for name in PROJECT.paths}).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+@modules("xformer.ui")
+def test_the_interface_loads_no_tensors_not_even_through_others(name):
+    assert not PROJECT.path_to(name, "torch", "sentencepiece", "safetensors", "xformer.model", "xformer.training")
+
+
+@modules("xformer.figures")
+def test_figures_load_neither_tensors_nor_the_interface(name):
+    assert not PROJECT.path_to(name, "torch", "gradio", "sentencepiece", "safetensors", "xformer.model")
+
+
+@modules("xformer.explain")
+def test_only_passes_of_a_model_need_tensors_to_explain(name):
+    assert not PROJECT.path_to(name, "torch", "sentencepiece") or name in ("xformer.explain.attribution",
+                                                                           "xformer.explain.passes")
+
+
+@EVERY_MODULE
+def test_only_commands_import_training(name):
+    training = {one for one in PROJECT.direct(name) if room(one) == "training"}
+    assert not training or room(name) == "training" or any(name.startswith(allowed) for allowed in TRAINERS)
+
+
+@modules(*(f"xformer.{name}" for name in ("model", "classifier", "search", "translator", "tokenizer", "results",
+                                          "strings", "pieces", "explain", "serve", "hub", "training")))
+def test_nothing_under_the_page_loads_what_draws_it(name):
+    assert not PROJECT.path_to(name, "gradio", "plotly")
+
+
+def importers(package):
+    return sorted(name for name in PROJECT.paths
+                  for one in PROJECT.now[name] | PROJECT.later[name] if one.split(".")[0] == package)
 
 
 def test_only_one_file_knows_sentencepiece():
-    assert [name for name, path in MODULES.items() if forbidden(path, "sentencepiece")] == ["xformer.tokenizer"]
+    assert importers("sentencepiece") == ["xformer.tokenizer"]
 
 
 def test_only_two_files_know_the_hub():
-    assert sorted(name for name, path in MODULES.items() if forbidden(path, "huggingface_hub")) == [
-        "xformer.hub.card", "xformer.hub.repository"]
+    assert sorted(set(importers("huggingface_hub"))) == ["xformer.hub.card", "xformer.hub.repository"]
 
 
-def test_importing_the_package_loads_no_torch():
-    code = "import sys, xformer; sys.exit('torch' in sys.modules or 'gradio' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+@pytest.mark.slow
+@pytest.mark.parametrize(("packages", "without"), [
+    (["xformer"], ["torch", "gradio", "plotly"]), (["xformer.ui"], ["torch", "sentencepiece"]),
+    (PROJECT.within("xformer.figures"), ["torch", "gradio", "sentencepiece"])], ids=["xformer", "ui", "figures"])
+def test_python_itself_loads_no_more_than_that(packages, without):
+    code = f"import sys, {', '.join(packages)}; print(*({set(without)!r} & sys.modules.keys()))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not ran.stdout.split()
 
 
-def test_figures_and_explanations_load_no_torch_by_any_way():
-    """But for the two modules of explain whose work is a pass of the model."""
-    names = [name for name in MODULES if name.startswith(("xformer.figures.", "xformer.explain."))
-             and name not in ("xformer.explain.attribution", "xformer.explain.passes")]
-    code = f"""
-import importlib, sys
-for name in {names}:
-    importlib.import_module(name)
-    heavy = {{"torch", "gradio", "sentencepiece", "xformer.model"}} & {{*sys.modules}}
-    assert not heavy, (name, heavy)
-"""
-    assert len(names) > 15
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+def test_tests_are_named_after_what_they_test():
+    """By a module or a package; where several share a name, by module_package. In the browser by a tab or its part."""
+    names = {part for name in PROJECT.paths for part in (*name.split("."), "_".join(name.split(".")[:0:-1]))}
+    here, browser = ({path.stem.removeprefix("test_") for path in (ROOT / folder).glob("test_*.py")}
+                     for folder in ("tests", "tests/browser"))
+    pages = {name.removesuffix("_tab").removesuffix("_part"): name for name in browser}
+    others = {*here - names, *(pages[name] for name in pages.keys() - names)}
+    assert others == CROSS_CUTTING
 
 
-def test_importing_the_page_loads_no_torch():
-    """Not even through what it imports."""
-    code = ("import sys, xformer.ui; print([name for name in ('torch', 'sentencepiece', 'xformer.model') "
-            "if name in sys.modules])")
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
-    assert ran.stdout == "[]\n"
+WAYS_TO_IMPORT = {"__init__": "", "a": "from xformer import b\nimport numpy.linalg", "b": """
+from typing import TYPE_CHECKING
+try:
+    import xformer.c
+except ImportError:
+    pass
+if TYPE_CHECKING:
+    import torch
+else:
+    import json
+class Within:
+    import gradio
+""", "c": "def later():\n    from xformer.d import name", "d": "import torch"}
+
+
+def test_imports_are_read_as_python_carries_them_out(tmp_path):
+    (tmp_path / "xformer").mkdir()
+    for name, text in WAYS_TO_IMPORT.items():
+        (tmp_path / "xformer" / f"{name}.py").write_text(text)
+    tree = Imports(tmp_path)
+    assert set(tree.loading("xformer.a")) == {"xformer", "xformer.a", "xformer.b", "xformer.c", "numpy", "numpy.linalg",
+                                              "typing", "json", "gradio"}
+    assert tree.direct("xformer.c") == tree.later["xformer.c"] == {"xformer.d"} and not tree.now["xformer.c"]
+    assert tree.path_to("xformer.a", "gradio") == "gradio ← xformer.b ← xformer.a"
+    assert tree.path_to("xformer.a", "torch") == "" and tree.path_to("xformer.d", "torch") == "torch ← xformer.d"

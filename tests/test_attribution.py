@@ -47,6 +47,13 @@ def test_words_are_all_pieces_but_the_marks():
     assert attribution.word_groups(row, pieces) == [[1, 2], [3], [4]]
 
 
+def test_a_word_ends_where_pieces_were_left_out():
+    row, pieces = [BOS, 7, 8, 9, 7, 8, EOS], ["<s>", "▁anti", "dis", "cali", "docious", "▁so", "</s>"]
+    assert attribution.word_groups(row, pieces) == [[1, 2, 3, 4], [5]]
+    assert attribution.word_groups(row, pieces, 3) == [[1, 2], [3, 4], [5]]
+    assert attribution.word_groups(row, pieces, 5) == [[1, 2, 3, 4], [5]]
+
+
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("budget", [1, 40, 10_000])
@@ -241,6 +248,19 @@ def test_a_cut_text_says_where(running):
     kept = "".join(found.words[:found.cut]).replace("▁", " ").strip()
     assert kept and "the best film of".startswith(kept) and found.sentiment.warnings[0].key == "warning_review_cut"
     assert running.attribute(TEXT).cut is None
+
+
+def test_two_words_are_not_joined_across_the_cut(running):
+    """Neither part of what the cut left of two words is shown as a word that nobody wrote."""
+    text = " ".join(["wonderfulactors", "boringminute"] * 10)
+    attribution = running.attribute(text)
+    pieces, first = attribution.sentiment.pieces, 5  # 22 pieces are read; a quarter of them stands before the cut
+    assert "".join(attribution.words[:attribution.cut]) == "".join(pieces[1:1 + first])
+    assert "".join(attribution.words[attribution.cut:]) == "".join(pieces[1 + first:-1])
+    assert not pieces[1 + first].startswith("▁"), "the cut goes through no word, so the test tells nothing"
+    for word in attribution.words:
+        assert word.removeprefix("▁") in text
+    assert len(attribution.effect) == len(attribution.pooling) == attribution.heads.shape[-1] == len(attribution.words)
 
 
 @pytest.mark.slow

@@ -2,8 +2,12 @@
 
 import hashlib
 import json
+import math
+import os
 import pickle
+import resource
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -232,6 +236,117 @@ def test_weights_of_another_shape_are_refused(folder, change, name, found, wante
 def test_a_configuration_far_larger_than_its_weights_is_refused_before_it_is_made(folder, change, said):
     reconfigure(folder, **change)
     assert said in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "metrics.json"])
+@pytest.mark.parametrize("opening", ['{"a":', "["])
+def test_json_of_a_hundred_thousand_brackets_is_refused(folder, name, opening):
+    (folder / name).write_text(200_000 * opening)
+    assert refusal(folder) == f"The file {folder / name} is not readable as JSON" + FIX
+
+
+@pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999", "1" + 400 * "0"])
+@pytest.mark.parametrize("content", ['{"alignment": {"best": {"layer": %s, "head": 1}}}', '{"scores": [{"bleu": %s}]}'])
+def test_metrics_that_are_not_finite_are_refused(folder, number, content):
+    (folder / "metrics.json").write_text(content % number)
+    text = (f"The file {folder / 'metrics.json'} holds a number that is NaN or infinite; take it out, and measure "
+            f"again with “python -m xformer evaluate … --save”.")
+    assert refusal(folder) == text
+    with pytest.raises(UserError) as error:
+        checkpoint.examine(folder)
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+def test_positions_without_an_end_are_refused(folder, number):
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"position_base": 10000.0', f'"position_base": {number}'))
+    assert "describes no model: position_base is " in refusal(folder)
+
+
+def retype(folder, old, new):
+    """Say in the header of a file of weights that its numbers are of another type."""
+    path = folder / "model.safetensors"
+    content = path.read_bytes()
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = content[8:end].replace(f'"{old}"'.encode(), f'"{new}"'.encode())
+    path.write_bytes(len(header).to_bytes(8, "little") + header + content[end:])
+
+
+@pytest.mark.parametrize("kind", ["I16", "U16", "BF16"])
+def test_weights_of_another_type_are_refused(folder, kind):
+    """Their bits would be read as other numbers, and every translation be empty."""
+    retype(folder, "F16", kind)
+    text = (f"The weights in {folder / 'model.safetensors'} are of a type that is not read: "
+            f"decoder.layers.0.cross_attention.in_proj.bias is {kind}, wanted F16 or F32; convert them with the "
+            f"safetensors package" + FIX.replace("; ", ", or "))
+    assert refusal(folder) == text
+    with pytest.raises(UserError) as error:
+        checkpoint.examine(folder)
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16, torch.int64])
+def test_true_weights_of_another_type_are_refused_too(folder, kind):
+    path = folder / "model.safetensors"
+    save_file({name: tensor.to(kind) for name, tensor in load_file(path).items()}, path)
+    assert "of a type that is not read" in refusal(folder)
+
+
+def test_weights_in_full_precision_are_read(folder):
+    path = folder / "model.safetensors"
+    full = {name: tensor.float() + 1e-5 for name, tensor in load_file(path).items()}
+    save_file(full, path)
+    assert torch.equal(checkpoint.load(folder).model.embedding.weight, full["embedding.weight"])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_weights_that_are_no_numbers_are_refused(folder, value):
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    weights["encoder.norm.bias"][0] = value
+    save_file(weights, path)
+    assert refusal(folder) == f"The weights in {path} are no numbers: encoder.norm.bias holds NaN or infinity" + FIX
+
+
+@pytest.mark.parametrize("name", ["config.json", "metrics.json", "tokenizer.model"])
+def test_a_file_far_larger_than_any_is_not_read(folder, name):
+    os.truncate(folder / name, 200 << 30)
+    assert refusal(folder) == f"The file {folder / name} has 214,748,364,800 bytes; it must have at most 67,108,864: " \
+                              + FIX.removeprefix("; ")
+
+
+def test_weights_larger_than_the_memory_are_refused(folder):
+    """A file of 200 GB, nearly all of it a hole, in a process that may use 12 GB more than it does."""
+    path = folder / "model.safetensors"
+    size = 200 << 30
+    tensor = {"dtype": "F16", "shape": [size // 2], "data_offsets": [0, size]}
+    header = json.dumps({"embedding.weight": tensor}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    os.truncate(path, 8 + len(header) + size)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (12 << 30), before[1]))
+    try:
+        text = refusal(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert text == (f"The weights in {path} ({8 + len(header) + size:,} bytes) need more memory than there is; use a "
+                    f"machine with more, or another checkpoint.")
+
+
+def test_the_identity_of_a_file_is_made_a_piece_at_a_time(tmp_path):
+    """In 128 MB more than the process has, of a file of 512 MB."""
+    path = tmp_path / "large"
+    path.touch()
+    os.truncate(path, 512 << 20)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (128 << 20), before[1]))
+    try:
+        assert len(checkpoint.digest(path)) == 64
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 # Kinds

@@ -1,14 +1,18 @@
 """The command line: what it prints, and the one sentence and exit status 2 that bad input gets."""
 
+import argparse
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from xformer.__main__ import main
+from tests.harness import ROOT
+from xformer.__main__ import main, parser
+from xformer.commands.arguments import Within
 
 
 def run(capsys, *argv):
@@ -55,6 +59,41 @@ def test_a_bad_line_keeps_its_place_and_the_others_are_translated(capsys, tiny_c
             assert [first, second, third] == [learned_pairs[0][1], "", learned_pairs[1][1]]
 
 
+@pytest.mark.parametrize("bad", ["\ufffd", "\u2581"])
+def test_a_line_of_no_piece_is_a_bad_line(capsys, tiny_checkpoint, learned_pairs, monkeypatch, bad):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{learned_pairs[0][0]}\n{bad}\n"))
+    status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint)
+    assert (status, out) == (2, f"{learned_pairs[0][1]}\n\n")
+    assert err == "Line 2: There is nothing to translate: type an English sentence.\n"
+
+
+@pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C.UTF-8"},
+                                         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+def test_standard_input_is_utf_8_whatever_the_locale(environment):
+    code = ("from xformer.commands.lines import answer\n"
+            "from xformer.results import UserError\n"
+            "class Echo(str):\n    warnings = ()\n"
+            "try:\n    answer([], lambda lines: [Echo(line.strip()) for line in lines], ascii, False)\n"
+            "except UserError as error:\n    print(error)")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    refusal = "Standard input is not UTF-8 text (invalid continuation byte); convert it first.\n"
+    for sent, out in (("café\n".encode(), "'caf\\xe9'\n"), (b"caf\xe9\n", refusal)):
+        done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True, cwd=ROOT,
+                              env={**kept, **environment})
+        assert (done.stdout.decode(), done.stderr) == (out, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["translate", "classify"])
+def test_other_bytes_than_utf_8_are_refused_in_the_c_locale(tiny_checkpoint, tiny_classifier, command):
+    folder = tiny_checkpoint if command == "translate" else tiny_classifier
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    done = subprocess.run([sys.executable, "-m", "xformer", command, "--checkpoint", folder], input=b"caf\xe9\n",
+                          capture_output=True, check=False, cwd=ROOT, env={**kept, "LC_ALL": "C"})
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"Standard input is not UTF-8 text (") and done.stderr.count(b"\n") == 1
+
+
 def test_two_dashes_end_the_options(capsys, tiny_checkpoint):
     status, out, _ = run(capsys, "translate", "--checkpoint", tiny_checkpoint, "--", "--json")
     assert status == 0 and not out.startswith("{")
@@ -71,7 +110,7 @@ def test_bad_text_gets_one_sentence_and_status_2(capsys, tiny_checkpoint, text, 
 
 
 @pytest.mark.parametrize(("flags", "said"), [
-    (["--beam", 0], "beam is 0; it must be between 1 and 32."),
+    (["--beam", 0], "--beam is 0; it must be a whole number, at least 1 and at most 32."),
     (["--beam", 3, "--n-best", 5], "n_best is 5, but a beam of 3"),
     (["--device", "cuda:99"], "The device cuda:99 is not to be had"),
     (["--checkpoint", "no/such/folder"], "There is no checkpoint folder at no/such/folder")])
@@ -79,6 +118,60 @@ def test_bad_options_get_one_sentence_and_status_2(capsys, tiny_checkpoint, flag
     status, out, err = run(capsys, "translate", "The cat sleeps.", "--checkpoint", tiny_checkpoint, *flags)
     assert (status, out) == (2, "")
     assert said in err and err.count("\n") == 1
+
+
+TRANSLATION = ("train", "translation", "--data", "no", "--out", "no", "--steps", 1)
+SENTIMENT = ("train", "sentiment", "--data", "no", "--out", "no", "--steps", 1)
+PAIRS = ("evaluate", "translation", "--pairs", "no")
+
+
+@pytest.mark.parametrize(("argv", "said"), [
+    ((*TRANSLATION, "--dev-limit", 0), "--dev-limit is 0; it must be a whole number, at least 1."),
+    ((*TRANSLATION, "--dev-limit", -39), "--dev-limit is -39; it must be a whole number, at least 1."),
+    ((*TRANSLATION, "--peak", "nan"), "--peak is nan; it must be a number, at least 0."),
+    ((*TRANSLATION, "--minutes", "nan"), "--minutes is nan; it must be a number, at least 0."),
+    ((*TRANSLATION, "--minutes", "inf"), "--minutes is inf; it must be a number, at least 0."),
+    ((*TRANSLATION, "--extra-weight", 2), "--extra-weight is 2.0; it must be a number, at least 0 and at most 1."),
+    ((*TRANSLATION, "--smoothing", 2), "--smoothing is 2.0; it must be a number, at least 0 and below 1."),
+    ((*TRANSLATION, "--sampled", 7), "--sampled is 7.0; it must be a number, at least 0 and at most 1."),
+    ((*TRANSLATION, "--batch-tokens", -5), "--batch-tokens is -5; it must be a whole number, at least 1."),
+    ((*TRANSLATION, "--threads", -1), "--threads is -1; it must be a whole number, at least 1 and at most 1,024."),
+    ((*SENTIMENT, "--labels", 0), "--labels is 0.0; it must be a number, above 0 and at most 1."),
+    ((*SENTIMENT, "--dev-limit", -1), "--dev-limit is -1; it must be a whole number, at least 0."),
+    ((*SENTIMENT, "--max-length", 2), "--max-length is 2; it must be a whole number, at least 3 and at most 65,536."),
+    ((*PAIRS, "--limit", -5), "--limit is -5; it must be a whole number, at least 0."),
+    (("evaluate", "sentiment", "--rows", "no", "--limit", -5), "--limit is -5; it must be a whole number, at least 0."),
+    ((*PAIRS, "--length-penalty", "nan"), "--length-penalty is nan; it must be a number, at least 0 and at most 5."),
+    (("data", "translation", "--out", "no", "--dev", -2), "--dev is -2; it must be a whole number, at least 0.")])
+def test_a_number_out_of_its_range_gets_one_sentence(capsys, argv, said):
+    assert run(capsys, *argv) == (2, "", said + "\n")
+
+
+def numbers(p):
+    """The options of a parser and of those below it that are numbers."""
+    for action in p._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from numbers(below)
+        elif action.type in (int, float):
+            yield action
+
+
+def test_every_number_has_a_range_and_its_default_is_in_it():
+    options = list(numbers(parser()))
+    assert len(options) > 60
+    for option in options:
+        assert isinstance(option, Within) and option.limits, option.option_strings
+        if option.default is not None:
+            option(None, argparse.Namespace(), option.default, option.option_strings[0])
+
+
+@pytest.mark.parametrize("port", ["abc", "", "-1", "70000"])
+def test_a_wrong_port_in_the_environment_gets_one_sentence(port):
+    done = subprocess.run([sys.executable, ROOT / "app.py", "--help"], capture_output=True,
+                          text=True, check=False, env={**os.environ, "GRADIO_SERVER_PORT": port})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"GRADIO_SERVER_PORT is {port!r}, which is no port; write a number from 0 to 65535.\n"
 
 
 def test_the_environment_names_a_checkpoint(capsys, tiny_checkpoint, learned_pairs, monkeypatch):

@@ -7,15 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from xformer.explain import maps
 from xformer.explain.attribution_methods import answers
 from xformer.figures import ablation, grid_payload, head_payload, labels, translation
-from xformer.figures.attention import Choice, all_maps, picture, summary
+from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
-from xformer.results import Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
+from xformer.results import STACKS, Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
 from xformer.strings import ENGLISH, SPANISH
 
 
@@ -123,6 +125,61 @@ def test_hidden_sinks_are_zero_the_rest_renormalised_and_both_said(trace):
     np.testing.assert_allclose(shown.values.sum(axis=1), 1, atol=1e-6)
     assert shown.sinks == pytest.approx(float(trace.cross[1, 0, :, -1].mean()))
     assert "renormalised" in shown.rules[-1]
+
+
+def random_trace(draw):
+    """A trace of words of several pieces and sinks among them, whose maps hold zeros too, as after a mask."""
+    word = st.lists(st.sampled_from(["▁ga", "to", "s", ".", "▁.", ",", "▁"]), max_size=6)
+    source, given = (*draw(word), "</s>"), ("<s>", *(target := draw(word)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+
+    def random_maps(queries, keys, mask):
+        raw = rng.random((2, 2, queries, keys)) * (rng.random((2, 2, queries, keys)) < 0.6)
+        raw[..., 0] += raw.sum(axis=-1) == 0
+        raw *= mask
+        raw[..., 0] += raw.sum(axis=-1) == 0
+        return (raw / raw.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+    s, t = len(source), len(given)
+    return Trace(source, given, (*target, "</s>"), (-0.1,) * t, random_maps(s, s, 1), random_maps(t, t, np.tri(t)),
+                 random_maps(t, s, 1), *(0.1 + rng.random((2, 2, n)).astype(np.float32) for n in (s, t, s)), "", ())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.composite(random_trace)(), st.sampled_from(STACKS), st.sampled_from(SHOW), st.booleans(), st.booleans(),
+       st.booleans())
+def test_rows_sum_to_one_or_are_empty_as_the_rules_say(trace, stack, show, words, hide, weigh):
+    shown = picture(trace, Choice(stack, 2, 1, show, words=words, hide=hide, weigh=weigh))
+    sums = shown.values.sum(axis=1)
+    empty = (shown.values == 0).all(axis=1)
+    np.testing.assert_allclose(sums[~empty], 1, atol=1e-5)
+    if not hide:
+        assert not empty.any()
+        return
+    plain = picture(trace, Choice(stack, 2, 1, show, words=words, weigh=weigh))
+    sinks = [i for i, key in enumerate(plain.keys) if key in ("<s>", "</s>", ".", "….", "▁.")]
+    left = 1 - plain.values[:, sinks].sum(axis=1)
+    assert (shown.values[:, sinks] == 0).all()
+    np.testing.assert_array_equal(empty, left < 1e-6)
+    assert shown.rules[-1].endswith("a row with nothing left is empty.")
+    said = summary(shown)
+    for query, nothing in zip(shown.queries, empty, strict=True):
+        assert (f"{query} looks at nothing that is shown." in said) >= nothing
+
+
+def test_a_word_whose_first_piece_sees_sinks_only_is_whole(trace):
+    """As of every decoder picture whose first word has several pieces: the first row can see <s> and nothing else."""
+    given, predicted = ("<s>", "▁ga", "to"), ("▁ga", "to", "</s>")
+    own = np.broadcast_to(np.array([[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]], np.float32), (2, 2, 3, 3))
+    shown = picture(replace(trace, target=given, predicted=predicted, decoder_self=own),
+                    Choice("decoder_self", 1, 1, words=True, hide=True))
+    assert shown.queries == ("after <s> → predicts gato", "after gato → predicts </s>")
+    assert shown.keys == ("<s>", "gato")
+    np.testing.assert_allclose(shown.values, [[0, 1], [0, 1]])
+    pieces = picture(replace(trace, target=given, predicted=predicted, decoder_self=own),
+                     Choice("decoder_self", 1, 1, hide=True), SPANISH)
+    assert (pieces.values[0] == 0).all() and "tras <s> → predice ga no mira nada" in summary(pieces, SPANISH)
+    assert pieces.rules[-1].endswith("una fila sin nada más queda vacía.")
 
 
 def test_a_layer_is_its_mean_or_maximum_and_says_which(trace):

@@ -1,22 +1,21 @@
 """Limits: how many are served at once, how long each may take, and an end to what nobody waits for any more."""
 
-import datetime
 import http.client
 import json
 import threading
+import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
 
 from tests.conftest import endless
+from tests.harness import PATIENCE
 from xformer.results import Positions, UserError
 from xformer.serve import batching
 from xformer.serve.limits import AT_WORK, Guard, most_people
-from xformer.ui import sessions as visitors
 
 PEOPLE = 3
 
@@ -58,6 +57,13 @@ def listen(address, endpoint, event):
     return connection
 
 
+def soon(happened):
+    """Ask the app, which takes its time to answer, until something has happened there."""
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline, f"it has not happened in {PATIENCE} s"
+
+
 ASKED = {"translate": ("The cat sleeps.", 5, 1), "explain": ("The cat sleeps.", "", "cross", 0, 0),
          "classify": ("Bad.",)}
 
@@ -93,8 +99,7 @@ def test_a_request_that_was_abandoned_ends(app, endpoint):
     assert inside(app, "hold") == 1
     connection.close()
     app.wait_for("stopped")
-    while inside(app, "hold"):  # until its thread has noticed
-        pass
+    soon(lambda: inside(app, "hold") == 0)  # when its thread has noticed
     assert inside(app, "go") == 0
     kind, _ = read(app.address, "translate", post(app.address, "translate", *ASKED["translate"]))
     assert kind == "complete"
@@ -104,48 +109,18 @@ def test_nothing_is_kept_of_a_call_that_was_answered(app):
     app.say("go")
     for endpoint, values in ASKED.items():
         read(app.address, endpoint, post(app.address, endpoint, *values))
-    while inside(app, "go") or sessions(app):  # the last stream may still be closing
-        pass
-
-
-def test_a_page_that_was_closed_is_forgotten_after_a_while():
-    now = datetime.datetime.now()
-    pages = {"open": (False, 9_000), "just closed": (True, 5), "closed": (True, visitors.KEPT + 5),
-             "call": (False, 9_000), "running call": (False, 9_000), "new call": (False, 5)}
-    holder = SimpleNamespace(session_data={name: SimpleNamespace(is_closed=closed, state_data={})
-                                           for name, (closed, _) in pages.items()},
-                             time_last_used={name: now - datetime.timedelta(seconds=ago)
-                                             for name, (_, ago) in pages.items()})
-    pending = {"open": {"one"}, "closed": set(), **{name: {name} for name in pages if "call" in name}}
-    queue = SimpleNamespace(pending_event_ids_session=pending, event_ids_to_events={"running call": 1},
-                            pending_messages_per_session={"closed": 1, "call": 1})
-    visitors.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
-    assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed", "running call", "new call"}
-    assert set(pending) == {"open", "running call", "new call"} and not queue.pending_messages_per_session
-
-
-def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learned_pairs, monkeypatch):
-    trace = running.trace(*learned_pairs[0])
-    size = visitors.weight({1: trace, 2: (trace, ["four"]), 3: None})
-    arrays = sum(value.nbytes for value in vars(trace).values() if hasattr(value, "nbytes"))
-    assert 2 * arrays < size < 2 * arrays + 1_000
-    holder = SimpleNamespace(time_last_used={}, session_data={
-        name: SimpleNamespace(is_closed=False, state_data={1: trace}) for name in "abcd"})
-    queue = SimpleNamespace(pending_event_ids_session={}, event_ids_to_events={}, pending_messages_per_session={})
-    monkeypatch.setattr(visitors, "MOST_KEPT", 2 * visitors.weight(trace))
-    visitors.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
-    assert list(holder.session_data) == ["c", "d"]
+    soon(lambda: inside(app, "go") == sessions(app) == 0)  # the last stream may still be closing
 
 
 @pytest.fixture
-def guarded(running, reader, monkeypatch):
-    """`guarded(**limits)` lets both services, until the test ends, do no more than that."""
-    def limited(**limits):
+def limited(running, reader, monkeypatch):
+    """`limited(**limits)` lets both services, until the test ends, do no more than that."""
+    def limit(**limits):
         one = Guard(**limits)
         for some in (running, reader):
             monkeypatch.setattr(some, "guard", one)
         return one
-    return limited
+    return limit
 
 
 def requests(running, reader, english, review):
@@ -158,9 +133,9 @@ def requests(running, reader, english, review):
             "classify": lambda: reader.classify([review]), "attribute": lambda: reader.attribute(review)}
 
 
-def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, reader, guarded, learned_pairs):
+def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, reader, limited, learned_pairs):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
-    door = guarded(people=1)
+    door = limited(people=1)
     inside, leave = threading.Event(), threading.Event()
 
     def somebody():
@@ -181,20 +156,20 @@ def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, rea
     assert door.inside == 0
 
 
-def test_whatever_takes_too_long_is_given_up(running, reader, guarded, learned_pairs):
+def test_whatever_takes_too_long_is_given_up(running, reader, limited, learned_pairs):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
-    door = guarded(seconds=0.0)
+    door = limited(seconds=0.0)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
         with pytest.raises(UserError, match="^This took longer than 0 seconds and was given up; try a shorter text"):
             pytest.fail(f"{name} was not given up: {every[name]()}")
     assert door.inside == 0
 
 
-def test_whatever_nobody_waits_for_is_given_up(running, reader, guarded, learned_pairs, monkeypatch):
+def test_whatever_nobody_waits_for_is_given_up(running, reader, limited, learned_pairs, monkeypatch):
     every = requests(running, reader, learned_pairs[0][0], "Bad.")
     stopped = threading.Event()
     monkeypatch.setattr(batching, "translating", endless(stopped))
-    door = guarded(asker=lambda: lambda: False)
+    door = limited(asker=lambda: lambda: False)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
         with pytest.raises(UserError, match="^Nobody waits for this answer any more"):
             pytest.fail(f"{name} went on: {every[name]()}")

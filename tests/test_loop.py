@@ -2,6 +2,8 @@
 
 import json
 import math
+import resource
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -513,6 +515,114 @@ def test_a_state_cannot_run_code(tmp_path):
     with pytest.raises(Exception, match="(?i)weights.only"):
         Trainer(LineTask(), tmp_path, TrainingOptions(steps=1), CPU)
     assert not (tmp_path / "ran").exists()
+
+
+class Noisy(LineTask):
+    """A task that draws on chance in every step, as dropout does."""
+
+    def loss(self, model, batch, device):
+        return super().loss(model, batch, device) * torch.rand(())
+
+
+@pytest.mark.parametrize("crash", [2, 5, 9])
+def test_chance_goes_on_where_it_was(tmp_path, crash):
+    (tmp_path / "whole").mkdir()
+    whole, resumed = Noisy(), Noisy(seed=99)
+    train(whole, tmp_path / "whole", steps=10)
+    with pytest.raises(KeyboardInterrupt):
+        train(Noisy(crash_at=crash), tmp_path, steps=10, save_minutes=0.0)
+    torch.rand(7)  # what else drew from the generator meanwhile
+    train(resumed, tmp_path, steps=10)
+    assert torch.equal(weights(whole.model), weights(resumed.model))
+
+
+def test_the_mean_loss_goes_on_over_a_stop(tmp_path):
+    """The line of metrics at the end has the mean of all six steps, not of those after the stop."""
+    (tmp_path / "whole").mkdir()
+    train(LineTask(), tmp_path / "whole", steps=6)
+    with pytest.raises(KeyboardInterrupt):
+        train(LineTask(crash_at=5), tmp_path, steps=6, save_minutes=0.0)
+    train(LineTask(), tmp_path, steps=6)
+    assert [line["loss"] for line in lines(tmp_path)] == [line["loss"] for line in lines(tmp_path / "whole")]
+
+
+def test_scores_newer_than_the_state_are_forgotten(tmp_path):
+    """A process that was killed leaves lines of steps that are made again, and perhaps half a line."""
+    train(LineTask(), tmp_path, steps=3, **OFTEN)
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 4, "good": 1}\n{"step": 9, "good": 2}\n{"step": 10, "go')
+    train(LineTask(), tmp_path, steps=6, **OFTEN)
+    assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3, 4, 5, 6]
+    assert not (tmp_path / "metrics.jsonl.new").exists()
+
+
+def test_a_state_without_generators_is_gone_on_with(tmp_path):
+    """As older versions wrote it."""
+    train(LineTask(), tmp_path, steps=2)
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    for name in ("generators", "loss_sum", "weight_sum", "scored", "begun_with"):
+        del state[name]
+    torch.save(state, tmp_path / "state.pt")
+    assert train(LineTask(), tmp_path, steps=4)[0].step == 4
+
+
+# What ends a run
+
+
+class Diverging(LineTask):
+    """A task whose loss is NaN from a step on."""
+
+    def __init__(self, at, **more):
+        super().__init__(**more)
+        self.at = at
+
+    def loss(self, model, batch, device):
+        return super().loss(model, batch, device) * (math.nan if len(self.seen) == self.at else 1.0)
+
+
+def test_a_run_that_diverges_ends_with_a_sentence_and_its_last_whole_state(tmp_path):
+    with pytest.raises(UserError) as error:
+        train(Diverging(at=4), tmp_path, steps=10, save_minutes=0.0)
+    assert str(error.value) == (
+        f"Training has diverged: the loss or its gradient in step 4 is no number any more; the state in "
+        f"{tmp_path / 'state.pt'} is from before: go on from it with a smaller --peak.")
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    assert state["step"] == 3 and all(w.isfinite().all() for w in state["model"].values())
+    resumed = LineTask()
+    assert train(resumed, tmp_path, steps=10)[0].step == 10
+
+
+def test_weights_that_are_no_numbers_are_neither_scored_nor_saved(tmp_path):
+    """Here a gradient of numbers, but a step so large that the weights cannot be stored."""
+    task = LineTask()
+    with pytest.raises(UserError, match="^Training has diverged: a weight in step 1 is no number .+; begin again"):
+        train(task, tmp_path, steps=10, peak=1e20, warmup=0, **OFTEN)
+    assert task.looks == task.saved == [] and list(tmp_path.iterdir()) == []
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let no file grow beyond a size in bytes, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_ends_a_run_with_a_sentence_and_its_last_whole_state(tmp_path):
+    train(LineTask(), tmp_path, steps=2)
+    before = (tmp_path / "state.pt").read_bytes()
+    with files_of_at_most(1500), pytest.raises(UserError) as error:
+        train(LineTask(), tmp_path, steps=5, save_minutes=0.0)
+    text = str(error.value)
+    assert text.startswith(f"The file {tmp_path / 'state.pt'} cannot be written (") and text.endswith(
+        "make room on the disk, and give the same command again: it goes on from the state saved last.")
+    assert "\n" not in text
+    assert (tmp_path / "state.pt").read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.jsonl", "state.pt"]
+    assert train(LineTask(), tmp_path, steps=5)[0].step == 5
 
 
 # Several processes, as far as one can see of them; two real ones are in test_training.py

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 
 import pytest
 from hypothesis import given
@@ -152,13 +153,14 @@ def test_answers_stand_in_the_order_of_the_rows_and_agree_with_one_at_a_time(rea
 
 
 def test_unreadable_rows_cost_the_others_nothing(reader):
-    rows = ["The actors are great.", "", "你好", "a" * 30_001, "\u0007"]
+    rows = ["The actors are great.", "", "你好", "a" * 30_001, "\u0007", "\ufffd \u2581"]
     sheet = texts.Sheet("a.csv", ("text",), tuple((row,) for row in rows), 0, None)
     found = judged(reader, sheet)
-    assert [row.label for row in found] == ["positive", None, None, None, None]
+    assert [row.label for row in found] == ["positive", None, None, None, None, None]
     said = [row.notes[0].say() for row in found[1:]]
     assert "nothing to judge" in said[0] and "never seen these characters: 你好" in said[1]
-    assert "30,001 characters" in said[2] and "nothing to judge" in said[3]
+    assert "30,001 characters" in said[2]
+    assert "nothing to judge" in said[3] and "nothing to judge" in said[4]
 
 
 def test_nothing_is_computed_for_whoever_stops(reader, monkeypatch):
@@ -229,7 +231,25 @@ def test_the_file_holds_every_row_whole_and_no_formula():
 def test_no_cell_of_the_file_begins_like_a_formula(text):
     content = texts.as_csv([Judged(text, None, "positive", 0.5, ())]).decode("utf-8-sig")
     cell = list(csv.reader(io.StringIO(content.replace("\0", ""), newline="")))[1][1]
-    assert cell[:1] not in ("=", "+", "-", "@", "\t", "\r")
+    assert cell[:1] not in ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")
+
+
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+def test_a_sign_of_a_formula_gets_an_apostrophe_in_any_width(sign):
+    assert f",'{sign}HYPERLINK," in texts.as_csv([Judged(f"{sign}HYPERLINK", None, None, None, ())]).decode()
+
+
+@pytest.mark.parametrize(("name", "separator"), [("wide.csv", ","), ("wide.tsv", "\t")])
+def test_a_table_has_so_many_columns_at_most(name, separator):
+    def table(columns, body=separator):
+        return (body.join(["a"] * (columns - 1) + ["text"]) + "\n" + body.join(["good"] * columns)).encode()
+    assert len(texts.parse(name, table(texts.MAX_COLUMNS)).columns) == texts.MAX_COLUMNS == 1_000
+    sentence = (f"{name} has more than 1,000 cells in row 1, the most that are read: leave out the columns that hold "
+                "no texts.")
+    assert refused(name, table(texts.MAX_COLUMNS + 1)) == sentence
+    began = time.perf_counter()
+    assert refused(name, table(400_000)) == sentence
+    assert time.perf_counter() - began < 5
 
 
 def test_the_summary_counts_and_says_what_was_not_read():

@@ -451,7 +451,9 @@ def test_steps_past_the_last_position_are_refused(model):
     ({"norm": "both"}, "norm is 'both'; choose one of pre, post"),
     ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
     ({"dropout": -0.1}, "dropout is -0.1; it must be at least 0 and below 1"),
-    ({"position_base": 1}, "position_base is 1; it must be greater than 1"),
+    ({"position_base": 1}, "position_base is 1; it must be a number greater than 1"),
+    ({"position_base": math.inf}, "position_base is inf; it must be a number greater than 1"),
+    ({"position_base": math.nan}, "position_base is nan; it must be a number greater than 1"),
 ])
 def test_a_wrong_configuration_is_refused(change, text):
     with pytest.raises(ValueError) as error:

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import threading
+from types import SimpleNamespace
 
 import gradio as gr
 import numpy as np
@@ -16,6 +17,7 @@ from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.model import sinusoids
 from xformer.results import POSITION_KINDS, Embedded, LengthScore, Positions, UserError
+from xformer.serve.limits import Guard
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training.evaluation import LENGTHS
@@ -464,7 +466,7 @@ def test_only_what_changed_is_drawn_again():
     start = {"length": 16, "d_model": 8, "base_power": 4.0, "dimensions": [0, 1], "pair": 1, "position": 2, "steps": 3}
 
     def draw(pictures, drawn, **values):
-        return tab.draw(None, ENGLISH, pictures=pictures, drawn=drawn, **{**start, **values})
+        return tab.draw(SimpleNamespace(guard=Guard()), ENGLISH, pictures=pictures, drawn=drawn, **{**start, **values})
 
     for pictures, filled in ((tab.NEAR, {"table", "curves"}),
                              (tab.FAR, {"waves", "distances", "compared", "circle", "proof", "confusion"})):
@@ -477,3 +479,23 @@ def test_only_what_changed_is_drawn_again():
         "base 100", "base 316.2", "base 1\u202f000", "base 10\u202f000"]
     answer = draw(tab.FAR, drawn, steps=4)  # another step turns the hand further, and nothing else
     assert answer.keys() == {"drawn", "circle", "proof"}
+
+
+def test_pictures_are_drawn_in_turn_with_all_that_computes():
+    guard, values = Guard(people=1), {"length": 8, "d_model": 8, "base_power": 4.0}
+    ask, inside, leave = Ask.always(SimpleNamespace(guard=guard), ENGLISH), threading.Event(), threading.Event()
+
+    def somebody():
+        with guard.enter():
+            inside.set()
+            leave.wait()
+
+    other = threading.Thread(target=somebody)
+    other.start()
+    inside.wait()
+    refused = ask.answer(tab.draw, pictures=("table",), drawn={}, **values)
+    leave.set()
+    other.join()
+    assert "1 people are being served" in refused["problem"] and "table" not in refused
+    drawn = ask.answer(tab.draw, pictures=("table",), drawn={}, **values)
+    assert drawn["table"] and guard.inside == 0

@@ -135,6 +135,7 @@ def test_two_thousand_words_work(running):
 
 @pytest.mark.parametrize(("text", "said"), [
     ("", "There is nothing to judge"), (" \n\x07", "There is nothing to judge"), ("<br /><br />", "nothing to judge"),
+    ("\ufffd", "nothing to judge"), ("\u2581 \ufffd", "nothing to judge"), ("<br />\u2581", "nothing to judge"),
     ("word " * 6001, "The text has 30,005 characters (6,001 words); at most 30,000 characters"),
     ("🙂", "never seen these characters: 🙂"), ("你好", "never seen these characters: 你好")])
 def test_bad_text_is_refused_in_a_sentence(running, text, said):
@@ -147,6 +148,12 @@ def test_what_is_odd_is_said(running):
     (found,) = running.classify(["A <b>great</b>\x07 film 🙂"])
     assert [warning.key for warning in found.warnings] == ["warning_control", "warning_review_markup",
                                                            "warning_unknown"]
+
+
+def test_a_sign_read_as_a_space_is_said_and_a_comparison_is_no_markup(running):
+    (damaged, compared) = running.classify(["A great\ufffd film.", "A film <great and great> good."])
+    assert [warning.key for warning in damaged.warnings] == ["warning_blank"]
+    assert [warning.key for warning in compared.warnings] == ["warning_unknown"]  # < and >, in this vocabulary
 
 
 # Commands

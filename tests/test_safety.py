@@ -249,9 +249,10 @@ def test_the_page_calls_nobody_and_counts_nobody(app):
     assert "googletagmanager" not in app.get("/")[1].casefold()
 
 
-def test_a_request_without_end_is_not_received(app):
-    status, body, _ = app.get("/gradio_api/call/translate", b'{"data": ["' + b"a" * 32_000_001 + b'", 5, 1]}')
-    assert status == 413 and "A request may have 32,000,000 bytes at most; send it in parts." in body
+@pytest.mark.parametrize(("path", "most"), [("call/translate", 12_000_000), ("cancel", 32_000_000)])
+def test_a_request_without_end_is_not_received(app, path, most):
+    status, body, _ = app.get(f"/gradio_api/{path}", b'{"data": ["' + b"a" * most + b'", 5, 1]}')
+    assert status == 413 and f"A request may have {most:,} bytes at most; send it in parts." in body
 
 
 @pytest.mark.parametrize(("path", "data"), [

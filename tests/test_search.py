@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from xformer.pieces import BOS, EOS, PAD
+from xformer.results import UserError
 from xformer.search import Options, check_prefix, search
 
 A, B, C, D = 4, 5, 6, 7
@@ -499,3 +500,26 @@ def test_a_prefix_that_ends_the_sentence_takes_no_more_steps():
     toy = Counted(TRAP)
     assert say(search(toy, [50], Options(beam=3, n_best=3), [[A, EOS]])[0]) == [[A, EOS]]
     assert toy.steps == 2
+
+
+# A spoilt model
+
+
+class Spoilt(Toy):
+    """A toy whose logits are NaN from a step on."""
+
+    def __init__(self, *languages, step):
+        super().__init__(*languages)
+        self.left = step
+
+    def __call__(self, tokens):
+        self.left -= 1
+        logits = super().__call__(tokens)
+        return logits if self.left > 0 else logits * math.nan
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("options", [Options(beam=1), Options(beam=3), Options(temperature=1.0)])
+def test_logits_that_are_no_numbers_are_refused_in_a_sentence(options, step):
+    with pytest.raises(UserError, match=r"^The model gives no probabilities, .+: take another checkpoint\.$"):
+        search(Spoilt(drawn(1, (A, B)), step=step), [4], options)

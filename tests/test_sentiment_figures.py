@@ -61,6 +61,8 @@ def test_the_cut_stands_where_it_was_made(language, said):
     html = figures.effects(attribution(cut=3), language)
     assert said in html and html.index("&amp;</span>") < html.index(said) < html.index(">dull<")
     assert said in figures.looked(attribution(cut=3), View(), language)
+    within = re.sub(r"<[^>]+>", "", figures.marked(attribution(cut=2), 1, language))
+    assert within == f"a &lt;b&gt; {said} &amp; dull film.", "what is left of a word after the cut stands apart from it"
 
 
 def test_what_is_looked_at_is_that_of_the_view():

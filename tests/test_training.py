@@ -200,10 +200,34 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(whole, data, tmp_path
     assert checkpoint.load(tmp_path).identity == checkpoint.load(whole).identity
 
 
-def test_a_run_goes_on_with_the_model_it_began(whole, data, tmp_path):
-    """Whatever the command says of its size: the folder knows better."""
+def test_a_run_with_dropout_that_was_stopped_ends_as_if_it_had_not_been(data, tmp_path, monkeypatch):
+    """The masks go on where they were."""
+    learn = loop.Trainer._learn
+
+    def stop(trainer, batch, done):
+        if trainer.step == 2:
+            raise Stop
+        return learn(trainer, batch, done)
+
+    options = ["--steps", 4, "--save-minutes", 0, "--warmup", 1, "--dropout", 0.3, "--dev-limit", 1]
+    assert main(command(data, tmp_path / "whole", *options)) == 0
+    with monkeypatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(loop.Trainer, "_learn", stop)
+        main(command(data, tmp_path / "stopped", *options))
+    assert main(command(data, tmp_path / "stopped", *options)) == 0
+    one, two = state(tmp_path / "whole"), state(tmp_path / "stopped")
+    assert all(torch.equal(weight, two["model"][name]) for name, weight in one["model"].items())
+    losses = [[line["loss"] for line in lines(tmp_path / name)] for name in ("whole", "stopped")]
+    assert losses[0] == losses[1]
+
+
+def test_a_run_goes_on_with_the_model_it_began(whole, data, tmp_path, capsys):
+    """Whatever the command says of its size: the folder knows better, and it is said."""
     shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    capsys.readouterr()
     assert main(command(data, tmp_path, "--steps", 7, "--d-model", 32, "--vocab-size", 90)) == 0
+    assert (f"The run in {tmp_path} goes on as it was begun, with --d-model 16 (not 32), --vocab-size 150 (not 90); "
+            f"name another folder with --out to begin one anew.\n") in capsys.readouterr().out
     assert checkpoint.load(tmp_path).model.config == checkpoint.load(whole).model.config
     assert state(tmp_path)["step"] == 7
 
@@ -314,8 +338,8 @@ def test_missing_data_is_named(data, tmp_path, capsys, name):
 
 @pytest.mark.parametrize(("more", "text"), [
     ([], "the length of training is 0; give a number of steps or of minutes"),
-    (["--steps", 1, "--average", 1.5], "average is 1.5; it must be at least 0 and below 1"),
-    (["--steps", 1, "--extra-weight", 2], "the extra weight is 2; it must be 0 or more, and at most 1"),
+    (["--steps", 1, "--average", 1.5], "--average is 1.5; it must be a number, at least 0 and below 1"),
+    (["--steps", 1, "--extra-weight", 2], "--extra-weight is 2.0; it must be a number, at least 0 and at most 1"),
     (["--steps", 1, "--n-heads", 3], "d_model is 16, which 3 heads cannot share equally"),
     (["--steps", 1, "--vocab-size", 100_000], "a vocabulary of 100000 pieces cannot be learned from this text"),
     (["--steps", 1, "--from", "/nowhere"], "There is no checkpoint folder at /nowhere; check the path"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from xformer import results
 from xformer.pieces import EOS
-from xformer.results import Options, Positions, UserError
+from xformer.results import Head, Options, Positions, UserError
 from xformer.serve.text import MAX_CHARACTERS, clean
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import attention
@@ -63,10 +63,24 @@ def test_a_trace_of_a_typed_translation_is_that_of_its_pieces(running, learned_p
     np.testing.assert_array_equal(typed.cross, searched.cross)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x07", "\u200b"])
+@pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x07", "\u200b", "\ufffd", "\u2581", "\ufffd \u2581"])
 def test_nothing_to_translate(running, text):
     with pytest.raises(UserError, match="There is nothing to translate: type an English sentence"):
         running.translate(text)
+
+
+@pytest.mark.parametrize("blank", ["\ufffd", "\u2581"])
+@pytest.mark.parametrize("ask", [
+    lambda service, text: service.translate_and_trace(text), lambda service, text: service.explain(text),
+    lambda service, text: service.translate_many(["The cat sleeps.", text]),
+    lambda service, text: service.trace(text, "El gato."), lambda service, text: service.occlude(text, (5,)),
+    lambda service, text: service.head_effects(text, (5,)),
+    lambda service, text: service.walk(text, (5,), Head("cross", 1, 1)),
+    lambda service, text: service.embed(["The cat sleeps.", text]), lambda service, text: service.embedded(text),
+    lambda service, text: service.with_positions(text, (5,), Positions("none"))])
+def test_a_source_that_makes_no_piece_is_refused_by_all(running, ask, blank):
+    with pytest.raises(UserError, match="There is nothing to translate: type an English sentence"):
+        ask(running, blank)
 
 
 def test_ten_thousand_words_are_refused_with_their_number_and_the_limit(running):
@@ -91,6 +105,8 @@ def test_a_text_of_unknown_characters_only_is_refused_by_naming_them(running, te
 
 @pytest.mark.parametrize(("typed", "said"), [
     (" ", "nothing to look into: type a Spanish translation"),
+    ("\ufffd", "nothing to look into: type a Spanish translation"),
+    ("\u2581", "nothing to look into: type a Spanish translation"),
     ("漢字", "seen these characters: 漢字. It writes Spanish")])
 def test_spanish_that_cannot_be_read_is_refused_as_spanish(running, typed, said):
     with pytest.raises(UserError, match=said):
@@ -122,6 +138,15 @@ def test_markup_is_text(running):
     found = running.translate("<script>alert(1)</script> The cat sleeps.")
     assert found.source.startswith("<script>")
     assert "warning_markup" in [w.key for w in found.warnings]
+
+
+def test_a_comparison_is_not_taken_for_markup(running):
+    warnings = running.translate("The cat <sleeps and sleeps> the cat.").warnings
+    assert [w.key for w in warnings] == ["warning_unknown"], "< and > are not in this vocabulary, and that is all"
+
+
+def test_a_sign_read_as_a_space_is_said(running):
+    assert [w.key for w in running.translate("The cat\ufffd sleeps.").warnings] == ["warning_blank"]
 
 
 def test_a_translation_that_met_its_limit_says_so(running, learned_pairs):

@@ -25,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
-    args = parser().parse_args(argv)
     try:
+        args = parser().parse_args(argv)
         return args.run(args) or 0
     except UserError as error:
         print(error, file=sys.stderr)

@@ -55,8 +55,8 @@ class Config:
             raise ValueError(f"norm is {self.norm!r}; choose one of {', '.join(NORMS)}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout!r}; it must be at least 0 and below 1")
-        if not self.position_base > 1:
-            raise ValueError(f"position_base is {self.position_base!r}; it must be greater than 1")
+        if not 1 < self.position_base < math.inf:
+            raise ValueError(f"position_base is {self.position_base!r}; it must be a number greater than 1")
 
     @property
     def decoder_layers(self) -> int:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from xformer.pieces import BOS, EOS, PAD
-from xformer.results import Options
+from xformer.results import Options, UserError
 
 T = TypeVar("T")
 Alternatives = list[list[tuple[int, float]]]  # by step or row: the likeliest tokens and their log-probabilities
@@ -141,6 +141,9 @@ class _Search:
             totals = torch.tensor(sums, device=self.device)[:, None] + log_probs  # [N, C]
             tokens, sums, alive = self._keep(choices, log_probs, totals, alternatives, alive)
             yield
+        if not all(self.ended):  # no number is more or less than NaN, so that nothing was chosen
+            raise UserError("The model gives no probabilities, but numbers that are none (NaN), so that there is "
+                            "nothing to choose from; its weights are spoilt or far too large: take another checkpoint.")
         return [ended[:self.options.n_best] for ended in self.ended]
 
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, Alternatives]:

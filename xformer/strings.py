@@ -34,6 +34,7 @@ class Language:
         return escape(self.say(key, **values))
 
     def _grouped(self, value: Any) -> Any:
+        """A whole number with separators of thousands as the language has them; other values as they are."""
         if isinstance(value, int) and not isinstance(value, bool):
             return f"{value:,}".replace(",", self.thousands)
         return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -18,6 +19,33 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
 SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
+
+
+LARGEST_SEED = 2**63 - 1
+
+
+class Within(argparse.Action):
+    """Store a finite number from `least` to `most`, `above` and `below` others; raises UserError for any other number.
+
+    For `add_argument(…, type=int or float, action=Within, least=…)`.
+    """
+
+    def __init__(self, *args: Any, least: float | None = None, most: float | None = None, above: float | None = None,
+                 below: float | None = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        bounds = (("at least", least), ("above", above), ("at most", most), ("below", below))
+        self.limits = " and ".join(f"{word} {bound:,}" for word, bound in bounds if bound is not None)
+        self.least, self.most, self.above, self.below = least, most, above, below
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+                 option_string: str | None = None) -> None:
+        inside = (math.isfinite(values) and (self.least is None or values >= self.least)
+                  and (self.most is None or values <= self.most) and (self.above is None or values > self.above)
+                  and (self.below is None or values < self.below))
+        if not inside:
+            whole = "a whole number" if self.type is int else "a number"
+            raise UserError(f"{option_string} is {values}; it must be {whole}, {self.limits}.")
+        setattr(namespace, self.dest, values)
 
 
 def add_texts(p: argparse.ArgumentParser) -> None:
@@ -38,8 +66,10 @@ def add_search(p: argparse.ArgumentParser) -> None:
     """Add the checkpoint, the device, and how translations are searched and printed."""
     add_checkpoint(p)
     add_device(p)
-    p.add_argument("--beam", type=int, default=5, help="hypotheses kept at each step; 1: greedy (default 5)")
-    p.add_argument("--length-penalty", type=float, default=1.0, help="rank by log-probability / length^N (default 1)")
+    p.add_argument("--beam", type=int, action=Within, least=1, most=32, default=5,
+                   help="hypotheses kept at each step; 1: greedy (default 5)")
+    p.add_argument("--length-penalty", type=float, action=Within, least=0, most=5, default=1.0,
+                   help="rank by log-probability / length^N (default 1)")
     p.add_argument("--json", action="store_true", help="one JSON object a line")
 
 

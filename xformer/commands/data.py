@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from xformer.commands.arguments import record
+from xformer.commands.arguments import LARGEST_SEED, Within, record
 from xformer.training.options import SentimentDownload, TranslationDownload
 
 HELP = "fetch training data"
@@ -33,8 +33,9 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=translation)
     _add_out(p)
     p.add_argument("--url", default=TranslationDownload.url, help="zip archive with a spa.txt")
-    p.add_argument("--seed", type=int, default=0, help="of the choice of sentences to hold out")
-    p.add_argument("--dev", type=int, default=0, metavar="N",
+    p.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0,
+                   help="of the choice of sentences to hold out")
+    p.add_argument("--dev", type=int, action=Within, least=0, default=0, metavar="N",
                    help="English sentences to hold out; 0: 2,000, or 2 %% of a small archive")
     p.add_argument("--exclude", action="append", default=[], metavar="FILE",
                    help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
@@ -64,7 +65,8 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
     _add_out(p)
     p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
                    help="tar archive of reviews, and zip archive of trees")
-    p.add_argument("--seed", type=int, default=0, help="of the choice of films to hold out")
+    p.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0,
+                   help="of the choice of films to hold out")
 
 
 def sentiment(args: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from xformer.commands.arguments import (
     SAVE_HELP,
     SAVE_METRICS_HELP,
+    Within,
     add_checkpoint,
     add_device,
     add_pairs,
@@ -49,7 +50,7 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=translation)
     add_pairs(p)
     add_search(p)
-    p.add_argument("--limit", type=int, default=0, help="score the first N pairs only")
+    p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     p.add_argument("--plain", action="store_true",
                    help="lower-case the English and take off its final punctuation first, as many people type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
@@ -199,7 +200,7 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
                    help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
     add_checkpoint(p, SENTIMENT_HELP)
     add_device(p)
-    p.add_argument("--limit", type=int, default=0, help="classify the first N texts only")
+    p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
     p.add_argument("--json", action="store_true", help="one JSON object")
     p.add_argument("--save", action="store_true", help=SAVE_HELP)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -57,6 +58,8 @@ def _print(results: Sequence[Result], plain: Callable[[Result], str], as_json: b
 def _blocks() -> Iterator[list[str]]:
     """Yield lines of standard input, many at a time from a file or pipe, one by one where a person types."""
     block: list[str] = []
+    if isinstance(sys.stdin, io.TextIOWrapper):  # in the C locale, Python would take any bytes
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     try:
         for line in sys.stdin:
             block.append(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from xformer.commands.arguments import add_search, add_texts, search_options
+from xformer.commands.arguments import Within, add_search, add_texts, search_options
 from xformer.commands.lines import answer
 from xformer.hub.shipped import checkpoint_folder
 
@@ -16,7 +16,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=run)
     add_texts(p)
     add_search(p)
-    p.add_argument("--n-best", type=int, default=1, help="how many translations of each text (default 1)")
+    p.add_argument("--n-best", type=int, action=Within, least=1, most=32, default=1,
+                   help="how many translations of each text (default 1)")
 
 
 def run(args: argparse.Namespace) -> int:

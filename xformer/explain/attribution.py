@@ -16,9 +16,14 @@ from xformer.pieces import BOS, EOS, UNK, words
 BATCH_PIECES = 1536  # pieces in a batch; more no longer fit the caches of a CPU
 
 
-def word_groups(row: Sequence[int], pieces: Sequence[str]) -> list[list[int]]:
-    """Group a row of pieces into words, as lists of positions; BOS and EOS are no words."""
-    return [group for group in words(pieces) if row[group[0]] not in (BOS, EOS)]
+def word_groups(row: Sequence[int], pieces: Sequence[str], cut: int | None = None) -> list[list[int]]:
+    """Group a row of pieces into words, as lists of positions; BOS and EOS are no words.
+
+    cut: position of the first piece after the place where pieces were left out. No word goes on across it.
+    """
+    at = len(pieces) if cut is None else cut
+    after = [[at + i for i in group] for group in words(pieces[at:])]
+    return [group for group in [*words(pieces[:at]), *after] if row[group[0]] not in (BOS, EOS)]
 
 
 def without(row: Sequence[int], group: Sequence[int]) -> list[int]:

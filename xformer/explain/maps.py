@@ -1,6 +1,7 @@
 """Combine attention maps: by words, over heads and layers, without their sinks. Numpy in, numpy out.
 
-A map is (queries, keys) or has more axes before these two; its rows sum to 1, and so do those of every result.
+A map is (queries, keys) or has more axes before these two. Its rows sum to 1, and so do those of every result; only
+`hide` leaves rows empty where nothing is left of them.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ def mass(maps: np.ndarray, keys: Sequence[int]) -> float:
 def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
     """Hide some keys: their columns are 0, and rows are renormalised over what is left.
 
-    A row whose attention lies on hidden keys alone is 0 throughout.
+    A row whose attention lies on hidden keys alone is 0 throughout. Join words before: a word's row is then the mean of
+    all that its pieces look at, and empty rows do not drag it below a sum of 1.
     """
     shown = maps.copy()
     shown[..., list(keys)] = 0
@@ -86,5 +88,8 @@ def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
 
 
 def sinks(pieces: Sequence[str]) -> list[int]:
-    """Find attention sinks, where attention rests when a head has nothing to do: <s>, </s> and full stops."""
+    """Find attention sinks, where attention rests when a head has nothing to do: <s>, </s> and full stops.
+
+    Each of them is a word of its own.
+    """
     return [i for i, piece in enumerate(pieces) if piece in ("<s>", "</s>", ".", "▁.")]

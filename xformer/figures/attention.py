@@ -70,9 +70,6 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
         rules.append(rule)
     sinks = maps.sinks(attention.seen)
     share = maps.mass(values, sinks)
-    if choice.hide:
-        values = maps.hide(values, sinks)
-        rules.append(language.say("rule_hidden"))
     rows = attention.predicted or attention.asks  # a row of a decoder is counted for the piece it is to predict
     if choice.words:
         row_groups, key_groups = words(rows), words(attention.seen)
@@ -80,6 +77,9 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
         rules.append(language.say("rule_words"))
     else:
         row_groups, key_groups = ([[i] for i in range(len(pieces))] for pieces in (rows, attention.seen))
+    if choice.hide:
+        values = maps.hide(values, [i for i, group in enumerate(key_groups) if group[0] in sinks])
+        rules.append(language.say("rule_hidden"))
     line = [_label(rows, group) for group in row_groups]
     queries = line
     if attention.predicted:  # the word given last, and the one to predict
@@ -132,6 +132,9 @@ def summary(picture: Picture, language: Language = ENGLISH) -> str:
     lines = [language.say("summary_start", title=picture.title), *picture.rules]
     for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())
+        if not values[best]:
+            lines.append(language.say("summary_row_empty", query=query))
+            continue
         lines.append(language.say("summary_row", query=query, key=picture.keys[best],
                                   percent=percent(float(values[best]))))
     return " ".join(lines)

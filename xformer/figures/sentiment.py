@@ -294,7 +294,7 @@ def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Langu
             cut = language.html("review_left_out", cut=attribution.sentiment.cut)
             parts.append(f' <span class="cut">[{cut}]</span>')
         look = mark(i)
-        space = " " if i and word.startswith(WORD_START) else ""
+        space = " " if i == attribution.cut or i and word.startswith(WORD_START) else ""
         parts.append(f'{space}<span class="word {look.kind}" style="--share:{look.share:.3f}" '
                      f'title="{escape(look.hint)}">{escape(_bare(word))}</span>')
     return f'<div class="review" lang="en">{"".join(parts)}</div>'

@@ -10,10 +10,13 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
@@ -27,6 +30,8 @@ ALL_FILES = ("README.md", "metrics.json", "config.json", "tokenizer.model", "mod
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
 MOST_POSITIONS = 1 << 16  # upper limit of max_length, which no shape in the file of weights confirms
+MOST_BYTES = 1 << 26  # upper limit of the other files' sizes, which are read as a whole
+TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16
 
 
 class ModelKind(NamedTuple):
@@ -99,7 +104,11 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
     config = read_config(folder, model_type)
     tokenizer, model = build(folder, config, model_type)
     metrics, weights = read_metrics(folder), folder / "model.safetensors"
-    model.load_state_dict(load_file(weights))
+    with enough_memory(weights):
+        model.load_state_dict(load_file(weights))
+    for name, tensor in model.state_dict().items():
+        if not torch.isfinite(tensor).all():
+            raise UserError(f"The weights in {weights} are no numbers: {name} holds NaN or infinity; {FIX}.")
     return Checkpoint(name_of(folder), model, tokenizer, metrics, digest(weights)[:12], folder)
 
 
@@ -123,6 +132,7 @@ def build(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokeni
     Raises UserError where vocabulary, configuration and the shapes of the weights do not fit together. The shapes are
     compared first, so that no configuration, however large, makes a model much larger than the file of its weights.
     """
+    _bounded(folder / "tokenizer.model")
     try:
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     except ValueError as error:
@@ -140,7 +150,8 @@ def build(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokeni
     if least > size(stored):
         raise UserError(f"The weights in {path} are of another shape than config.json says: {size(stored):,} numbers, "
                         f"wanted more than {least:,}; {FIX}.")
-    model = model_type(config).eval().requires_grad_(False)
+    with enough_memory(path):
+        model = model_type(config).eval().requires_grad_(False)
     wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     for name in sorted(wanted.keys() | stored.keys()):
         if wanted.get(name) != stored.get(name):
@@ -176,12 +187,39 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Read the shape of each tensor from the header of a file; raises UserError where it is not whole."""
+    """Read the shape of each tensor from the header of a file.
+
+    Raises UserError where the file is not whole, or a tensor holds other numbers than those of TYPES.
+    """
     try:
-        with safe_open(path, "pt") as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        with enough_memory(path), safe_open(path, "pt") as file:
+            stored = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            for name, tensor in sorted(stored.items()):
+                if tensor.get_dtype() not in TYPES:
+                    raise UserError(f"The weights in {path} are of a type that is not read: {name} is "
+                                    f"{tensor.get_dtype()}, wanted {' or '.join(TYPES)}; convert them with the "
+                                    f"safetensors package, or {FIX}.")
+            return {name: tuple(tensor.get_shape()) for name, tensor in stored.items()}
     except (SafetensorError, OSError) as error:
         raise UserError(f"The file {path} is truncated or not in safetensors format; {FIX}.") from error
+
+
+@contextmanager
+def enough_memory(path: Path) -> Iterator[None]:
+    """Turn a lack of memory for the weights in a file into a UserError."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for memory of the CPU
+        if not isinstance(error, MemoryError) and "memory" not in str(error):
+            raise
+        raise UserError(f"The weights in {path} ({path.stat().st_size:,} bytes) need more memory than there is; use a "
+                        f"machine with more, or another checkpoint.") from error
+
+
+def _bounded(path: Path) -> None:
+    """Raise UserError where a file that is read as a whole is far larger than any that training writes."""
+    if (size := path.stat().st_size) > MOST_BYTES:
+        raise UserError(f"The file {path} has {size:,} bytes; it must have at most {MOST_BYTES:,}: {FIX}.")
 
 
 def size(tensors: dict[str, tuple[int, ...]]) -> int:
@@ -191,7 +229,11 @@ def size(tensors: dict[str, tuple[int, ...]]) -> int:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file in hex digits; the first 12 of that of its weights are a checkpoint's identity."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    sha = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            sha.update(block)
+    return sha.hexdigest()
 
 
 def name_of(folder: Path) -> str:
@@ -205,14 +247,35 @@ def name_of(folder: Path) -> str:
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:
-    """Read what training and evaluation measured; {} where there is no metrics.json."""
-    return _json(folder / "metrics.json") if (folder / "metrics.json").is_file() else {}
+    """Read what training and evaluation measured; {} where there is no metrics.json.
+
+    Raises UserError where it cannot be read, or a number in it is NaN or infinite, which no picture could show.
+    """
+    path = folder / "metrics.json"
+    metrics = _json(path) if path.is_file() else {}
+    if not _finite(metrics):
+        raise UserError(f"The file {path} holds a number that is NaN or infinite; take it out, and measure again with "
+                        f"“python -m xformer evaluate … --save”.")
+    return metrics
+
+
+def _finite(metrics: Any) -> bool:
+    """Tell whether all numbers in a value of JSON can be calculated with."""
+    waiting = [metrics]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (dict, list)):
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, (int, float)) and not -1e300 < value < 1e300:
+            return False
+    return True
 
 
 def _json(path: Path) -> dict[str, Any]:
+    _bounded(path)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: thousands of brackets in each other
         raise UserError(f"The file {path} is not readable as JSON; {FIX}.") from error
     if not isinstance(value, dict):
         raise UserError(f"The file {path} does not hold a JSON object; {FIX}.")

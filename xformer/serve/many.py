@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
 MAX_ROWS = 10_000
+MAX_COLUMNS = 1_000
 KINDS = (".csv", ".tsv", ".txt")
 CHUNK = 60_000  # characters that are read between two reports of progress: about 2 batches of the model
 TEXT_NAMES = ("text", "review", "sentence", "comment", "content", "phrase", "body", "message", "tweet")
@@ -135,10 +136,12 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _limited(name: str, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Collect rows, header included; raises UserError as soon as there are too many."""
+    """Collect rows, header included; raises UserError as soon as there are too many, or one has too many cells."""
     kept: list[tuple[str, ...]] = []
     for row in rows:
         kept.append(row)
+        if len(row) > MAX_COLUMNS:
+            raise UserError(Message.of("error_texts_columns", name=name, row=len(kept), limit=MAX_COLUMNS))
         if len(kept) > MAX_ROWS + 1:
             raise UserError(_message("rows", name, limit=MAX_ROWS))
     return kept
@@ -163,7 +166,8 @@ def _table(name: str, text: str, delimiter: str) -> list[tuple[str, ...]]:
     """Parse the rows that are not blank, by the quotation rule of RFC 4180; where a file breaks it, its quotation marks
     are text, unless one stays open to the end of the file."""
     if delimiter == "\t":  # tools that write tabs rarely quote, and a review often begins with a quotation mark
-        plain = [tuple(line.split("\t")) for line in _split(text) if line.strip()]
+        lines = [line for line in _split(text) if line.strip()]
+        plain = [tuple(line.split("\t", MAX_COLUMNS)) for line in lines]
         if len({len(row) for row in plain}) <= 1:
             return _limited(name, (tuple(map(_unquoted, row)) for row in plain))
     try:
@@ -293,14 +297,18 @@ def _unreadable(reader: ReviewService, text: str) -> Message | None:
     return None
 
 
+# What a cell that spreadsheets take for a formula begins with; some of them read the full-width signs too.
+FORMULA = (*"=+-@＝＋－＠", "\t", "\r")
+
+
 def safe(cell: str) -> str:
     """Put a spreadsheet cell behind an apostrophe where it would be taken for a formula, which could do harm."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return f"'{cell}" if cell[:1] in FORMULA else cell
 
 
 def as_csv(judged: Sequence[Judged], language: Language = ENGLISH) -> bytes:
     """Write results as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel guesses another
-    encoding. Cells that begin like a formula (= + - @, a tab or a return) get an apostrophe before them."""
+    encoding. Cells that begin like a formula (= + - @, also full-width, a tab or a return) get an apostrophe."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
     table.writerow(("row", "text", "label", "probability", "given", "note"))

@@ -19,7 +19,7 @@ from xformer.pieces import BOS, EOS
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
-from xformer.serve.text import MARKUP, Prepared, one_line, unknown_characters
+from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -154,7 +154,8 @@ class SentimentService(Pretrained):
         sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
                                     time.perf_counter() - began)
         pause()
-        groups, done = attribution.word_groups(row, sentiment.pieces), 0
+        after = 1 + kept_first(config.max_length - 2) if cut else None  # position of the first piece after the cut
+        groups, done = attribution.word_groups(row, sentiment.pieces, after), 0
 
         def tell(more: int) -> None:
             nonlocal done
@@ -170,10 +171,9 @@ class SentimentService(Pretrained):
             logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
         toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
         odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
-        first = kept_first(config.max_length - 2)
         return Attribution(
             sentiment, toward, tuple("".join(sentiment.pieces[i] for i in group) for group in groups),
-            sum(group[0] <= first for group in groups) if cut else None, (odds[0] - odds[1:]).numpy(),
+            sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
             time.perf_counter() - began)
 
@@ -208,13 +208,9 @@ class SentimentService(Pretrained):
         line = tidy(line)
         if not line:
             raise UserError(Message.of("error_review_empty"))
-        warnings = []
-        if dropped:
-            warnings.append(Message.of("warning_control", count=dropped))
-        if MARKUP.search(line):
-            warnings.append(Message.of("warning_review_markup"))
-        tokens = self.tokenizer.encode(line)
-        return Prepared(line, tokens, [*warnings, *unknown_characters(self.tokenizer, line, tokens)])
+        tokens = pieces_of(self.tokenizer, line, "error_review_empty")
+        return Prepared(line, tokens, [*line_warnings(line, dropped, "warning_review_markup"),
+                                       *unknown_characters(self.tokenizer, line, tokens)])
 
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:

@@ -7,14 +7,20 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from xformer.pieces import EOS, UNK
+from xformer.pieces import EOS, UNK, WORD_START
 from xformer.results import Message, UserError
 
 if TYPE_CHECKING:
     from xformer.tokenizer import Tokenizer
 
 MAX_CHARACTERS = 5_000  # checked before anything is computed
-MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>")
+BLANKS = ("\N{REPLACEMENT CHARACTER}", WORD_START)  # printed signs that every vocabulary here reads as a space
+NAME = r"<[a-z][\w:-]*"
+VALUE = r"""\s+[\w:@.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>]+)"""
+# Ends of elements, elements whose attributes all have values or the first of them a quoted one, and what begins with
+# <!. So "x <y and y> z" is a comparison: HTML would call it an element, but nobody writes attributes without values so.
+MARKUP = re.compile(rf"""</[a-z][\w:-]*\s*>|{NAME}(?:{VALUE})*\s*/?>|{NAME}\s[^<>=]*=\s*["'][^<>]*>"""
+                    r"|<!(?:--|doctype\b|\[cdata\[)", re.IGNORECASE)
 
 
 class Prepared(NamedTuple):
@@ -44,12 +50,22 @@ def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
     line, dropped = one_line(text)
     if not line:
         raise UserError(Message.of(empty))
+    return line, line_warnings(line, dropped)
+
+
+def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> list[Message]:
+    """Warn of what a model does not read of a line, and of markup, which it reads as text.
+
+    dropped: control characters that are no longer in the line. markup: key of the message about markup.
+    """
     warnings = []
     if dropped:
         warnings.append(Message.of("warning_control", count=dropped))
+    if blanks := [sign for sign in BLANKS if sign in line]:
+        warnings.append(Message.of("warning_blank", characters=" ".join(blanks)))
     if MARKUP.search(line):
-        warnings.append(Message.of("warning_markup"))
-    return line, warnings
+        warnings.append(Message.of(markup))
+    return warnings
 
 
 def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",
@@ -60,10 +76,18 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
     left of the text, or only characters that the vocabulary lacks.
     """
     line, warnings = clean(text, empty)
-    tokens = tokenizer.encode(line)
+    tokens = pieces_of(tokenizer, line, empty)
     if limit is not None and len(tokens) + 1 > limit:
         raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
     return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown)])
+
+
+def pieces_of(tokenizer: Tokenizer, line: str, empty: str) -> list[int]:
+    """Cut a line into pieces; raises UserError, with the message `empty`, where there are none, as of "▁" alone."""
+    tokens = tokenizer.encode(line)
+    if not tokens:
+        raise UserError(Message.of(empty))
+    return tokens
 
 
 def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown"

@@ -87,7 +87,7 @@ class Service(Pretrained):
         try:
             best = self.metrics["alignment"]["best"]
             layer, head = int(best["layer"]), int(best["head"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             layer, head = 0, 0
         known = 1 <= layer <= self.info.n_decoder_layers and 1 <= head <= self.info.n_heads
         return Head("cross", layer, head) if known else Head("cross", self.info.n_decoder_layers, 1)

@@ -50,7 +50,7 @@ class LanguageModelTask:
         device = self.model.embedding.weight.device
         total = sum(float(self.loss(self.model, batch, device)) for batch in self.held_out)
         mean = total / sum(map(self.weight, self.held_out))
-        return {"log_likelihood": round(-mean, 4), "perplexity": round(math.exp(mean), 2)}
+        return {"log_likelihood": round(-mean, 4), "perplexity": round(math.exp(min(mean, 700.0)), 2)}
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         checkpoint.save(folder, self.model, self.tokenizer, metrics)

@@ -11,13 +11,15 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
@@ -103,11 +105,43 @@ def keep_memory() -> None:
         libc.mallopt(m_trim_threshold, 2**31 - 1)
 
 
+def chance(device: torch.device) -> list[Tensor]:
+    """Return the states of PyTorch's random generators: that of the CPU, and that of the GPU if `device` is one."""
+    if device.type == "cuda":
+        return [torch.get_rng_state(), torch.cuda.get_rng_state(device)]
+    return [torch.get_rng_state(), *([torch.mps.get_rng_state()] if device.type == "mps" else [])]
+
+
+def restore_chance(states: Sequence[Tensor], device: torch.device) -> None:
+    """Set PyTorch's random generators to states that `chance` returned, perhaps on a machine without this one's GPU."""
+    own, *gpu = [state.cpu() for state in states]
+    torch.set_rng_state(own)
+    if gpu and device.type == "cuda":
+        torch.cuda.set_rng_state(gpu[0], device)
+    elif gpu and device.type == "mps":
+        torch.mps.set_rng_state(gpu[0])
+
+
+def step_of(line: str) -> float:
+    """Return the step that a line of metrics.jsonl is of; infinity for one that was not written to its end."""
+    try:
+        return float(json.loads(line)["step"]) if line.endswith("\n") else math.inf
+    except (ValueError, TypeError, KeyError):
+        return math.inf
+
+
 class Trainer:
     """A run of a task into a folder: metrics.jsonl, state.pt to resume from, and the checkpoint with the best score."""
 
-    def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device) -> None:
+    def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device,
+                 begun_with: Mapping[str, str | float | None] | None = None) -> None:
+        """Begin a run, or load the state of an interrupted one in `folder`.
+
+        begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
+        run has those it was begun with.
+        """
         self.task, self.folder, self.options, self.device = task, folder, options, device
+        self.begun_with = dict(begun_with or {})
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.processes = dist.get_world_size() if dist.is_initialized() else 1
         torch.manual_seed(options.seed + self.rank)
@@ -120,8 +154,11 @@ class Trainer:
         self.step = self.epoch = self.batch = 0
         self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
         self.best = -math.inf
+        self.loss_sum, self.weight_sum, self.scored = 0.0, 0, 0.0  # since the last line of metrics, written at `scored`
         if (folder / "state.pt").is_file():
             self._resume()
+        if self.rank == 0:
+            self._forget_newer_metrics()
         self.precision = "bfloat16" if options.precision == "auto" else options.precision
         self.parallel = task.model
 
@@ -132,8 +169,7 @@ class Trainer:
         if self.processes > 1:
             self.parallel = DistributedDataParallel(self.task.model)
         limit = self.options.steps or None
-        last_save = last_score = self.elapsed
-        loss_sum, weight_sum, since = 0.0, 0, self.elapsed
+        last_save = self.elapsed
         scores: dict[str, float] = {}
         with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
             while (done := self._done()) < 1:
@@ -142,17 +178,17 @@ class Trainer:
                     began = time.monotonic()
                     loss = self._learn(batch, done)
                     self.batch += 1
-                    loss_sum, weight_sum = loss_sum + loss, weight_sum + self.task.weight(batch)
+                    self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + self.task.weight(batch)
                     self.elapsed += self._agree(time.monotonic() - began)
                     bar.update()
                     if self.step % 20 == 0:
-                        bar.set_postfix(epoch=self.epoch, loss=f"{loss_sum / weight_sum:.3f}",
+                        bar.set_postfix(epoch=self.epoch, loss=f"{self.loss_sum / self.weight_sum:.3f}",
                                         done=f"{100 * done:.1f}%")
                     done = self._done()
-                    if self.elapsed - last_score >= 60 * self.options.evaluate_minutes or done >= 1:
-                        rate = weight_sum / max(1e-9, self.elapsed - since)
-                        scores = self._score(loss_sum / weight_sum, rate, done)
-                        loss_sum, weight_sum, since, last_score = 0.0, 0, self.elapsed, self.elapsed
+                    if self.elapsed - self.scored >= 60 * self.options.evaluate_minutes or done >= 1:
+                        rate = self.weight_sum / max(1e-9, self.elapsed - self.scored)
+                        scores = self._score(self.loss_sum / self.weight_sum, rate, done)
+                        self.loss_sum, self.weight_sum, self.scored = 0.0, 0, self.elapsed
                     if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
                         self._save()
                         last_save = self.elapsed
@@ -212,14 +248,43 @@ class Trainer:
         # Processes average their gradients: times their number, over the weight of the whole batch, that is the
         # gradient of the mean loss, as one process would have it.
         (loss * (self.processes / self.task.weight(batch))).backward()
-        nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.average.update()
+        norm = nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip)
         total = loss.detach().double()
         if self.processes > 1:
             dist.all_reduce(total)
+        if not (math.isfinite(total) and math.isfinite(norm)):
+            raise self._diverged("the loss or its gradient")
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.average.update()
         return float(total)
+
+    def _diverged(self, what: str) -> UserError:
+        """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored."""
+        kept = self.folder / "state.pt"
+        way_out = (f"the state in {kept} is from before: go on from it with a smaller --peak" if kept.is_file()
+                   else "begin again with a smaller --peak")
+        return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; {way_out}.")
+
+    def _check_weights(self) -> None:
+        """Raise UserError where weights or their averages are no numbers, or too large for half precision."""
+        for weight in (*self.task.model.parameters(), *self.average.weights):
+            if not torch.isfinite(weight.detach().half()).all():
+                raise self._diverged("a weight")
+
+    @contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Turn what goes wrong while a file is written, as on a full disk, into a UserError; take its beginning away.
+
+        The file is written beside its place, as path + ".new", so that the one before is still whole.
+        """
+        try:
+            yield
+        except (OSError, RuntimeError, SafetensorError) as error:
+            path.with_name(path.name + ".new").unlink(missing_ok=True)
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise UserError(f"The file {path} cannot be written ({reason}); make room on the disk, and give the same "
+                            f"command again: it goes on from the state saved last.") from error
 
     def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """Yield the first process's batches on every process, without those that have too few examples for all."""
@@ -249,6 +314,7 @@ class Trainer:
 
         loss: mean since the last line. rate: of training, in examples' weight a second.
         """
+        self._check_weights()
         scores: dict[str, float] = {}
         if self.rank == 0:
             self.average.swap()
@@ -257,12 +323,14 @@ class Trainer:
             line = {"step": self.step, "epoch": self.epoch, "minutes": round(self.elapsed / 60, 2),
                     "done": round(done, 4), "loss": round(loss, 4),
                     "learning_rate": self.optimizer.param_groups[0]["lr"], "per_second": round(rate), **scores}
-            with (self.folder / "metrics.jsonl").open("a") as file:
+            metrics = self.folder / "metrics.jsonl"
+            with self._writing(metrics), metrics.open("a") as file:
                 file.write(json.dumps(line) + "\n")
             tqdm.write(json.dumps(line))
             if scores[self.task.score] > self.best:
                 self.best = scores[self.task.score]
-                self.task.save(self.folder, {**line, "precision": self.precision, "options": asdict(self.options)})
+                with self._writing(self.folder / "model.safetensors"):
+                    self.task.save(self.folder, {**line, "precision": self.precision, "options": asdict(self.options)})
             self.average.swap()
         if self.processes > 1:
             dist.barrier()
@@ -270,14 +338,22 @@ class Trainer:
 
     def _save(self) -> None:
         """Write state.pt, from which `_resume` goes on; the first process does it for all."""
+        self._check_weights()
+        generators = [chance(self.device)]  # one entry a process
+        if self.processes > 1:
+            generators *= self.processes
+            dist.all_gather_object(generators, chance(self.device))
         if self.rank:
             return
         state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
                  "average": self.average.weights, "average_steps": self.average.steps, "step": self.step,
                  "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best,
-                 "precision": self.precision}
-        torch.save(state, self.folder / "state.pt.new")
-        os.replace(self.folder / "state.pt.new", self.folder / "state.pt")
+                 "loss_sum": self.loss_sum, "weight_sum": self.weight_sum, "scored": self.scored,
+                 "generators": generators, "begun_with": self.begun_with, "precision": self.precision}
+        path = self.folder / "state.pt"
+        with self._writing(path):
+            torch.save(state, path.with_name("state.pt.new"))
+            os.replace(path.with_name("state.pt.new"), path)
 
     def _resume(self) -> None:
         """Load state.pt. The precision in it is information only: this run may be on another machine."""
@@ -287,3 +363,26 @@ class Trainer:
         self.average.weights, self.average.steps = state["average"], state["average_steps"]
         self.step, self.epoch, self.batch = state["step"], state["epoch"], state["batch"]
         self.elapsed, self.best = state["elapsed"], state["best"]
+        # States of older versions lack the rest. With another number of processes every one has other examples, so
+        # that no generator can go on where it was.
+        self.loss_sum, self.weight_sum = state.get("loss_sum", 0.0), state.get("weight_sum", 0)
+        self.scored = state.get("scored", self.elapsed)
+        self.begun_with = {**self.begun_with, **state.get("begun_with", {})}
+        generators = state.get("generators", [])
+        if len(generators) == self.processes:
+            restore_chance(generators[self.rank], self.device)
+
+    def _forget_newer_metrics(self) -> None:
+        """Take out of metrics.jsonl what the state knows nothing of: later steps, and a line that was not finished.
+
+        A process that was killed had written them after it last saved its state; those steps are made again.
+        """
+        path = self.folder / "metrics.jsonl"
+        if not path.is_file():
+            return
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if step_of(line) <= self.step]
+        if kept != lines:
+            with self._writing(path):
+                path.with_name("metrics.jsonl.new").write_text("".join(kept), encoding="utf-8")
+                os.replace(path.with_name("metrics.jsonl.new"), path)

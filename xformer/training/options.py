@@ -5,6 +5,7 @@ They load no torch, so that the command line can take its defaults from them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,9 @@ class TrainingOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("minutes", "peak", "weight_decay", "evaluate_minutes", "save_minutes"):
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a finite number")
         if self.steps <= 0 and self.minutes <= 0:
             raise ValueError("the length of training is 0; give a number of steps or of minutes")
         if self.schedule not in SCHEDULES:

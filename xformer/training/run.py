@@ -28,6 +28,8 @@ from xformer.training.translation import TranslationTask
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 CORPORA = ("extra", "extra2", "written")  # of pairs beside train, where they are there
+BEGUN_WITH = ("start", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers", "d_ff", "vocab_size", "dropout",
+              "max_length", "mask", "pooling", "weight_decay")  # options that a run keeps when it is gone on with
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -198,6 +200,11 @@ def _model(out: Path, model_type: type[Model], begin: Callable[[], tuple[Model, 
     return model, tokenizer
 
 
+def _flag(name: str) -> str:
+    """Return the flag of the command line that sets an option of a run."""
+    return "--from" if name == "start" else f"--{name.replace('_', '-')}"
+
+
 def _train(run: Run, prepare: Callable[[], tuple[Task, str]]) -> dict[str, float]:
     """Train on as many processes as torchrun has started; return the last scores.
 
@@ -216,8 +223,14 @@ def _train(run: Run, prepare: Callable[[], tuple[Task, str]]) -> dict[str, float
                 torch.cuda.set_device(device)
         torch.manual_seed(options.seed)
         task, learned_from = prepare()
-    trainer = Trainer(task, run.out, options, device)
+    asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
+    trainer = Trainer(task, run.out, options, device, asked)
     if trainer.rank == 0:
+        ignored = [f"{_flag(name)} {trainer.begun_with[name]} (not {value})" for name, value in asked.items()
+                   if trainer.begun_with[name] != value]
+        if ignored:
+            print(f"The run in {run.out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
+                  f"--out to begin one anew.", flush=True)
         print(f"{sum(p.numel() for p in task.model.parameters()):,} parameters on {device}, {trainer.processes} "
               f"process(es), {learned_from}, from step {trainer.step}", flush=True)
     try:

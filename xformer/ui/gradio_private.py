@@ -9,12 +9,15 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
+from annotated_types import MaxLen
 from gradio.context import LocalContext
+from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.utils import get_function_description
 
 TRIED = ("6.31.0", "6.31.0")  # the oldest and the newest version
@@ -24,10 +27,21 @@ CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|und
                     r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
                     re.IGNORECASE)
 CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
+JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
+LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
+SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
+ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
+LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
+RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 
 # Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
+
+# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps.
+for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
+    _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
+    _model.model_rebuild(force=True)
 
 
 def still_there() -> Callable[[], bool]:
@@ -38,6 +52,60 @@ def still_there() -> Callable[[], bool]:
     blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
     event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
     return lambda: event is None or event.alive
+
+
+def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
+    """Whether a request with these cookies may see the page: it asks for no password, or was given it."""
+    tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
+    return app.auth is None or any(token in app.tokens for token in tokens)
+
+
+def is_call(app: Any, name: str) -> bool:
+    """Whether this is the id of a call of the API that has not been answered, and not the name of a session."""
+    queue = app.get_blocks()._queue
+    return name in queue.event_ids_to_events or any(
+        name in calls for calls in list(queue.pending_event_ids_session.values()))
+
+
+def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
+    """Call `note` with the session and the address of each request that joins Gradio's queue."""
+    queue = app.get_blocks()._queue
+    push = queue.push
+
+    async def noting(body: Any, request: Any, username: str | None) -> Any:
+        if body.session_hash is not None and request.client is not None:
+            note(body.session_hash, request.client.host)
+        return await push(body=body, request=request, username=username)
+
+    queue.push = noting
+
+
+class Job(NamedTuple):
+    """A request that waits in the queue or is computed."""
+
+    id: str
+    session: str
+    seconds: float  # since it came
+    size: int  # bytes of its body, which is kept until it is answered
+
+
+def jobs(app: Any) -> list[Job]:
+    """List the requests that wait in Gradio's queue or are computed."""
+    return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
+                sum(event.request.scope.get(RECEIVED, ())))
+            for event in list(app.get_blocks()._queue.event_ids_to_events.values())]
+
+
+async def drop(app: Any, job: Job) -> None:
+    """Take a request out of Gradio's queue, or mark it as one that nobody waits for, as Gradio does where a stream of
+    answers is closed; who asks for its answer later is told that there is none."""
+    queue = app.get_blocks()._queue
+    await queue.clean_events(event_id=job.id)
+    pending = queue.pending_event_ids_session.get(job.session, set())
+    pending.discard(job.id)
+    if not pending:
+        queue.pending_event_ids_session.pop(job.session, None)
+        queue.pending_messages_per_session.pop(job.session, None)
 
 
 def keep_little(app: Any) -> None:

@@ -25,6 +25,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.handlers import QUIET, Ask, refused
 
+MOST_SECONDS = 180.0  # that the texts of one person are read
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
 ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
@@ -96,19 +97,23 @@ def run(service: ReviewService, language: Language, *, block: str, sheet: texts.
         ) -> Iterator[dict[str, Any]]:
     """Classify the texts of the file or, where there is none, the pasted lines; show the progress after each chunk.
 
-    Texts of somebody who leaves the page or stops are not read on; what was read until then, or until an error, is
-    kept.
+    Texts of somebody who leaves the page or stops are not read on, nor those that are left after `MOST_SECONDS`; what
+    was read until then, or until an error, is kept.
     """
-    halt, judged = Event(), list[Judged]()
+    halt, judged, ends, ended = Event(), list[Judged](), time.monotonic() + MOST_SECONDS, ""
     try:
         rows = (sheet or texts.paste(block)).texts(column if sheet else None)
         yield {"result": figure.progress(0, len(rows), language), "judged": None, "stop": ON, "keep": OFF,
                "halt": halt}
         for done, judged in texts.judge(service, rows):
             if halt.is_set():
+                ended = language.say("texts_stopped")
+                break
+            if time.monotonic() > ends and done < len(rows):
+                ended = language.say("texts_late", seconds=round(MOST_SECONDS))
                 break
             yield {"result": figure.progress(done, len(rows), language), "judged": judged}
-        said = notice([language.say("texts_stopped")], "warning") if halt.is_set() else ""
+        said = notice([ended], "warning") if ended else ""
         yield {"result": said + figure.results(judged, language), "judged": judged, "stop": OFF, "keep": ON,
                "halt": None}
     except Exception:

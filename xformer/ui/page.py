@@ -29,7 +29,7 @@ from xformer.ui import (
 from xformer.ui.components import ROUTES, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.middleware import Gate, SecurityHeaders
+from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
 TABS: Sequence[TabModule] = (translation, attention, sentiment, positions, walkthrough, architecture)
@@ -63,8 +63,9 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
         css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
-        state_session_capacity=sessions.SESSIONS,
-        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Gate)], "lifespan": sessions.sessions,
+        state_session_capacity=sessions.MOST_SESSIONS,
+        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Doorkeeper), Middleware(Gate)],
+                    "lifespan": sessions.sessions,
                     "routes": ROUTES},
         max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more

@@ -16,7 +16,7 @@ from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.results import BASES as LIMITS
 from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Positions, Translation, UserError
-from xformer.serve.protocol import TranslationService
+from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot, script
 from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
@@ -107,7 +107,7 @@ def build(page: Page) -> Tab:
     d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=script("fitWidth"), **LATEST)
     # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
     # for those beside the sliders, and when these are there, the second for the others.
-    no_model, near, far = Ask.always(None, language, page.tab), gr.State({}), gr.State({})
+    no_model, near, far = Ask.always(page.models, language, page.tab), gr.State({}), gr.State({})
     gr.on([page.tab.change, length.change, d_model.change, power.change, dimensions.input],
           **no_model(draw, {"drawn": near, **controls.named(*SIZE, "dimensions")},
                      {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR),
@@ -138,14 +138,20 @@ def _bases(power: float) -> list[float]:
     return sorted({*BASES, _base(power)})
 
 
-def draw(_: None, language: Language, *, pictures: Sequence[str], drawn: dict[str, Any], **values: Any
+def draw(models: ModelPool, language: Language, *, pictures: Sequence[str], drawn: dict[str, Any], **values: Any
          ) -> dict[str, Any]:
-    """Draw those of some pictures whose controls have changed. drawn: by picture, the values it was drawn for."""
+    """Draw those of some pictures whose controls have changed, in turn with all other long computations.
+
+    drawn: by picture, the values it was drawn for.
+    """
     wanted = {name: {key: values[key] for key in PICTURES[name][1]} for name in pictures}
     answer: dict[str, Any] = {"drawn": {**drawn, **wanted}}
-    for name, inputs in wanted.items():
-        if drawn.get(name) != inputs:
-            answer |= PICTURES[name][0](language, **inputs)
+    new = [name for name, inputs in wanted.items() if drawn.get(name) != inputs]
+    if new:
+        with models.guard.work() as pause:
+            for name in new:
+                answer |= PICTURES[name][0](language, **wanted[name])
+                pause()
     return answer
 
 

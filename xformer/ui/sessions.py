@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -17,9 +18,11 @@ from xformer.ui.gradio_private import forget
 
 ROOM = 64  # for requests besides those that are served, so that whoever is not served is told so at once
 BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
-SESSIONS = 512  # open pages whose sentences and maps are kept; then those that were not used for longest are forgotten
+SESSIONS = 512  # open pages whose sentences and maps are kept; see `make_room`
+MOST_SESSIONS = 8 * SESSIONS  # after which Gradio itself forgets those that were not used for longest
 KEPT = 600  # seconds that they are kept when their page is closed: a phone may have been asleep
 MOST_KEPT = 1_000_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
+UNHEARD = 10.0  # seconds after which a request is dropped whose answer nobody listens for
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
 
 
@@ -37,17 +40,42 @@ def at_once() -> int:
 async def sessions(app: Any) -> AsyncIterator[None]:
     """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
     gradio_private.keep_little(app)
-    sweeping = asyncio.create_task(_sweep(app))
+    app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
+    app.state.clients = dict[str, str]()  # the address that each session was last used from
+    gradio_private.note_clients(app, app.state.clients.__setitem__)
+    tasks = [asyncio.create_task(_sweep(app)), asyncio.create_task(_drop(app))]
     yield
-    sweeping.cancel()
-    with suppress(asyncio.CancelledError):
-        await sweeping
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 async def _sweep(app: Any) -> None:
     while True:
         await asyncio.sleep(KEPT / 60)
         sweep(app)
+
+
+async def _drop(app: Any) -> None:
+    """Drop the requests whose answers nobody has listened for in `UNHEARD` seconds."""
+    while True:
+        await asyncio.sleep(UNHEARD / 10)
+        for job in gradio_private.jobs(app):
+            if job.seconds > UNHEARD and not {job.id, job.session} & app.state.listeners.keys():
+                await gradio_private.drop(app, job)
+
+
+@contextmanager
+def listening(app: Any, name: str) -> Iterator[None]:
+    """Note, as long as it is open, that a stream of the answers of a session or of one call is listened to."""
+    app.state.listeners[name] += 1
+    try:
+        yield
+    finally:
+        app.state.listeners[name] -= 1
+        if not app.state.listeners[name]:
+            del app.state.listeners[name]
 
 
 def sweep(app: Any) -> None:
@@ -62,6 +90,24 @@ def sweep(app: Any) -> None:
             break
         forget(app, session)
         surplus -= size
+
+
+def make_room(app: Any) -> None:
+    """While more than `SESSIONS` sessions are kept, forget the one that was used longest ago of those of the client
+    that has most, so that nobody loses theirs to one who opens hundreds."""
+    kept = [session for session, _ in gradio_private.sessions(app)]
+    if len(kept) <= SESSIONS:
+        return
+    clients = {session: app.state.clients.get(session, "") for session in kept}
+    app.state.clients.clear()
+    app.state.clients.update(clients)
+    counts = Counter(clients.values())
+    for _ in range(len(kept) - SESSIONS):
+        most = max(counts, key=counts.__getitem__)
+        session = next(session for session in kept if clients[session] == most)
+        kept.remove(session)
+        counts[most] -= 1
+        forget(app, session)
 
 
 def weight(value: Any) -> int:

@@ -1,0 +1,35 @@
+"""Sessions: those of closed pages are forgotten after a while, and the oldest where all hold too much."""
+
+import datetime
+from types import SimpleNamespace
+
+from xformer.ui import sessions
+
+
+def test_a_page_that_was_closed_is_forgotten_after_a_while():
+    now = datetime.datetime.now()
+    pages = {"open": (False, 9_000), "just closed": (True, 5), "closed": (True, sessions.KEPT + 5),
+             "call": (False, 9_000), "running call": (False, 9_000), "new call": (False, 5)}
+    holder = SimpleNamespace(session_data={name: SimpleNamespace(is_closed=closed, state_data={})
+                                           for name, (closed, _) in pages.items()},
+                             time_last_used={name: now - datetime.timedelta(seconds=ago)
+                                             for name, (_, ago) in pages.items()})
+    pending = {"open": {"one"}, "closed": set(), **{name: {name} for name in pages if "call" in name}}
+    queue = SimpleNamespace(pending_event_ids_session=pending, event_ids_to_events={"running call": 1},
+                            pending_messages_per_session={"closed": 1, "call": 1})
+    sessions.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    assert set(holder.session_data) == set(holder.time_last_used) == {"open", "just closed", "running call", "new call"}
+    assert set(pending) == {"open", "running call", "new call"} and not queue.pending_messages_per_session
+
+
+def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learned_pairs, monkeypatch):
+    trace = running.trace(*learned_pairs[0])
+    size = sessions.weight({1: trace, 2: (trace, ["four"]), 3: None})
+    arrays = sum(value.nbytes for value in vars(trace).values() if hasattr(value, "nbytes"))
+    assert 2 * arrays < size < 2 * arrays + 1_000
+    holder = SimpleNamespace(time_last_used={}, session_data={
+        name: SimpleNamespace(is_closed=False, state_data={1: trace}) for name in "abcd"})
+    queue = SimpleNamespace(pending_event_ids_session={}, event_ids_to_events={}, pending_messages_per_session={})
+    monkeypatch.setattr(sessions, "MOST_KEPT", 2 * sessions.weight(trace))
+    sessions.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    assert list(holder.session_data) == ["c", "d"]

@@ -1,0 +1,210 @@
+"""What many requests of a stranger, or large ones, keep from others: nothing for long."""
+
+import asyncio
+import http.client
+import json
+import time
+import urllib.error
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+from starlette.exceptions import HTTPException
+
+from xformer.serve import many as texts
+from xformer.strings import ENGLISH
+from xformer.ui import gradio_private, middleware, sessions
+from xformer.ui import many as part
+
+
+@pytest.fixture(scope="module")
+def app(start, tiny_checkpoint, tiny_classifier):
+    """The app, whose readings wait at their beginning until it is told to let them go."""
+    return start(tiny_checkpoint, tiny_classifier, program="steered")
+
+
+def send(app, path, body, headers=None):
+    """-> status, and what is said."""
+    asked = Request(app.address + path, body, {"Content-Type": "application/json", **(headers or {})})
+    try:
+        with urlopen(asked, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.fixture(scope="module")
+def many(app):
+    """The number of the listener that reads many texts."""
+    with urlopen(f"{app.address}/config") as answer:
+        config = json.load(answer)
+    button = next(one["id"] for one in config["components"] if one["props"].get("value") == "Classify the texts")
+    return next(one["id"] for one in config["dependencies"] if [button, "click"] in one["targets"])
+
+
+def read_many(app, many, session, block):
+    return send(app, "/gradio_api/queue/join", json.dumps(
+        {"fn_index": many, "data": [block, None, None, None], "session_hash": session}).encode())
+
+
+def inside(app):
+    return int(app.say("hold").split()[0])
+
+
+def test_texts_that_nobody_waits_for_keep_no_others_from_being_read(app, many):
+    app.say("hold")
+    for session in ("stranger1", "stranger2", "stranger3"):
+        assert read_many(app, many, session, "A film.\n" * 100)[0] == 200
+    for _ in range(2):  # as many are read at once
+        app.wait_for("began")
+    for _ in range(2):
+        app.wait_for("stopped")
+    while inside(app):
+        time.sleep(0.05)
+    app.say("go")
+    assert read_many(app, many, "visitor", "A film.\nAnother film.")[0] == 200
+    with urlopen(f"{app.address}/gradio_api/queue/data?session_hash=visitor", timeout=60) as stream:
+        assert "Another film." in stream.read().decode()
+
+
+def test_a_body_to_compute_with_is_small(app, many):
+    code, said = read_many(app, many, "stranger", "a" * middleware.MOST_JOINED)
+    assert code == 413 and f"{middleware.MOST_JOINED:,} bytes at most" in said
+    assert middleware.MOST_JOINED > 2 * texts.MAX_BYTES, "whose sentence says more, in the visitor's language"
+
+
+def received(sizes, path="/gradio_api/queue/join"):
+    """Send a body of pieces of these sizes through the gate; -> how many of its bytes were taken."""
+    pieces, taken = [{"type": "http.request", "body": b"a" * size} for size in sizes], []
+
+    async def read(scope, receive, send):
+        for _ in sizes:
+            taken.append(len((await receive())["body"]))
+
+    async def receive():
+        return pieces.pop(0)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [],
+             "app": SimpleNamespace(auth=None, cookie_id="", tokens={})}
+    asyncio.run(middleware.Gate(read)(scope, receive, None))
+    return sum(taken)
+
+
+def test_what_waits_is_bounded_and_what_is_small_still_taken(monkeypatch):
+    size = middleware.SMALL
+    waiting = [gradio_private.Job(str(number), "stranger", 1.0, middleware.MOST_WAITING // 10) for number in range(10)]
+    monkeypatch.setattr(middleware, "make_room", lambda app: None)
+    monkeypatch.setattr(middleware, "jobs", lambda app: waiting)
+    assert received([size]) == size
+    with pytest.raises(HTTPException, match="Too much waits to be computed already; try again in a minute"):
+        received([size, 1])
+    assert received([size, 1], "/gradio_api/upload") == size + 1
+    waiting.pop()
+    assert received([size, 1]) == size + 1
+
+
+def test_the_body_of_what_waits_is_counted(app, many):
+    app.say("hold")
+    block = "A film.\n" * 9_000
+    assert read_many(app, many, "weighed", block)[0] == 200
+    app.wait_for("began")
+    assert len(block) < int(app.say("size")) < 2 * len(block)
+    app.wait_for("stopped")
+    while app.say("size") != "0":  # until its thread has noticed
+        time.sleep(0.05)
+    app.say("go")
+
+
+def test_an_answer_that_somebody_listens_for_is_waited_for(app):
+    app.say("hold")
+    code, said = send(app, "/gradio_api/call/classify", b'{"data": ["A film."]}')
+    app.wait_for("began")
+    connection = http.client.HTTPConnection(urlsplit(app.address).netloc, timeout=60)
+    connection.request("GET", f"/gradio_api/call/classify/{json.loads(said)['event_id']}")
+    answer = connection.getresponse()
+    time.sleep(12)  # longer than an answer waits for a listener
+    app.say("go")
+    assert "event: complete" in answer.read().decode()
+    connection.close()
+
+
+def test_a_reading_of_many_texts_has_an_end_and_keeps_what_was_read(reader, monkeypatch):
+    monkeypatch.setattr(texts, "CHUNK", 1)
+    monkeypatch.setattr(part, "MOST_SECONDS", 0.0)
+    shown = {}
+    for answer in part.run(reader, ENGLISH, block="Good.\nVery good.", sheet=None, column=None):
+        shown |= answer
+    assert "The reading ended after 0 seconds, the most that it may take" in shown["result"]
+    assert [row.label is None for row in shown["judged"]] == [False, True]
+    assert shown["keep"]["interactive"] and not shown["stop"]["interactive"]
+
+
+def test_a_long_name_of_a_session_is_refused(app):
+    app.say("go")
+    longest = gradio_private.LONGEST_NAME
+    for path, more in (("/gradio_api/queue/join", {"fn_index": 0}), ("/gradio_api/call/translate", {}),
+                       ("/gradio_api/run/predict", {"fn_index": 0})):
+        body = {"data": ["", 5, 1], "session_hash": "a" * (longest + 1), **more}
+        assert send(app, path, json.dumps(body).encode())[0] == 422
+    assert send(app, f"/gradio_api/heartbeat/{'a' * (longest + 1)}", None)[0] == 400
+    assert send(app, f"/gradio_api/queue/data?session_hash={'a' * (longest + 1)}", None)[0] == 400
+
+
+def test_nobody_asks_for_a_session_as_if_it_were_a_call(app):
+    app.say("hold")
+    body = {"data": ["The cat sleeps.", 5, 1], "session_hash": "owner"}
+    code, said = send(app, "/gradio_api/call/translate", json.dumps(body).encode())
+    app.wait_for("began")
+    assert code == 200 and send(app, "/gradio_api/call/anything/owner", None)[0] == 404
+    app.say("go")
+    code, said = send(app, f"/gradio_api/call/translate/{json.loads(said)['event_id']}", None)
+    assert code == 200 and "event: complete" in said
+
+
+def test_before_a_login_nothing_of_a_session_is_ended(guarded):
+    for path, body in (("/gradio_api/heartbeat/owner", None), ("/gradio_api/call/anything/owner", None),
+                       ("/gradio_api/cancel", b'{"session_hash": "owner", "fn_index": 1, "event_id": "a"}')):
+        assert send(guarded, path, body)[0] == 401
+
+
+def test_who_opens_hundreds_of_sessions_loses_their_own(monkeypatch):
+    monkeypatch.setattr(sessions, "SESSIONS", 5)
+    names = ["visitor", *(f"stranger{number}" for number in range(7))]
+    holder = SimpleNamespace(session_data={name: SimpleNamespace(state_data={}) for name in names}, time_last_used={})
+    queue = SimpleNamespace(pending_event_ids_session={}, pending_messages_per_session={})
+    clients = {name: "10.0.0.1" if name == "visitor" else "10.0.0.2" for name in [*names, "long gone"]}
+    sessions.make_room(SimpleNamespace(state_holder=holder, state=SimpleNamespace(clients=clients),
+                                       get_blocks=lambda: SimpleNamespace(_queue=queue)))
+    assert [*holder.session_data] == ["visitor", *(f"stranger{number}" for number in range(3, 7))]
+    assert "long gone" not in clients
+
+
+def test_passwords_are_tried_slowly(monkeypatch):
+    monkeypatch.setattr(middleware, "WRONG", 0.05)
+
+    async def login(scope, receive, send):
+        code = 200 if scope["password"] == "right" else 400
+        await send({"type": "http.response.start", "status": code, "headers": []})
+
+    async def attempt(password, address):
+        async def send(message):
+            if message["type"] == "http.response.start":
+                codes.append(message["status"])
+        scope = {"type": "http", "method": "POST", "path": "/login", "client": (address, 1), "password": password}
+        began = time.perf_counter()
+        await keeper(scope, None, send)
+        return time.perf_counter() - began
+
+    async def attempts(count):
+        return await asyncio.gather(*(attempt("wrong", "10.0.0.1") for _ in range(count)),
+                                    attempt("right", "10.0.0.2"))
+
+    keeper, codes = middleware.Doorkeeper(login), []
+    *wrong, right = asyncio.run(attempts(4))
+    assert codes == [200, 400, 400, 400, 400] and max(wrong) > 4 * 0.05 > right
+    codes.clear()
+    asyncio.run(attempts(middleware.MOST_TRIES + 5))
+    assert codes.count(429) == 5 and codes.count(400) == middleware.MOST_TRIES
+    assert not keeper._lines
