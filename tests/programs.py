@@ -64,7 +64,8 @@ def failing(checkpoint, classifier):
 def steered(checkpoint, classifier):
     """The app, on searches and readings that stay at their beginning until the word “go” comes, and again after “hold”.
     It tells when one begins and when one was stopped; its answers are how many are served, and how many sessions kept,
-    or to “size” the bytes of all that is asked of it.
+    or to “size” the bytes of all that is asked of it. It tells “overdue” while a request has waited for longer than one
+    waits for somebody to listen for its answer.
     """
     go, search, read = threading.Event(), batching.translating, reviews.read
 
@@ -88,6 +89,12 @@ def steered(checkpoint, classifier):
             raise
         return read(model, rows, progress)
 
+    def looked_through(app):
+        waiting = jobs(app)
+        if any(job.seconds > 1.2 * sessions.UNHEARD for job in waiting):
+            tell("overdue")
+        return waiting
+
     def answer(word):
         if word == "size":
             return str(sum(job.size for job in jobs(demo.app)))
@@ -96,6 +103,7 @@ def steered(checkpoint, classifier):
         return f"{running.guard.inside} {len(demo.state_holder.session_data)}"
 
     batching.translating, reviews.read = held, held_reading
+    gradio_private.jobs = looked_through
     running, reader = opened(checkpoint, classifier)
     demo = create(Models(running), reader)
     serve(demo, answer)

@@ -3,7 +3,6 @@
 import asyncio
 import http.client
 import json
-import time
 import urllib.error
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -61,8 +60,8 @@ def test_texts_that_nobody_waits_for_keep_no_others_from_being_read(app, many):
         app.wait_for("began")
     for _ in range(2):
         app.wait_for("stopped")
-    while inside(app):
-        time.sleep(0.05)
+    while inside(app):  # until their threads have noticed
+        pass
     app.say("go")
     assert read_many(app, many, "visitor", "A film.\nAnother film.")[0] == 200
     with urlopen(f"{app.address}/gradio_api/queue/data?session_hash=visitor", timeout=60) as stream:
@@ -124,7 +123,7 @@ def test_an_answer_that_somebody_listens_for_is_waited_for(app):
     connection = http.client.HTTPConnection(urlsplit(app.address).netloc, timeout=60)
     connection.request("GET", f"/gradio_api/call/classify/{json.loads(said)['event_id']}")
     answer = connection.getresponse()
-    time.sleep(12)  # longer than an answer waits for a listener
+    app.wait_for("overdue")  # it has waited for longer than an answer waits for a listener
     app.say("go")
     assert "event: complete" in answer.read().decode()
     connection.close()
