@@ -121,9 +121,9 @@ def test_greedy_search_takes_the_likeliest_token_and_beam_search_the_likeliest_s
 
 def test_the_n_best_come_in_order_and_differ():
     """B EOS 0.36, A C EOS 0.24, A D EOS 0.21, A EOS 0.15; B C EOS 0.04."""
-    found = search(Toy(TRAP), [5], Options(beam=5, n_best=5, length_penalty=0))[0]
-    assert say(found) == [[B, EOS], [A, C, EOS], [A, D, EOS], [A, EOS], [B, C, EOS]]
-    assert [math.exp(h.score) for h in found] == pytest.approx([0.36, 0.24, 0.21, 0.15, 0.04])
+    hypotheses = search(Toy(TRAP), [5], Options(beam=5, n_best=5, length_penalty=0))[0]
+    assert say(hypotheses) == [[B, EOS], [A, C, EOS], [A, D, EOS], [A, EOS], [B, C, EOS]]
+    assert [math.exp(h.score) for h in hypotheses] == pytest.approx([0.36, 0.24, 0.21, 0.15, 0.04])
 
 
 def test_a_length_penalty_favours_the_longer():
@@ -141,9 +141,9 @@ def test_a_finished_hypothesis_must_beat_what_would_live_in_its_place():
 
 
 def test_alternatives_are_the_likeliest_tokens_of_each_step():
-    (found,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, alternatives=2))[0]
-    assert [[token for token, _ in step] for step in found.alternatives] == [[A, B], [EOS, C]]
-    assert [math.exp(value) for step in found.alternatives for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
+    (best,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, alternatives=2))[0]
+    assert [[token for token, _ in step] for step in best.alternatives] == [[A, B], [EOS, C]]
+    assert [math.exp(value) for step in best.alternatives for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
 
 
 def test_alternatives_may_be_left_out():
@@ -153,24 +153,24 @@ def test_alternatives_may_be_left_out():
 def test_the_limit_cuts_a_sentence_off():
     endless = told({}, {A: 0.9, EOS: 0.1})
     for limit in (1, 3):
-        (found,) = search(Toy(endless), [limit], Options(beam=1))[0]
-        assert found.tokens == [A] * limit and not found.finished
-        assert found.score == pytest.approx(math.log(0.9))  # a token, by length^1
+        (best,) = search(Toy(endless), [limit], Options(beam=1))[0]
+        assert best.tokens == [A] * limit and not best.finished
+        assert best.score == pytest.approx(math.log(0.9))  # a token, by length^1
 
 
 def test_a_sentence_that_ends_at_the_limit_is_finished():
-    (found,) = search(Toy(told({(A,): {EOS: 1.0}}, {A: 1.0})), [2], Options(beam=1))[0]
-    assert found.tokens == [A, EOS] and found.finished
+    (best,) = search(Toy(told({(A,): {EOS: 1.0}}, {A: 1.0})), [2], Options(beam=1))[0]
+    assert best.tokens == [A, EOS] and best.finished
 
 
 def test_padding_and_beginnings_are_never_said():
     """A model that wants to say PAD and BOS is held to the rest, whose log-probabilities stay its own."""
     language = told({}, {PAD: 0.5, BOS: 0.3, A: 0.15, EOS: 0.05})
     for options in (Options(beam=3, n_best=3, length_penalty=0), Options(temperature=1, n_best=20)):
-        for found in search(Toy(language), [3], options)[0]:
-            assert not {PAD, BOS} & set(found.tokens)
-            assert [math.exp(p) for p in found.log_probs] == pytest.approx(
-                [{A: 0.15, EOS: 0.05}[token] for token in found.tokens])
+        for one in search(Toy(language), [3], options)[0]:
+            assert not {PAD, BOS} & set(one.tokens)
+            assert [math.exp(p) for p in one.log_probs] == pytest.approx(
+                [{A: 0.15, EOS: 0.05}[token] for token in one.tokens])
 
 
 # Against other ways to search
@@ -182,9 +182,9 @@ def test_greedy_search_is_a_loop_over_argmax():
         while len(said) < 12 and said[-1:] != [EOS]:
             likely = language(tuple(said))
             said.append(max(likely, key=likely.get))
-        (found,) = search(Toy(language), [12], Options(beam=1))[0]
-        assert found.tokens == said
-        assert found.log_probs == pytest.approx(log_prob(language, said), abs=1e-5)
+        (best,) = search(Toy(language), [12], Options(beam=1))[0]
+        assert best.tokens == said
+        assert best.log_probs == pytest.approx(log_prob(language, said), abs=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
@@ -194,10 +194,10 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all(alpha):
         language = drawn(seed, tokens=(EOS, A, B))
         want = sorted(((said, total / len(said) ** alpha) for said, total in every_sentence(language, 4)),
                       key=lambda pair: -pair[1])
-        found = search(Toy(language), [4], Options(beam=32, n_best=32, length_penalty=alpha))[0]
-        assert len(want) == 31 and say(found) == [said for said, _ in want]
-        assert [h.score for h in found] == pytest.approx([score for _, score in want], abs=1e-5)
-        assert all(h.finished == (h.tokens[-1] == EOS) for h in found)
+        hypotheses = search(Toy(language), [4], Options(beam=32, n_best=32, length_penalty=alpha))[0]
+        assert len(want) == 31 and say(hypotheses) == [said for said, _ in want]
+        assert [h.score for h in hypotheses] == pytest.approx([score for _, score in want], abs=1e-5)
+        assert all(h.finished == (h.tokens[-1] == EOS) for h in hypotheses)
 
 
 def requests(beam):
@@ -279,11 +279,11 @@ def test_numbers_are_the_languages_own(options):
     choice; several sentences of unequal limits run together, and end at different times."""
     languages = [drawn(f"numbers {i}") for i in range(6)]
     limits, prefixes = [3, 9, 1, 6, 9, 7], [[], [B, C], [D], [A], [D, D, D, D], []]
-    for language, limit, prefix, found in zip(languages, limits, prefixes,
+    for language, limit, prefix, hypotheses in zip(languages, limits, prefixes,
                                               search(Toy(*languages), limits, options, prefixes), strict=True):
-        assert len(found) == options.n_best or limit == len(prefix)
-        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
-        for h in found:
+        assert len(hypotheses) == options.n_best or limit == len(prefix)
+        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+        for h in hypotheses:
             assert h.tokens[:len(prefix)] == prefix and len(h.tokens) <= limit
             assert EOS not in h.tokens[:-1] and h.finished == (h.tokens[-1] == EOS)
             assert h.finished or len(h.tokens) == limit
@@ -310,8 +310,8 @@ def test_a_batch_of_unequal_sentences_equals_each_alone(beam):
 
 def test_beam_hypotheses_are_distinct():
     for seed in range(10):
-        found = say(search(Toy(drawn(seed)), [8], Options(beam=8, n_best=8))[0])
-        assert len({tuple(tokens) for tokens in found}) == len(found) == 8
+        hypotheses = say(search(Toy(drawn(seed)), [8], Options(beam=8, n_best=8))[0])
+        assert len({tuple(tokens) for tokens in hypotheses}) == len(hypotheses) == 8
 
 
 def test_no_sentences_give_no_hypotheses():
@@ -322,21 +322,21 @@ def test_no_sentences_give_no_hypotheses():
 
 
 def test_a_prefix_that_fills_the_limit_is_cut_off():
-    (found,) = search(Toy(TRAP), [2], Options(beam=3), [[B, C]])[0]
-    assert found.tokens == [B, C] and not found.finished
-    assert found.score == pytest.approx(math.log(0.4 * 0.1) / 2)
+    (best,) = search(Toy(TRAP), [2], Options(beam=3), [[B, C]])[0]
+    assert best.tokens == [B, C] and not best.finished
+    assert best.score == pytest.approx(math.log(0.4 * 0.1) / 2)
 
 
 def test_a_prefix_with_its_end_is_the_whole_sentence():
-    found = search(Toy(TRAP), [5], Options(beam=3), [[A, EOS]])[0]
-    assert say(found) == [[A, EOS]] and found[0].finished
+    hypotheses = search(Toy(TRAP), [5], Options(beam=3), [[A, EOS]])[0]
+    assert say(hypotheses) == [[A, EOS]] and hypotheses[0].finished
 
 
 def test_a_prefix_that_is_unlikely_is_still_kept():
     language = told({(): {A: 0.999, B: 0.001}, (B,): {C: 0.01, D: 0.99}}, {EOS: 1.0})
-    (found,) = search(Toy(language), [5], Options(beam=2), [[B, C]])[0]
-    assert found.tokens == [B, C, EOS]
-    assert [math.exp(p) for p in found.log_probs] == pytest.approx([0.001, 0.01, 1.0], rel=1e-4)
+    (best,) = search(Toy(language), [5], Options(beam=2), [[B, C]])[0]
+    assert best.tokens == [B, C, EOS]
+    assert [math.exp(p) for p in best.log_probs] == pytest.approx([0.001, 0.01, 1.0], rel=1e-4)
 
 
 @pytest.mark.parametrize(("limits", "prefixes", "text"), [
@@ -432,9 +432,9 @@ def test_the_likeliest_alone_is_greedy_search():
     for seed in range(10):
         greedy = search(Toy(drawn(seed)), [12], Options(beam=1))[0]
         for options in (Options(temperature=1.3, top_k=1, seed=seed), Options(temperature=1.3, top_p=0.01, seed=seed)):
-            (found,) = search(Toy(drawn(seed)), [12], options)[0]
-            assert found.tokens == greedy[0].tokens
-            assert found.log_probs == pytest.approx(greedy[0].log_probs)
+            (best,) = search(Toy(drawn(seed)), [12], options)[0]
+            assert best.tokens == greedy[0].tokens
+            assert best.log_probs == pytest.approx(greedy[0].log_probs)
 
 
 @pytest.mark.parametrize(("options", "allowed"), [

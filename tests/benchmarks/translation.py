@@ -292,11 +292,11 @@ class CTranslate2:
     def __init__(self, folder: Path, kind: str, threads: int) -> None:
         import ctranslate2
 
-        found = checkpoint.load(folder)
-        self.pieces = found.tokenizer.pieces(range(len(found.tokenizer)))
+        loaded = checkpoint.load(folder)
+        self.pieces = loaded.tokenizer.pieces(range(len(loaded.tokenizer)))
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
         with tempfile.TemporaryDirectory() as place:
-            convert(found.model, found.tokenizer, Path(place))
+            convert(loaded.model, loaded.tokenizer, Path(place))
             self.translator = ctranslate2.Translator(place, device="cpu", compute_type=kind, inter_threads=1,
                                                      intra_threads=threads)
 
