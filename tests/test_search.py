@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from xformer.pieces import BOS, EOS, PAD
-from xformer.results import UserError
-from xformer.search import Options, check_prefix, search
+from xformer.results import STOPS, Options, UserError
+from xformer.search import LOOKAHEAD, check_prefix, search
 
 A, B, C, D = 4, 5, 6, 7
 VOCABULARY = 8
@@ -80,8 +80,9 @@ def every_sentence(language, limit, tokens=(EOS, A, B)):
                 yield list(said), sum(log_prob(language, said))
 
 
-def beam_by_hand(language, limit, beam, alpha, prefix=(), most=math.inf):
-    """Beam search over one sentence in plain Python: the K best unfinished live on until `most` have finished."""
+def beam_by_hand(language, limit, beam, alpha, prefix=(), ends=lambda length, best, done: False):
+    """Beam search over one sentence in plain Python: the K best unfinished live on until it `ends`, asked after each
+    step with its number, the best sum that lives on, and what is done; to the limit if it is not told."""
     live, done = [((), 0.0)], []
     for length in range(1, limit + 1):
         grown = [(said + (token,), total + math.log(p)) for said, total in live
@@ -94,7 +95,7 @@ def beam_by_hand(language, limit, beam, alpha, prefix=(), most=math.inf):
                 done.append((list(said), total / length ** alpha))
             if len(live) == beam:
                 break
-        if len(done) >= most:
+        if not live or ends(length, live[0][1], done):
             break
     return sorted(done, key=lambda d: -d[1])
 
@@ -219,7 +220,7 @@ def test_beam_search_equals_the_one_in_plain_python(beam, alpha):
     """CTranslate2's rule: it ends when K hypotheses have finished."""
     options = Options(beam=beam, n_best=beam, length_penalty=alpha, stop="k_finished")
     for language, limit, prefix in requests(beam):
-        want = beam_by_hand(language, limit, beam, alpha, prefix, most=beam)[:beam]
+        want = beam_by_hand(language, limit, beam, alpha, prefix, lambda _, best, done: len(done) >= beam)[:beam]
         same(search(Toy(language), [limit], options, [prefix])[0], want)
 
 
@@ -227,27 +228,53 @@ def test_beam_search_equals_the_one_in_plain_python(beam, alpha):
 @pytest.mark.parametrize(("beam", "n_best"), [(2, 1), (2, 2), (3, 1), (5, 1), (5, 3), (5, 5), (8, 2)])
 def test_a_beam_ends_as_if_it_had_gone_on_to_the_limit(beam, n_best, alpha):
     """The n best are those of a beam in plain Python that never ends early."""
-    options = Options(beam=beam, n_best=n_best, length_penalty=alpha)
+    options = Options(beam=beam, n_best=n_best, length_penalty=alpha, stop="bound")
     for language, limit, prefix in requests(beam):
         same(search(Toy(language), [limit], options, [prefix])[0],
              beam_by_hand(language, limit, beam, alpha, prefix)[:n_best])
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("beam", "n_best"), [(2, 1), (3, 3), (5, 1), (5, 3)])
+def test_a_beam_that_looks_ahead_equals_the_one_in_plain_python(beam, n_best, alpha):
+    def ends(length, best, done):
+        if len(done) < n_best:
+            return False
+        last = sorted((score for _, score in done), reverse=True)[n_best - 1]
+        return best / min(limit, length + LOOKAHEAD) ** alpha <= last
+
+    options = Options(beam=beam, n_best=n_best, length_penalty=alpha)
+    for language, limit, prefix in requests(beam):
+        limit += 9
+        same(search(Toy(language), [limit], options, [prefix])[0],
+             beam_by_hand(language, limit, beam, alpha, prefix, ends)[:n_best])
+
+
+def test_looking_ahead_misses_what_catches_up_later():
+    """</s> has ln 0.6 = -0.51. A ... A </s> begins with ln 0.01 = -4.61, which is -0.77 a token after five more, but
+    -0.33 after thirteen."""
+    language = told({(): {EOS: 0.6, A: 0.01, PAD: 0.39}, (A,) * 13: {EOS: 1.0}}, {A: 1.0})
+    best = {stop: search(Toy(language), [20], Options(stop=stop))[0][0] for stop in STOPS}
+    assert best["bound"].tokens == [A] * 13 + [EOS] and best["bound"].score == pytest.approx(math.log(0.01) / 14)
+    assert best["lookahead"].tokens == [EOS] and best["lookahead"].score == pytest.approx(math.log(0.6))
+
+
 @pytest.mark.parametrize("n_best", [1, 5])
 def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
-    """Once it can only get worse, it takes no more steps; as many as a limit of 1,000 would allow."""
+    """Once it can only get worse, it takes no more steps; a limit of 1,000 would allow as many."""
     language = told({(): {A: 0.9, B: 0.1}, (A,): {B: 0.8, EOS: 0.2}}, {EOS: 0.5, A: 0.3, C: 0.2})
-    for alpha, most in ((0.0, 10), (0.5, 100), (1.0, 990)):
+    for stop, alpha, most in (("bound", 0.0, 10), ("bound", 0.5, 100), ("bound", 1.0, 990), ("lookahead", 1.0, 20)):
         toy = Counted(language)
-        best = search(toy, [1000], Options(n_best=n_best, length_penalty=alpha))[0]
+        best = search(toy, [1000], Options(n_best=n_best, length_penalty=alpha, stop=stop))[0]
         assert toy.steps < most and len(best) == n_best
 
 
+@pytest.mark.parametrize("stop", ["lookahead", "bound"])
 @pytest.mark.parametrize("beam", [2, 3, 5, 8])
-def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(beam):
+def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(beam, stop):
     """By its own score; it drops it in one of these 300 languages with a beam of 2, else in none."""
     languages = [drawn(f"greedy {seed}", sharpness=2.5) for seed in range(300)]
-    greedy, best = (search(Toy(*languages), [20] * 300, Options(beam=k)) for k in (1, beam))
+    greedy, best = (search(Toy(*languages), [20] * 300, Options(beam=k, stop=stop)) for k in (1, beam))
     worse = [i for i in range(300) if best[i][0].score < greedy[i][0].score - 1e-6]
     assert len(worse) == (beam == 2)
     for i in worse:
@@ -258,7 +285,7 @@ def test_early_ends_do_not_end_a_beam_that_holds_something_better():
     """After any word but the last </s> has a probability of 0.1. With a beam of 2, <s> </s> (ln 0.1 = -2.3) and A </s>
     (ln 0.09 / 2 = -1.2) finish first; A A A A </s> has ln 0.9^5 / 5 = -0.1."""
     language = told({(A,) * 4: {EOS: 0.9, B: 0.1}}, {A: 0.9, EOS: 0.1})
-    for options in (Options(beam=1), Options(beam=2), Options(beam=5)):
+    for options in (Options(beam=1), Options(beam=2), Options(beam=5), Options(beam=2, stop="bound")):
         (best,) = search(Toy(language), [10], options)[0]
         assert best.tokens == [A, A, A, A, EOS] and best.score == pytest.approx(math.log(0.9))
     (early,) = search(Toy(language), [10], Options(beam=2, stop="k_finished"))[0]
@@ -467,7 +494,7 @@ def test_top_p_cuts_what_temperature_has_shaped():
     ({"temperature": float("nan")}, "temperature is nan; it must be between 0 and 10"),
     ({"top_k": -1}, "top_k is -1; it must be between 0 and 100000"),
     ({"top_p": 1.1}, "top_p is 1.1; it must be between 0 and 1"),
-    ({"stop": "soon"}, "stop is 'soon'; choose one of bound, k_finished"),
+    ({"stop": "soon"}, "stop is 'soon'; choose one of lookahead, bound, k_finished"),
     ({"top_p": 0}, "top_p is 0; it must be above 0 to leave a piece to choose"),
     ({"alternatives": 33}, "alternatives is 33; it must be between 0 and 32"),
     ({"beam": 2, "n_best": 3}, "n_best is 3, but a beam of 2 ends with 2 hypotheses; raise beam or lower n_best"),
