@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from xformer.pieces import BOS, EOS, PAD
-from xformer.results import UserError
-from xformer.search import Options, check_prefix, search
+from xformer.results import STOPS, Options, UserError
+from xformer.search import LOOKAHEAD, check_prefix, search
 
 A, B, C, D = 4, 5, 6, 7
 VOCABULARY = 8
@@ -80,8 +80,9 @@ def every_sentence(language, limit, tokens=(EOS, A, B)):
                 yield list(said), sum(log_prob(language, said))
 
 
-def beam_by_hand(language, limit, beam, alpha, prefix=(), most=math.inf):
-    """Beam search over one sentence in plain Python: the K best unfinished live on until `most` have finished."""
+def beam_by_hand(language, limit, beam, alpha, prefix=(), ends=lambda length, best, done: False):
+    """Beam search over one sentence in plain Python: the K best unfinished live on until it `ends`, asked after each
+    step with its number, the best sum that lives on, and what is done; to the limit if it is not told."""
     live, done = [((), 0.0)], []
     for length in range(1, limit + 1):
         grown = [(said + (token,), total + math.log(p)) for said, total in live
@@ -94,7 +95,7 @@ def beam_by_hand(language, limit, beam, alpha, prefix=(), most=math.inf):
                 done.append((list(said), total / length ** alpha))
             if len(live) == beam:
                 break
-        if len(done) >= most:
+        if not live or ends(length, live[0][1], done):
             break
     return sorted(done, key=lambda d: -d[1])
 
@@ -121,9 +122,9 @@ def test_greedy_search_takes_the_likeliest_token_and_beam_search_the_likeliest_s
 
 def test_the_n_best_come_in_order_and_differ():
     """B EOS 0.36, A C EOS 0.24, A D EOS 0.21, A EOS 0.15; B C EOS 0.04."""
-    found = search(Toy(TRAP), [5], Options(beam=5, n_best=5, length_penalty=0))[0]
-    assert say(found) == [[B, EOS], [A, C, EOS], [A, D, EOS], [A, EOS], [B, C, EOS]]
-    assert [math.exp(h.score) for h in found] == pytest.approx([0.36, 0.24, 0.21, 0.15, 0.04])
+    hypotheses = search(Toy(TRAP), [5], Options(beam=5, n_best=5, length_penalty=0))[0]
+    assert say(hypotheses) == [[B, EOS], [A, C, EOS], [A, D, EOS], [A, EOS], [B, C, EOS]]
+    assert [math.exp(h.score) for h in hypotheses] == pytest.approx([0.36, 0.24, 0.21, 0.15, 0.04])
 
 
 def test_a_length_penalty_favours_the_longer():
@@ -141,9 +142,9 @@ def test_a_finished_hypothesis_must_beat_what_would_live_in_its_place():
 
 
 def test_alternatives_are_the_likeliest_tokens_of_each_step():
-    (found,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, alternatives=2))[0]
-    assert [[token for token, _ in step] for step in found.alternatives] == [[A, B], [EOS, C]]
-    assert [math.exp(value) for step in found.alternatives for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
+    (best,) = search(Toy(TRAP), [5], Options(beam=2, length_penalty=0, alternatives=2))[0]
+    assert [[token for token, _ in step] for step in best.alternatives] == [[A, B], [EOS, C]]
+    assert [math.exp(value) for step in best.alternatives for _, value in step] == pytest.approx([0.6, 0.4, 0.9, 0.1])
 
 
 def test_alternatives_may_be_left_out():
@@ -153,24 +154,24 @@ def test_alternatives_may_be_left_out():
 def test_the_limit_cuts_a_sentence_off():
     endless = told({}, {A: 0.9, EOS: 0.1})
     for limit in (1, 3):
-        (found,) = search(Toy(endless), [limit], Options(beam=1))[0]
-        assert found.tokens == [A] * limit and not found.finished
-        assert found.score == pytest.approx(math.log(0.9))  # a token, by length^1
+        (best,) = search(Toy(endless), [limit], Options(beam=1))[0]
+        assert best.tokens == [A] * limit and not best.finished
+        assert best.score == pytest.approx(math.log(0.9))  # a token, by length^1
 
 
 def test_a_sentence_that_ends_at_the_limit_is_finished():
-    (found,) = search(Toy(told({(A,): {EOS: 1.0}}, {A: 1.0})), [2], Options(beam=1))[0]
-    assert found.tokens == [A, EOS] and found.finished
+    (best,) = search(Toy(told({(A,): {EOS: 1.0}}, {A: 1.0})), [2], Options(beam=1))[0]
+    assert best.tokens == [A, EOS] and best.finished
 
 
 def test_padding_and_beginnings_are_never_said():
     """A model that wants to say PAD and BOS is held to the rest, whose log-probabilities stay its own."""
     language = told({}, {PAD: 0.5, BOS: 0.3, A: 0.15, EOS: 0.05})
     for options in (Options(beam=3, n_best=3, length_penalty=0), Options(temperature=1, n_best=20)):
-        for found in search(Toy(language), [3], options)[0]:
-            assert not {PAD, BOS} & set(found.tokens)
-            assert [math.exp(p) for p in found.log_probs] == pytest.approx(
-                [{A: 0.15, EOS: 0.05}[token] for token in found.tokens])
+        for one in search(Toy(language), [3], options)[0]:
+            assert not {PAD, BOS} & set(one.tokens)
+            assert [math.exp(p) for p in one.log_probs] == pytest.approx(
+                [{A: 0.15, EOS: 0.05}[token] for token in one.tokens])
 
 
 # Against other ways to search
@@ -182,9 +183,9 @@ def test_greedy_search_is_a_loop_over_argmax():
         while len(said) < 12 and said[-1:] != [EOS]:
             likely = language(tuple(said))
             said.append(max(likely, key=likely.get))
-        (found,) = search(Toy(language), [12], Options(beam=1))[0]
-        assert found.tokens == said
-        assert found.log_probs == pytest.approx(log_prob(language, said), abs=1e-5)
+        (best,) = search(Toy(language), [12], Options(beam=1))[0]
+        assert best.tokens == said
+        assert best.log_probs == pytest.approx(log_prob(language, said), abs=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
@@ -194,10 +195,10 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all(alpha):
         language = drawn(seed, tokens=(EOS, A, B))
         want = sorted(((said, total / len(said) ** alpha) for said, total in every_sentence(language, 4)),
                       key=lambda pair: -pair[1])
-        found = search(Toy(language), [4], Options(beam=32, n_best=32, length_penalty=alpha))[0]
-        assert len(want) == 31 and say(found) == [said for said, _ in want]
-        assert [h.score for h in found] == pytest.approx([score for _, score in want], abs=1e-5)
-        assert all(h.finished == (h.tokens[-1] == EOS) for h in found)
+        hypotheses = search(Toy(language), [4], Options(beam=32, n_best=32, length_penalty=alpha))[0]
+        assert len(want) == 31 and say(hypotheses) == [said for said, _ in want]
+        assert [h.score for h in hypotheses] == pytest.approx([score for _, score in want], abs=1e-5)
+        assert all(h.finished == (h.tokens[-1] == EOS) for h in hypotheses)
 
 
 def requests(beam):
@@ -219,7 +220,7 @@ def test_beam_search_equals_the_one_in_plain_python(beam, alpha):
     """CTranslate2's rule: it ends when K hypotheses have finished."""
     options = Options(beam=beam, n_best=beam, length_penalty=alpha, stop="k_finished")
     for language, limit, prefix in requests(beam):
-        want = beam_by_hand(language, limit, beam, alpha, prefix, most=beam)[:beam]
+        want = beam_by_hand(language, limit, beam, alpha, prefix, lambda _, best, done: len(done) >= beam)[:beam]
         same(search(Toy(language), [limit], options, [prefix])[0], want)
 
 
@@ -227,27 +228,53 @@ def test_beam_search_equals_the_one_in_plain_python(beam, alpha):
 @pytest.mark.parametrize(("beam", "n_best"), [(2, 1), (2, 2), (3, 1), (5, 1), (5, 3), (5, 5), (8, 2)])
 def test_a_beam_ends_as_if_it_had_gone_on_to_the_limit(beam, n_best, alpha):
     """The n best are those of a beam in plain Python that never ends early."""
-    options = Options(beam=beam, n_best=n_best, length_penalty=alpha)
+    options = Options(beam=beam, n_best=n_best, length_penalty=alpha, stop="bound")
     for language, limit, prefix in requests(beam):
         same(search(Toy(language), [limit], options, [prefix])[0],
              beam_by_hand(language, limit, beam, alpha, prefix)[:n_best])
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("beam", "n_best"), [(2, 1), (3, 3), (5, 1), (5, 3)])
+def test_a_beam_that_looks_ahead_equals_the_one_in_plain_python(beam, n_best, alpha):
+    def ends(length, best, done):
+        if len(done) < n_best:
+            return False
+        last = sorted((score for _, score in done), reverse=True)[n_best - 1]
+        return best / min(limit, length + LOOKAHEAD) ** alpha <= last
+
+    options = Options(beam=beam, n_best=n_best, length_penalty=alpha)
+    for language, limit, prefix in requests(beam):
+        limit += 9
+        same(search(Toy(language), [limit], options, [prefix])[0],
+             beam_by_hand(language, limit, beam, alpha, prefix, ends)[:n_best])
+
+
+def test_looking_ahead_misses_what_catches_up_later():
+    """</s> has ln 0.6 = -0.51. A ... A </s> begins with ln 0.01 = -4.61, which is -0.77 a token after five more, but
+    -0.33 after thirteen."""
+    language = told({(): {EOS: 0.6, A: 0.01, PAD: 0.39}, (A,) * 13: {EOS: 1.0}}, {A: 1.0})
+    best = {stop: search(Toy(language), [20], Options(stop=stop))[0][0] for stop in STOPS}
+    assert best["bound"].tokens == [A] * 13 + [EOS] and best["bound"].score == pytest.approx(math.log(0.01) / 14)
+    assert best["lookahead"].tokens == [EOS] and best["lookahead"].score == pytest.approx(math.log(0.6))
+
+
 @pytest.mark.parametrize("n_best", [1, 5])
 def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
-    """Once it can only get worse, it takes no more steps; as many as a limit of 1,000 would allow."""
+    """Once it can only get worse, it takes no more steps; a limit of 1,000 would allow as many."""
     language = told({(): {A: 0.9, B: 0.1}, (A,): {B: 0.8, EOS: 0.2}}, {EOS: 0.5, A: 0.3, C: 0.2})
-    for alpha, most in ((0.0, 10), (0.5, 100), (1.0, 990)):
+    for stop, alpha, most in (("bound", 0.0, 10), ("bound", 0.5, 100), ("bound", 1.0, 990), ("lookahead", 1.0, 20)):
         toy = Counted(language)
-        best = search(toy, [1000], Options(n_best=n_best, length_penalty=alpha))[0]
+        best = search(toy, [1000], Options(n_best=n_best, length_penalty=alpha, stop=stop))[0]
         assert toy.steps < most and len(best) == n_best
 
 
+@pytest.mark.parametrize("stop", ["lookahead", "bound"])
 @pytest.mark.parametrize("beam", [2, 3, 5, 8])
-def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(beam):
+def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(beam, stop):
     """By its own score; it drops it in one of these 300 languages with a beam of 2, else in none."""
     languages = [drawn(f"greedy {seed}", sharpness=2.5) for seed in range(300)]
-    greedy, best = (search(Toy(*languages), [20] * 300, Options(beam=k)) for k in (1, beam))
+    greedy, best = (search(Toy(*languages), [20] * 300, Options(beam=k, stop=stop)) for k in (1, beam))
     worse = [i for i in range(300) if best[i][0].score < greedy[i][0].score - 1e-6]
     assert len(worse) == (beam == 2)
     for i in worse:
@@ -258,7 +285,7 @@ def test_early_ends_do_not_end_a_beam_that_holds_something_better():
     """After any word but the last </s> has a probability of 0.1. With a beam of 2, <s> </s> (ln 0.1 = -2.3) and A </s>
     (ln 0.09 / 2 = -1.2) finish first; A A A A </s> has ln 0.9^5 / 5 = -0.1."""
     language = told({(A,) * 4: {EOS: 0.9, B: 0.1}}, {A: 0.9, EOS: 0.1})
-    for options in (Options(beam=1), Options(beam=2), Options(beam=5)):
+    for options in (Options(beam=1), Options(beam=2), Options(beam=5), Options(beam=2, stop="bound")):
         (best,) = search(Toy(language), [10], options)[0]
         assert best.tokens == [A, A, A, A, EOS] and best.score == pytest.approx(math.log(0.9))
     (early,) = search(Toy(language), [10], Options(beam=2, stop="k_finished"))[0]
@@ -279,11 +306,11 @@ def test_numbers_are_the_languages_own(options):
     choice; several sentences of unequal limits run together, and end at different times."""
     languages = [drawn(f"numbers {i}") for i in range(6)]
     limits, prefixes = [3, 9, 1, 6, 9, 7], [[], [B, C], [D], [A], [D, D, D, D], []]
-    for language, limit, prefix, found in zip(languages, limits, prefixes,
+    for language, limit, prefix, hypotheses in zip(languages, limits, prefixes,
                                               search(Toy(*languages), limits, options, prefixes), strict=True):
-        assert len(found) == options.n_best or limit == len(prefix)
-        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
-        for h in found:
+        assert len(hypotheses) == options.n_best or limit == len(prefix)
+        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+        for h in hypotheses:
             assert h.tokens[:len(prefix)] == prefix and len(h.tokens) <= limit
             assert EOS not in h.tokens[:-1] and h.finished == (h.tokens[-1] == EOS)
             assert h.finished or len(h.tokens) == limit
@@ -310,8 +337,8 @@ def test_a_batch_of_unequal_sentences_equals_each_alone(beam):
 
 def test_beam_hypotheses_are_distinct():
     for seed in range(10):
-        found = say(search(Toy(drawn(seed)), [8], Options(beam=8, n_best=8))[0])
-        assert len({tuple(tokens) for tokens in found}) == len(found) == 8
+        hypotheses = say(search(Toy(drawn(seed)), [8], Options(beam=8, n_best=8))[0])
+        assert len({tuple(tokens) for tokens in hypotheses}) == len(hypotheses) == 8
 
 
 def test_no_sentences_give_no_hypotheses():
@@ -322,21 +349,21 @@ def test_no_sentences_give_no_hypotheses():
 
 
 def test_a_prefix_that_fills_the_limit_is_cut_off():
-    (found,) = search(Toy(TRAP), [2], Options(beam=3), [[B, C]])[0]
-    assert found.tokens == [B, C] and not found.finished
-    assert found.score == pytest.approx(math.log(0.4 * 0.1) / 2)
+    (best,) = search(Toy(TRAP), [2], Options(beam=3), [[B, C]])[0]
+    assert best.tokens == [B, C] and not best.finished
+    assert best.score == pytest.approx(math.log(0.4 * 0.1) / 2)
 
 
 def test_a_prefix_with_its_end_is_the_whole_sentence():
-    found = search(Toy(TRAP), [5], Options(beam=3), [[A, EOS]])[0]
-    assert say(found) == [[A, EOS]] and found[0].finished
+    hypotheses = search(Toy(TRAP), [5], Options(beam=3), [[A, EOS]])[0]
+    assert say(hypotheses) == [[A, EOS]] and hypotheses[0].finished
 
 
 def test_a_prefix_that_is_unlikely_is_still_kept():
     language = told({(): {A: 0.999, B: 0.001}, (B,): {C: 0.01, D: 0.99}}, {EOS: 1.0})
-    (found,) = search(Toy(language), [5], Options(beam=2), [[B, C]])[0]
-    assert found.tokens == [B, C, EOS]
-    assert [math.exp(p) for p in found.log_probs] == pytest.approx([0.001, 0.01, 1.0], rel=1e-4)
+    (best,) = search(Toy(language), [5], Options(beam=2), [[B, C]])[0]
+    assert best.tokens == [B, C, EOS]
+    assert [math.exp(p) for p in best.log_probs] == pytest.approx([0.001, 0.01, 1.0], rel=1e-4)
 
 
 @pytest.mark.parametrize(("limits", "prefixes", "text"), [
@@ -432,9 +459,9 @@ def test_the_likeliest_alone_is_greedy_search():
     for seed in range(10):
         greedy = search(Toy(drawn(seed)), [12], Options(beam=1))[0]
         for options in (Options(temperature=1.3, top_k=1, seed=seed), Options(temperature=1.3, top_p=0.01, seed=seed)):
-            (found,) = search(Toy(drawn(seed)), [12], options)[0]
-            assert found.tokens == greedy[0].tokens
-            assert found.log_probs == pytest.approx(greedy[0].log_probs)
+            (best,) = search(Toy(drawn(seed)), [12], options)[0]
+            assert best.tokens == greedy[0].tokens
+            assert best.log_probs == pytest.approx(greedy[0].log_probs)
 
 
 @pytest.mark.parametrize(("options", "allowed"), [
@@ -467,7 +494,7 @@ def test_top_p_cuts_what_temperature_has_shaped():
     ({"temperature": float("nan")}, "temperature is nan; it must be between 0 and 10"),
     ({"top_k": -1}, "top_k is -1; it must be between 0 and 100000"),
     ({"top_p": 1.1}, "top_p is 1.1; it must be between 0 and 1"),
-    ({"stop": "soon"}, "stop is 'soon'; choose one of bound, k_finished"),
+    ({"stop": "soon"}, "stop is 'soon'; choose one of lookahead, bound, k_finished"),
     ({"top_p": 0}, "top_p is 0; it must be above 0 to leave a piece to choose"),
     ({"alternatives": 33}, "alternatives is 33; it must be between 0 and 32"),
     ({"beam": 2, "n_best": 3}, "n_best is 3, but a beam of 2 ends with 2 hypotheses; raise beam or lower n_best"),

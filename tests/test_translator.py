@@ -49,24 +49,25 @@ def test_a_translation_may_be_twice_as_long_and_a_little(source, longest, limit)
 
 @pytest.mark.parametrize("options", [Options(beam=1), Options(beam=5)], ids=["greedy", "beam"])
 def test_a_taught_model_translates_what_it_was_taught(taught, learned_pairs, options):
-    found = translate_ids(taught.model, [taught.tokenizer.encode(english) for english, _ in learned_pairs], options)
-    assert [taught.tokenizer.decode(h.tokens) for (h,) in found] == [spanish for _, spanish in learned_pairs]
-    assert all(h.finished and h.score > -0.5 for (h,) in found)
+    sources = [taught.tokenizer.encode(english) for english, _ in learned_pairs]
+    translations = translate_ids(taught.model, sources, options)
+    assert [taught.tokenizer.decode(h.tokens) for (h,) in translations] == [spanish for _, spanish in learned_pairs]
+    assert all(h.finished and h.score > -0.5 for (h,) in translations)
 
 
 def test_greedy_search_equals_a_loop_over_whole_passes(tiny_model):
-    for source, (found,) in zip(SOURCES, translate_ids(tiny_model, SOURCES, Options(beam=1)), strict=True):
-        assert found.tokens == greedy_by_hand(tiny_model, source, target_limit(len(source) + 1, 64))
+    for source, (best,) in zip(SOURCES, translate_ids(tiny_model, SOURCES, Options(beam=1)), strict=True):
+        assert best.tokens == greedy_by_hand(tiny_model, source, target_limit(len(source) + 1, 64))
 
 
 @pytest.mark.parametrize("options", [Options(beam=3, n_best=3), Options(temperature=1.0, n_best=3, seed=5)],
                          ids=["beam", "sampling"])
 def test_log_probabilities_are_those_of_one_pass(tiny_model, options):
     prefixes = [[], [40, 41, 42], [], [50], []]
-    for source, prefix, found in zip(SOURCES, prefixes, translate_ids(tiny_model, SOURCES, options, prefixes),
+    for source, prefix, hypotheses in zip(SOURCES, prefixes, translate_ids(tiny_model, SOURCES, options, prefixes),
                                      strict=True):
-        assert len(found) == 3
-        for h in found:
+        assert len(hypotheses) == 3
+        for h in hypotheses:
             assert h.tokens[:len(prefix)] == prefix
             log_probs = own_log_probs(tiny_model, source, h.tokens)
             want = log_probs.gather(1, torch.tensor(h.tokens)[:, None])[:, 0]
@@ -82,11 +83,11 @@ def test_a_batch_of_unequal_sentences_equals_each_alone(tiny_model, batch_rows):
     options, prefixes = Options(beam=3, n_best=2), [[], [40], [], [50, 51], []]
     limits = [20, 5, 9, 3, 30]
     together = translate_ids(tiny_model, SOURCES, options, prefixes, limits, batch_rows)
-    for i, found in enumerate(together):
+    for i, hypotheses in enumerate(together):
         (alone,) = translate_ids(tiny_model, [SOURCES[i]], options, [prefixes[i]], [limits[i]])
-        assert [h.tokens for h in found] == [h.tokens for h in alone]
-        assert [h.score for h in found] == pytest.approx([h.score for h in alone], abs=1e-5)
-        assert all(len(h.tokens) <= limits[i] for h in found)
+        assert [h.tokens for h in hypotheses] == [h.tokens for h in alone]
+        assert [h.score for h in hypotheses] == pytest.approx([h.score for h in alone], abs=1e-5)
+        assert all(len(h.tokens) <= limits[i] for h in hypotheses)
 
 
 @pytest.mark.parametrize("batch_rows", [1, 9, 320])
@@ -139,18 +140,18 @@ def test_a_sentence_longer_than_the_model_is_refused(tiny_model):
 
 def test_a_target_may_fill_all_positions(tiny_model):
     """A prefix of 63 pieces, and the last of the 64 positions for what follows."""
-    (found,), = translate_ids(tiny_model, [[10] * 40], Options(beam=1), [[12] * 63])
-    assert len(found.tokens) == 64
+    (best,), = translate_ids(tiny_model, [[10] * 40], Options(beam=1), [[12] * 63])
+    assert len(best.tokens) == 64
 
 
 def test_a_trace_of_the_translation_sees_what_decoding_saw(tiny_model):
     """The greedy choice at each step is the likeliest piece of the traced pass over the whole translation."""
-    (found,), = translate_ids(tiny_model, SOURCES[:1], Options(beam=1))
+    (best,), = translate_ids(tiny_model, SOURCES[:1], Options(beam=1))
     trace = Trace()
-    log_probs = own_log_probs(tiny_model, SOURCES[0], found.tokens, trace)
+    log_probs = own_log_probs(tiny_model, SOURCES[0], best.tokens, trace)
     log_probs[:, [PAD, BOS]] = -torch.inf
-    assert log_probs.argmax(dim=-1).tolist() == found.tokens
-    assert trace.cross.probabilities[0].shape == (1, 4, len(found.tokens), 6)
+    assert log_probs.argmax(dim=-1).tolist() == best.tokens
+    assert trace.cross.probabilities[0].shape == (1, 4, len(best.tokens), 6)
 
 
 def test_many_threads_translate_with_one_model(tiny_model):
@@ -180,9 +181,21 @@ def shipped():
     return checkpoint.load(ROOT / "checkpoints" / "en-es")
 
 
-def test_a_beam_is_not_worse_than_greedy_search_by_its_own_score(shipped):
+@pytest.fixture(scope="module")
+def texts():
+    return (ROOT / "tests" / "benchmarks" / "sentences.txt").read_text(encoding="utf-8").splitlines() + HARD
+
+
+def test_looking_ahead_is_far_enough(shipped, texts):
+    """The three best are those of the rule that takes every step that could matter."""
+    sources = [shipped.tokenizer.encode(text) for text in texts]
+    ahead, exact = (translate_ids(shipped.model, sources, Options(n_best=3, alternatives=0, stop=stop))
+                    for stop in ("lookahead", "bound"))
+    assert [[h.tokens for h in one] for one in ahead] == [[h.tokens for h in one] for one in exact]
+
+
+def test_a_beam_is_not_worse_than_greedy_search_by_its_own_score(shipped, texts):
     """It may be where it dropped what greedy search began with: about once in 200 sentences like the hard ones."""
-    texts = (ROOT / "tests" / "benchmarks" / "sentences.txt").read_text(encoding="utf-8").splitlines() + HARD
     sources = [shipped.tokenizer.encode(text) for text in texts]
     (greedy, beam) = (translate_ids(shipped.model, sources, Options(beam=k, alternatives=0)) for k in (1, 5))
     worse = [text for text, (one,), (other,) in zip(texts, beam, greedy, strict=True) if one.score < other.score - 1e-4]

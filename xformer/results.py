@@ -44,7 +44,7 @@ class UserError(ValueError):
         return self.message if isinstance(self.message, str) else self.message.say(language)
 
 
-STOPS = ("bound", "k_finished")  # of a beam
+STOPS = ("lookahead", "bound", "k_finished")  # of a beam
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Options:
     top_k: int = 0  # sample among the k likeliest; 0: all
     top_p: float = 1.0  # sample among the fewest pieces that hold this probability (Holtzman et al. 2020)
     seed: int = 0  # of the samples; each text draws its own, so that they do not depend on what else is translated
-    stop: str = "bound"  # when a beam of 2 and more ends: one of STOPS, explained in `search.searching`
+    stop: str = "lookahead"  # when a beam of 2 and more ends: one of STOPS, explained in `search.searching`
     alternatives: int = 5  # likeliest pieces to keep of each step
 
     def __post_init__(self) -> None:

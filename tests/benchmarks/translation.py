@@ -6,9 +6,9 @@ Marian normalises after each sub-layer and so cannot hold these weights: it has 
 made to write as many pieces as this engine wrote, on average of the batch, so that it has at most as much to do.
 Beams have the same width, rule of stopping, penalty of length (EOS counts) and limit of length; Marian's end at the
 length that it is held to. The rule is CTranslate2's: a beam ends when as many hypotheses have finished as it is wide.
-This engine's own goes on until nothing can become better; what that takes, and how often it changes the output, has a
-row of its own ("to its own end"; there each sentence has a limit of its own, as in the app). Greedy search is the same
-with both.
+This engine's own goes on until nothing is likely to become better; what that takes, and how often it changes the
+output, has a row of its own ("to its own end"; there each sentence has a limit of its own, as in the app). Greedy
+search is the same with both.
 Libraries that thrive on few threads are measured on one and on two.
 """
 
@@ -292,11 +292,11 @@ class CTranslate2:
     def __init__(self, folder: Path, kind: str, threads: int) -> None:
         import ctranslate2
 
-        found = checkpoint.load(folder)
-        self.pieces = found.tokenizer.pieces(range(len(found.tokenizer)))
+        loaded = checkpoint.load(folder)
+        self.pieces = loaded.tokenizer.pieces(range(len(loaded.tokenizer)))
         self.ids = {piece: i for i, piece in enumerate(self.pieces)}
         with tempfile.TemporaryDirectory() as place:
-            convert(found.model, found.tokenizer, Path(place))
+            convert(loaded.model, loaded.tokenizer, Path(place))
             self.translator = ctranslate2.Translator(place, device="cpu", compute_type=kind, inter_threads=1,
                                                      intra_threads=threads)
 
@@ -315,7 +315,7 @@ def contenders(folder: Path) -> list[Contender]:
     many = max(1, torch.get_num_threads())
     counts = sorted({1, many})
     return [*(Contender(OURS, Ours, (folder, "k_finished"), n) for n in counts),
-            *(Contender(OURS_TO_ITS_END, Ours, (folder, "bound"), n) for n in counts),
+            *(Contender(OURS_TO_ITS_END, Ours, (folder, "lookahead"), n) for n in counts),
             Contender(UNCACHED, Uncached, (folder, "k_finished"), many),
             Contender(TORCH, TorchLoop, (folder,), many),
             *(Contender(MARIAN, Marian, (folder,), n) for n in counts),
