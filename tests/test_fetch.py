@@ -399,7 +399,7 @@ def test_everything_excluded(server, call, tmp_path):
 
 @pytest.mark.parametrize(("dev", "words"), [
     ("53", "--dev 53 is more than half of the 104 English sentences there are; give at most 52."),
-    ("-1", "--dev -1 is no number of sentences; give 1 or more")])
+    ("-1", "--dev is -1; it must be a whole number, at least 0")])
 def test_dev_is_too_large_or_negative(server, call, tmp_path, dev, words):
     server.body = zipped(export(PAIRS))
     refused(call("--dev", dev), tmp_path / "data", words)

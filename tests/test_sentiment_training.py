@@ -397,10 +397,10 @@ def test_missing_data_is_named(data, tmp_path, capsys, what, name, line):
 
 @pytest.mark.parametrize(("what", "more", "text"), [
     ("sentiment", ["--auxiliary", 0.5], "the auxiliary weight is 0.5, but where pieces see those after them there is"),
-    ("sentiment", ["--blank", 1], "the share of pieces not shown is 1.0; it must be at least 0 and below 1"),
-    ("sentiment", ["--phrases", -1], "the shares of the data are [1.0, -1.0]; they must be 0 or more"),
-    ("sentiment", ["--max-length", 2], "max_length is 2; a text of one piece between its marks needs 3"),
-    ("sentiment", ["--labels", 0], "the share of labels is 0.0; it must be above 0 and at most 1"),
+    ("sentiment", ["--blank", 1], "--blank is 1.0; it must be a number, at least 0 and below 1"),
+    ("sentiment", ["--phrases", -1], "--phrases is -1.0; it must be a number, at least 0 and at most 1,000"),
+    ("sentiment", ["--max-length", 2], "--max-length is 2; it must be a whole number, at least 3 and at most 65,536"),
+    ("sentiment", ["--labels", 0], "--labels is 0.0; it must be a number, above 0 and at most 1"),
     ("sentiment", ["--from", "/nowhere"], "There is no checkpoint folder at /nowhere"),
     ("sentiment", ["--n-heads", 3], "d_model is 16, which 3 heads cannot share equally"),
     ("language-model", ["--max-length", 5000], "the validation reviews fill no window of 5000 pieces"),
