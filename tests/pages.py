@@ -1,12 +1,19 @@
 """Pages laid out for tests, which nobody serves."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import gradio as gr
 
 from xformer.serve.pool import Models
 from xformer.strings import ENGLISH
 from xformer.ui import page
+
+
+def run(coroutine):
+    """Run a coroutine to its end, in a thread of its own: in that of the tests, Playwright's loop may be running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 def laid_out(models, reviews=None, language=ENGLISH, **more):
@@ -18,4 +25,4 @@ def laid_out(models, reviews=None, language=ENGLISH, **more):
             made = page.build(demo, pool, reviews, language, **more)
         made.demo = demo
         return made
-    return asyncio.run(make())
+    return run(make())

@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 from starlette.exceptions import HTTPException
 
+from tests.pages import run
 from xformer.serve import many as texts
 from xformer.strings import ENGLISH
 from xformer.ui import gradio_private, middleware, sessions
@@ -88,7 +89,7 @@ def received(sizes, path="/gradio_api/queue/join"):
 
     scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [],
              "app": SimpleNamespace(auth=None, cookie_id="", tokens={})}
-    asyncio.run(middleware.Gate(read)(scope, receive, None))
+    run(middleware.Gate(read)(scope, receive, None))
     return sum(taken)
 
 
@@ -202,9 +203,9 @@ def test_passwords_are_tried_slowly(monkeypatch):
                                     attempt("right", "10.0.0.2"))
 
     keeper, codes = middleware.Doorkeeper(login), []
-    *wrong, right = asyncio.run(attempts(4))
+    *wrong, right = run(attempts(4))
     assert codes == [200, 400, 400, 400, 400] and max(wrong) > 4 * 0.05 > right
     codes.clear()
-    asyncio.run(attempts(middleware.MOST_TRIES + 5))
+    run(attempts(middleware.MOST_TRIES + 5))
     assert codes.count(429) == 5 and codes.count(400) == middleware.MOST_TRIES
     assert not keeper._lines
