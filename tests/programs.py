@@ -21,7 +21,9 @@ from xformer.ui.handlers import Ask
 
 
 def tell(*words):
-    print(*words, flush=True)
+    """Print a line in one piece: several threads tell."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def serve(demo, answer=lambda word: ""):

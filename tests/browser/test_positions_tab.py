@@ -78,6 +78,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     expect_table(page, 32, "10\u202f000")
     expect(page.locator(".pos-sentence .caption")).to_be_attached()
     expect_fits(page, 375)
+    expect(page.locator(".pos-table .main-svg").first).to_be_attached()  # its caption stands there before it is drawn
     page.wait_for_function("document.querySelector('.pos-table .main-svg').getBoundingClientRect().width <= 375")
 
 
