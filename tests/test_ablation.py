@@ -18,6 +18,7 @@ from xformer.ui import ablation, attribution_methods, counterfactual, positions
 EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in range(1, 5)]
 
 
+@pytest.mark.slow
 def test_no_head_off_is_the_pass_itself(tiny_model):
     source, target = torch.randint(4, 150, (2, 6)), torch.randint(4, 150, (2, 5))
     with torch.no_grad():
@@ -29,6 +30,7 @@ def test_no_head_off_is_the_pass_itself(tiny_model):
     ("encoder_self", lambda m: m.encoder.layers[1].self_attention),
     ("decoder_self", lambda m: m.decoder.layers[1].self_attention),
     ("cross", lambda m: m.decoder.layers[1].cross_attention)])
+@pytest.mark.slow
 def test_a_head_that_is_off_is_one_whose_output_weights_are_zero(tiny_model, stack, part):
     source, target = torch.randint(4, 150, (2, 6)), torch.randint(4, 150, (2, 5))
     with torch.no_grad():
@@ -57,6 +59,7 @@ def test_a_head_that_is_not_there_is_refused_in_one_sentence(running, head, said
         running.translate("The cat sleeps.", off=[head])
 
 
+@pytest.mark.slow
 def test_one_person_ablates_and_another_does_not(running, learned_pairs):
     english, spanish = learned_pairs[0]
     ablated = running.translate(english, off=EVERY_SELF)

@@ -13,6 +13,7 @@ from xformer.serve import batching
 from xformer.serve.translation import Service
 
 
+@pytest.mark.slow
 def test_requests_of_many_threads_share_batches_and_never_see_each_other(running, learned_pairs, monkeypatch):
     batches = []
     decode = batching.translating

@@ -335,6 +335,7 @@ def test_weights_larger_than_the_memory_are_refused(folder):
                     f"machine with more, or another checkpoint.")
 
 
+@pytest.mark.slow
 def test_the_identity_of_a_file_is_made_a_piece_at_a_time(tmp_path):
     """In 128 MB more than the process has, of a file of 512 MB."""
     path = tmp_path / "large"

@@ -69,6 +69,7 @@ def test_a_line_of_no_piece_is_a_bad_line(capsys, tiny_checkpoint, learned_pairs
 
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C.UTF-8"},
                                          {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+@pytest.mark.slow
 def test_standard_input_is_utf_8_whatever_the_locale(environment):
     code = ("from xformer.commands.lines import answer\n"
             "from xformer.results import UserError\n"

@@ -148,6 +148,7 @@ def random_trace(draw):
 @settings(max_examples=200, deadline=None)
 @given(st.composite(random_trace)(), st.sampled_from(STACKS), st.sampled_from(SHOW), st.booleans(), st.booleans(),
        st.booleans())
+@pytest.mark.slow
 def test_rows_sum_to_one_or_are_empty_as_the_rules_say(trace, stack, show, words, hide, weigh):
     shown = picture(trace, Choice(stack, 2, 1, show, words=words, hide=hide, weigh=weigh))
     sums = shown.values.sum(axis=1)

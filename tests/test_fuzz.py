@@ -37,6 +37,7 @@ def answered(ask, *values):
 
 @few
 @given(ANY, st.integers(1, 4))
+@pytest.mark.slow
 def test_translate(running, text, beam):
     found = answered(lambda: running.translate(text, Options(beam=beam), max_length=8))
     if found is not None:
@@ -59,6 +60,7 @@ def test_look_inside(running, english, spanish):
 
 @few
 @given(ANY, ANY, st.integers(-2, 6))
+@pytest.mark.slow
 def test_choose_another_word(running, text, piece, step):
     found = running.translate("The cat sleeps.")
     answered(lambda: running.choose(found.source, found.best, step, piece))

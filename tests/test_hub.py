@@ -534,6 +534,7 @@ def test_weights_that_are_no_numbers_are_seen(capsys, copy):
     assert status == 2 and "are no numbers: decoder.norm.bias holds NaN or infinity" in err
 
 
+@pytest.mark.slow
 def test_the_card_of_the_model_that_ships_is_true():
     data = card.check(ROOT / "checkpoints" / "en-es").data
     scores = {(score.dataset_name, score.metric_name): score.metric_value for score in data["eval_results"]}

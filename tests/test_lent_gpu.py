@@ -122,6 +122,7 @@ def lender(monkeypatch):
     lent_gpu._opened.cache_clear()
 
 
+@pytest.mark.slow
 def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_classifier, learned_pairs, reviews):
     plain, lent = Service.open(tiny_checkpoint, "cpu"), open_service(Service, tiny_checkpoint, None)
     assert lent.info.device == "ZeroGPU" and plain.info.device == "cpu"

@@ -113,6 +113,7 @@ def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatc
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, opened):
     alive = {}
 

@@ -137,6 +137,7 @@ def test_a_change_that_cannot_be_made_is_refused_in_one_sentence(running, positi
             ask()
 
 
+@pytest.mark.slow
 def test_one_person_moves_the_positions_and_another_does_not(running, learned_pairs):
     english, spanish = learned_pairs[0]
     wanted = {positions: running.translate(english, positions=positions)

@@ -260,6 +260,7 @@ def test_looking_ahead_misses_what_catches_up_later():
 
 
 @pytest.mark.parametrize("n_best", [1, 5])
+@pytest.mark.slow
 def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
     """Once it can only get worse, it takes no more steps; a limit of 1,000 would allow as many."""
     language = told({(): {A: 0.9, B: 0.1}, (A,): {B: 0.8, EOS: 0.2}}, {EOS: 0.5, A: 0.3, C: 0.2})
@@ -271,6 +272,7 @@ def test_a_beam_ends_before_the_limit_where_nothing_can_become_better(n_best):
 
 @pytest.mark.parametrize("stop", ["lookahead", "bound"])
 @pytest.mark.parametrize("beam", [2, 3, 5, 8])
+@pytest.mark.slow
 def test_a_beam_is_worse_than_greedy_search_only_where_it_dropped_that_hypothesis(beam, stop):
     """By its own score; it drops it in one of these 300 languages with a beam of 2, else in none."""
     languages = [drawn(f"greedy {seed}", sharpness=2.5) for seed in range(300)]
@@ -468,6 +470,7 @@ def test_the_likeliest_alone_is_greedy_search():
     ({"top_k": 2}, {A, B}), ({"top_k": 3}, {A, B, C}), ({"top_k": 100}, set(LIKELY)),
     ({"top_p": 0.39}, {A}), ({"top_p": 0.41}, {A, B}), ({"top_p": 0.69}, {A, B}), ({"top_p": 0.71}, {A, B, C}),
     ({"top_p": 1.0}, set(LIKELY)), ({"top_p": 0.71, "top_k": 2}, {A, B})])
+@pytest.mark.slow
 def test_cut_offs_leave_out_the_tail(options, allowed):
     counts = first_tokens(temperature=1.0, **options)
     assert set(np.flatnonzero(counts)) == allowed

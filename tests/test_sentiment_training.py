@@ -361,6 +361,7 @@ def test_a_classifier_learns_from_the_command_line(data, tmp_path):
                  str(tmp_path)]) == 0
 
 
+@pytest.mark.slow
 def test_what_pretraining_is_worth_is_gathered_from_runs(data, tuned, tmp_path, capsys):
     few, shown = tmp_path / "few", shutil.copytree(tuned, tmp_path / "shown")
     assert main(command("sentiment", data, few, "--steps", 2, "--labels", 0.5, *OFTEN)) == 0

@@ -25,6 +25,7 @@ def shipped():
 
 
 @pytest.mark.parametrize("folder", sorted((ROOT / "checkpoints").iterdir()), ids=lambda folder: folder.name)
+@pytest.mark.slow
 def test_it_is_small_enough_to_ship_and_its_card_is_true(folder, capsys):
     assert all(path.stat().st_size < 40_000_000 for path in folder.iterdir())
     assert main(["checkpoint", "verify", str(folder)]) == 0, capsys.readouterr().err

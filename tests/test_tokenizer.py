@@ -30,6 +30,7 @@ def test_text_comes_back(tokenizer, pairs):
 
 @settings(max_examples=200)
 @given(text=st.text(alphabet="abcdeghiklmnoprstuyíéó¿?¡!.,:0123 ", max_size=60))
+@pytest.mark.slow
 def test_any_text_of_known_characters_comes_back(tokenizer, text):
     """But for spaces, of which one between words is left."""
     assert tokenizer.decode(tokenizer.encode(text)) == " ".join(text.split())

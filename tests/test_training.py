@@ -200,6 +200,7 @@ def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(whole, data, tmp_path
     assert checkpoint.load(tmp_path).identity == checkpoint.load(whole).identity
 
 
+@pytest.mark.slow
 def test_a_run_with_dropout_that_was_stopped_ends_as_if_it_had_not_been(data, tmp_path, monkeypatch):
     """The masks go on where they were."""
     learn = loop.Trainer._learn

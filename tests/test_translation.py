@@ -193,6 +193,7 @@ def test_samples_do_not_depend_on_what_is_translated_with_them(running, learned_
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=80))
+@pytest.mark.slow
 def test_any_text_gets_a_translation_or_one_sentence(running, text):
     try:
         found = running.translate(text, Options(beam=1), max_length=12)

@@ -55,6 +55,7 @@ def test_a_taught_model_translates_what_it_was_taught(taught, learned_pairs, opt
     assert all(h.finished and h.score > -0.5 for (h,) in translations)
 
 
+@pytest.mark.slow
 def test_greedy_search_equals_a_loop_over_whole_passes(tiny_model):
     for source, (best,) in zip(SOURCES, translate_ids(tiny_model, SOURCES, Options(beam=1)), strict=True):
         assert best.tokens == greedy_by_hand(tiny_model, source, target_limit(len(source) + 1, 64))
@@ -91,6 +92,7 @@ def test_a_batch_of_unequal_sentences_equals_each_alone(tiny_model, batch_rows):
 
 
 @pytest.mark.parametrize("batch_rows", [1, 9, 320])
+@pytest.mark.slow
 def test_samples_do_not_depend_on_what_shares_their_batch(tiny_model, batch_rows):
     options = Options(temperature=1.0, n_best=3, seed=3)
     together = translate_ids(tiny_model, SOURCES, options, max_lengths=[20] * 5, batch_rows=batch_rows)
@@ -110,6 +112,7 @@ def test_a_wrong_prefix_is_refused_before_anything_is_decoded(tiny_model, monkey
         translate_ids(tiny_model, SOURCES[:2], None, [[], prefix], [8, 8])
 
 
+@pytest.mark.slow
 def test_no_more_rows_than_allowed_are_decoded_at_once(tiny_model, monkeypatch):
     rows, step = [], type(tiny_model).step
     monkeypatch.setattr(type(tiny_model), "step", lambda *args: rows.append(len(args[1])) or step(*args))
@@ -154,6 +157,7 @@ def test_a_trace_of_the_translation_sees_what_decoding_saw(tiny_model):
     assert trace.cross.probabilities[0].shape == (1, 4, len(best.tokens), 6)
 
 
+@pytest.mark.slow
 def test_many_threads_translate_with_one_model(tiny_model):
     def ask(i):
         source = [10 + i % 40, 20 + i % 30, 30 + i % 20][:1 + i % 3]
@@ -186,6 +190,7 @@ def texts():
     return (ROOT / "tests" / "benchmarks" / "sentences.txt").read_text(encoding="utf-8").splitlines() + HARD
 
 
+@pytest.mark.slow
 def test_looking_ahead_is_far_enough(shipped, texts):
     """The three best are those of the rule that takes every step that could matter."""
     sources = [shipped.tokenizer.encode(text) for text in texts]
@@ -194,6 +199,7 @@ def test_looking_ahead_is_far_enough(shipped, texts):
     assert [[h.tokens for h in one] for one in ahead] == [[h.tokens for h in one] for one in exact]
 
 
+@pytest.mark.slow
 def test_a_beam_is_not_worse_than_greedy_search_by_its_own_score(shipped, texts):
     """It may be where it dropped what greedy search began with: about once in 200 sentences like the hard ones."""
     sources = [shipped.tokenizer.encode(text) for text in texts]
@@ -203,6 +209,7 @@ def test_a_beam_is_not_worse_than_greedy_search_by_its_own_score(shipped, texts)
     assert not set(worse) & set(HARD[:2]), "early ends ended the beam before it had said what greedy search says"
 
 
+@pytest.mark.slow
 def test_how_many_are_asked_for_does_not_change_the_best(shipped):
     sources = [shipped.tokenizer.encode(text) for text in HARD]
     for k in (2, 5):
