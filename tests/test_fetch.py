@@ -18,11 +18,13 @@ from xformer import __version__
 from xformer.__main__ import main
 from xformer.results import UserError
 from xformer.training import fetch
-from xformer.training.corpora import read_pairs
+from xformer.training.corpora import read_marked_pairs, read_pairs, read_test_overlap
 
 NOUNS = [(f"{a}{b}", f"{c}{b}") for a, c in (("red ", "rojo "), ("big ", "grande "), ("", ""), ("old ", "viejo "))
          for b in "abcdefghijklmnopqrstuvwxyz"]
 PAIRS = [(f"I see the {e}.", f"Veo el {s}.") for e, s in NOUNS]
+WRITTEN = [("Sea shells.", "Conchas marinas.", "written"), ("Good morning.", "Buenos días.", "in-test"),
+           ("I see the red a.", "Ahí está.", "in-test")]
 CREDIT = "CC-BY 2.0 (France) Attribution: tatoeba.org #1 (CK) & #2 (juan)"
 
 
@@ -75,6 +77,16 @@ def no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
 
 
+@pytest.fixture(autouse=True)
+def written(tmp_path_factory, monkeypatch):
+    """Few pairs that come with the program, for speed; -> the path of all."""
+    few = tmp_path_factory.mktemp("written") / "written.tsv.xz"
+    few.write_bytes(lzma.compress("".join("\t".join(row) + "\n" for row in WRITTEN).encode()))
+    whole = fetch.WRITTEN
+    monkeypatch.setattr(fetch, "WRITTEN", few)
+    return whole
+
+
 @pytest.fixture
 def server():
     with Server() as server:
@@ -110,7 +122,7 @@ def test_files_are_those_that_training_reads(server, call, tmp_path):
     status, said, complaint = call("--dev", "10")
     data = tmp_path / "data"
     assert (status, complaint) == (0, "")
-    assert sorted(os.listdir(data)) == ["ATTRIBUTION.txt", "dev.tsv", "train.tsv.xz"]
+    assert sorted(os.listdir(data)) == ["ATTRIBUTION.txt", "dev.tsv", "train.tsv.xz", "written.tsv.xz"]
     train, dev = read_pairs(data / "train.tsv.xz"), read_pairs(data / "dev.tsv")
     assert len(dev) == 10 and sorted(train + dev) == sorted(PAIRS)
     assert (data / "dev.tsv").read_bytes() == "".join(f"{e}\t{s}\n" for e, s in dev).encode()
@@ -221,11 +233,40 @@ def test_test_pairs_stay_out_on_both_sides(server, call, tmp_path):
     assert "test sets (2 given)" in (tmp_path / "data" / "ATTRIBUTION.txt").read_text(encoding="utf-8")
 
 
+def test_pairs_written_for_training_come_along_but_for_what_is_held_out(server, call, tmp_path):
+    server.body = zipped(export(PAIRS))
+    test = tmp_path / "test.tsv"
+    test.write_text("Good morning.\tBuenas.\nShells.\tConchas marinas\n")
+    written = tmp_path / "data" / "written.tsv.xz"
+
+    def rows():
+        return [tuple(row.split("\t")) for row in lzma.decompress(written.read_bytes()).decode().splitlines()]
+
+    for seed in range(20):  # of which some hold out what is written too
+        _, said, _ = call("--dev", "50", "--seed", str(seed))
+        held_out = WRITTEN[2][0] in dict(read_pairs(tmp_path / "data" / "dev.tsv"))
+        assert rows() == WRITTEN[:2 if held_out else 3]
+        assert f"written.tsv.xz: {len(rows())} pairs written for this project\n" in said
+        if held_out:
+            break
+    else:
+        raise AssertionError("never held out")
+    call("--dev", "1", "--exclude", str(test))
+    assert WRITTEN[0] not in rows(), "it shares its Spanish with a test"
+    assert WRITTEN[1] in rows(), "known to stand in a test: scores are given with it and without"
+
+
+def test_all_pairs_written_for_training_come_with_the_program(written):
+    rows = read_marked_pairs(written)
+    assert len(rows) == len({row[:2] for row in rows}) == 19_906
+    assert {row[2] for row in rows} == {"written", "in-test"} and len(read_test_overlap(written)) == 45
+
+
 def test_archive_fetched_by_hand_is_read_from_disk(tmp_path, capsys):
     archive = tmp_path / "spa-eng.zip"
     archive.write_bytes(zipped(export(PAIRS)))
     assert main(["data", "translation", "--out", str(tmp_path / "data"), "--url", archive.as_uri()]) == 0
-    assert archive.is_file() and len(os.listdir(tmp_path / "data")) == 3
+    assert archive.is_file() and len(os.listdir(tmp_path / "data")) == 4
 
 
 def test_bar_counts_bytes_in_a_terminal(server, tmp_path, monkeypatch):
@@ -441,7 +482,7 @@ def test_disk_is_full(server, call, tmp_path, monkeypatch):
     refused(call(), tmp_path / "data", "cannot be written to (No space left on device); make room, or give another")
 
 
-@pytest.mark.parametrize("name", ["train.tsv", "dev.tsv.xz"])
+@pytest.mark.parametrize("name", ["train.tsv", "dev.tsv.xz", "written.tsv"])
 def test_file_of_another_kind_would_be_mixed_in(server, call, tmp_path, name):
     folder = tmp_path / "data"
     folder.mkdir()

@@ -29,7 +29,8 @@ def _add_out(p: argparse.ArgumentParser) -> None:
 
 def _add_translation(p: argparse.ArgumentParser) -> None:
     p.description = ("Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
-                     "ATTRIBUTION.txt; no sentence of dev, on either side, occurs in train.")
+                     "ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project (CC0); no "
+                     "sentence of dev, on either side, occurs in either of the two to train on.")
     p.set_defaults(run=translation)
     _add_out(p)
     p.add_argument("--url", default=TranslationDownload.url, help="zip archive with a spa.txt")
@@ -51,6 +52,7 @@ def translation(args: argparse.Namespace) -> None:
           f"{fetched.in_tests:,} pairs that share a sentence with test pairs, {fetched.in_dev:,} with dev\n"
           f"{download.out / 'train.tsv.xz'}: {fetched.train:,} pairs\n"
           f"{download.out / 'dev.tsv'}: {fetched.dev:,} pairs of {fetched.held_out:,} English sentences\n"
+          f"{download.out / 'written.tsv.xz'}: {fetched.written:,} pairs written for this project\n"
           f"{download.out / 'ATTRIBUTION.txt'}: source and licence, to be handed on with the data", flush=True)
 
 

@@ -49,6 +49,11 @@ def read_test_overlap(path: Path) -> list[Pair]:
     return [(english, spanish) for english, spanish, *_ in marked or rows]
 
 
+def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
+    """Read pairs with their third column, which is empty where a line has none. Raises as `read_pairs` does."""
+    return [(english, spanish, mark) for english, spanish, mark, *_ in ((*row, "") for row in _columns(path))]
+
+
 def _columns(path: Path) -> list[list[str]]:
     rows = []
     for number, line in enumerate(read_lines(path), 1):

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from xformer import __version__
 from xformer.results import UserError
-from xformer.training.corpora import Pair, key, read_pairs, without
+from xformer.training.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
 from xformer.training.options import TranslationDownload
 
 AGENT = f"xformer/{__version__}"  # manythings.org answers HTTP 406 to programs that do not say who they are
@@ -30,6 +30,7 @@ TIMEOUT = 30.0  # seconds without a byte
 LARGEST = 500_000_000  # bytes of a download, and of a file inside an archive
 PIECE = 1 << 16  # bytes read at a time
 DEV = 2000  # English sentences held out, or 2 % of them where that is less
+WRITTEN = Path(__file__).with_name("written.tsv.xz")  # pairs written for this project, CC0
 BY_HAND = "or download it in a browser and give that file with --url file:///PATH"
 OTHER = "look at the address in a browser, and give the right one with --url"
 
@@ -188,10 +189,12 @@ class FetchedPairs:
     train: int
     dev: int
     held_out: int  # English sentences of dev
+    written: int  # pairs written for this project
 
 
 def fetch_translation(download: TranslationDownload) -> FetchedPairs:
-    """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`.
+    """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
+    written.tsv.xz, the pairs that come with the program.
 
     Raises UserError; the folder is then as it was.
     """
@@ -200,7 +203,7 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
         raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
     excluded = [pair for name in download.exclude for pair in _test_pairs(name)]
     with staged(out) as new:
-        refuse_remains(out / "train.tsv", out / "dev.tsv.xz")
+        refuse_remains(out / "train.tsv", out / "dev.tsv.xz", out / "written.tsv")
         archive = new / "archive.zip"
         fetch_file(url, archive)
         archived, unreadable = _archived_pairs(archive, url)
@@ -219,6 +222,8 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
                             f"beside the excluded ones; exclude less, or give another address with --url.")
         (new / "train.tsv.xz").write_bytes(lzma.compress(_lines(train)))
         (new / "dev.tsv").write_bytes(_lines(dev))
+        written = _written_pairs(dev, excluded)
+        (new / "written.tsv.xz").write_bytes(lzma.compress(_lines(written)))
         (new / "ATTRIBUTION.txt").write_text(
             f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
             f"https://www.manythings.org/anki/\n\n"
@@ -228,12 +233,23 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
             f"Authors:     named sentence by sentence in the third column of spa.txt in that archive\n"
             f"Pairs:       {len(archived)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
             f"Changes:     Unicode NFC, single spaces, no duplicates; pairs left out that share a sentence with dev\n"
-            f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n",
+            f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n\n"
+            f"written.tsv.xz: {len(written)} pairs written for xformer, CC0 1.0,\n"
+            f"https://creativecommons.org/publicdomain/zero/1.0/\n",
             encoding="utf-8", newline="\n")
     return FetchedPairs(
         bytes=size, archived=len(archived), unreadable=unreadable, duplicates=len(archived) - len(distinct),
         in_tests=len(distinct) - len(pairs), in_dev=len(pairs) - len(train) - len(dev), train=len(train),
-        dev=len(dev), held_out=held_out)
+        dev=len(dev), held_out=held_out, written=len(written))
+
+
+def _written_pairs(dev: Sequence[Pair], excluded: Sequence[Pair]) -> list[tuple[str, ...]]:
+    """Read the pairs that come with the program, with their mark, but for those that share a sentence with dev or,
+    unless they are marked as such, with test pairs."""
+    rows = read_marked_pairs(WRITTEN)
+    apart = set(without([row[:2] for row in rows], dev))
+    new = set(without([row[:2] for row in rows], excluded))
+    return [row for row in rows if row[:2] in apart and (row[2] == IN_TEST or row[:2] in new)]
 
 
 def refuse_remains(*files: Path) -> None:
@@ -264,5 +280,5 @@ def _test_pairs(name: str) -> list[Pair]:
                         f"a tab, Spanish.") from error
 
 
-def _lines(pairs: Sequence[Pair]) -> bytes:
-    return "".join(f"{english}\t{spanish}\n" for english, spanish in pairs).encode()
+def _lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+    return "".join("\t".join(row) + "\n" for row in rows).encode()
