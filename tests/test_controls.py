@@ -16,7 +16,7 @@ from xformer.serve.translation import Service
 from xformer.ui import attention, positions, walkthrough
 from xformer.ui.components import script
 from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
-from xformer.ui.page import EXAMPLES, open_at
+from xformer.ui.page import EXAMPLES, TABS, open_at
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
 # What controls know of a model.
@@ -250,3 +250,9 @@ def test_a_control_needs_nothing_but_its_declaration(service):
 @pytest.mark.parametrize("module", [attention, positions, walkthrough])
 def test_the_tabs_say_who_they_are(module, page):
     assert module.ID in page.controls.kinds(page.service)["tab"].options
+
+
+def test_opening_a_tab_asks_the_server_for_that_tab_alone(page):
+    of_tab = [one for one in page.demo.fns.values() if (page.tab._id, "change") in one.targets]
+    assert of_tab and all(one.fn is None for one in of_tab), "what listens to the open tab runs in the browser"
+    assert [*page.opened] == [module.ID for module in TABS]

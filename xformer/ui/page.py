@@ -103,6 +103,9 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
     ask = Ask(models.lease, language, model, tab)
     page = Page(models, reviews, language, ask, sentence, status, gr.State(), gr.State(), spanish, gr.Tabs(), tab,
                 model, controls)
+    page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
+    tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,
+               js=f"(tab, ...times) => {json.dumps(ids)}.map((id, i) => String(Number(times[i]) + (id === tab)))")
     with page.tabs:
         for module in tabs:
             with gr.Tab(say(f"tab_{module.ID}"), id=module.ID) as one:

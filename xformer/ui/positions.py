@@ -108,7 +108,7 @@ def build(page: Page) -> Tab:
     # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
     # for those beside the sliders, and when these are there, the second for the others.
     no_model, near, far = Ask.always(page.models, language, page.tab), gr.State({}), gr.State({})
-    gr.on([page.tab.change, length.change, d_model.change, power.change, dimensions.input],
+    gr.on([page.opened[ID].change, length.change, d_model.change, power.change, dimensions.input],
           **no_model(draw, {"drawn": near, **controls.named(*SIZE, "dimensions")},
                      {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR),
           trigger_mode="always_last", **SWIFT)
@@ -117,10 +117,10 @@ def build(page: Page) -> Tab:
                      {"drawn": far, "waves": waves, "distances": distances, "compared": compared, "circle": circle,
                       "proof": proof, "confusion": confusion}, only_in=ID, pictures=FAR),
           trigger_mode="always_last", **SWIFT)
-    gr.on([page.tab.change, page.translation.change],
+    gr.on([page.opened[ID].change, page.translation.change],
           **page.ask(draw_sentence, {"translation": page.translation}, {"picture": parts}, problem, only_in=ID),
           **LATEST)
-    page.tab.change(**page.ask(draw_lengths, {}, {"picture": lengths}, only_in=ID), **LATEST)
+    page.opened[ID].change(**page.ask(draw_lengths, {}, {"picture": lengths}, only_in=ID), **LATEST)
     controls.include(experiment)
     return Tab(controls, {
         "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),

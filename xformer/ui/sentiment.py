@@ -74,7 +74,7 @@ def build(page: Page) -> Tab:
     shown: dict[str, Any] = {"show_progress_on": [verdict], "api_visibility": "private"}
     gr.on([button.click, text.submit], **ask(judge, {"text": text}, judged, problem), **shown)
     examples.click(**ask(judge_example, {"sample": examples}, other, problem), **shown)
-    page.tab.change(**ask(open_tab, {"attribution": attribution, "review": kept, "text": text}, other, problem,
+    page.opened[ID].change(**ask(open_tab, {"attribution": attribution, "review": kept, "text": text}, other, problem,
                           only_in=ID), **shown)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)

@@ -60,6 +60,9 @@ class Page:
     on_sentence: list[Listener] = field(default_factory=list)
     on_opening: list[Listener] = field(default_factory=list)
     on_choice: list[Listener] = field(default_factory=list)
+    # By the id of a tab, a box whose text changes when that tab is opened, and only then. (Gradio asks the server for
+    # one listener after the other: if all tabs listened to `tab`, the open one would wait for those of all others.)
+    opened: dict[str, gr.Textbox] = field(default_factory=dict)
 
     @property
     def service(self) -> TranslationService:

@@ -98,7 +98,7 @@ def build(page: Page) -> Tab:
     # One listener for the whole walk, so that an older answer can never come after a newer one and stay; it draws what
     # has changed, in one answer.
     drawn = gr.State(Drawn())
-    gr.on([page.tab.change, page.trace.change, map_open.change,
+    gr.on([page.opened[ID].change, page.trace.change, map_open.change,
            *(control.component.input for control in controls.values())],
           **page.ask(draw, {"drawn": drawn, "trace": page.trace, "map_open": map_open, **controls.named()},
                      {"drawn": drawn, **controls.named("first_layer", "query", "mask"), **plots, "summary": summary,
@@ -180,7 +180,7 @@ def _store(page: Page) -> tuple[gr.Accordion, Controls]:
         power = controls.add("store_power", POWER, gr.Slider, label=say("first_power"), info=say("store_power_info"))
         table = gr.HTML(elem_classes="tables store", min_height=120)
     matches = gr.State()
-    gr.on([page.tab.change, button.click, query.submit],
+    gr.on([page.opened[ID].change, button.click, query.submit],
           **page.ask(look_up, controls.named("records", "store_query"), {"matches": matches}, problem, only_in=ID),
           trigger_mode="always_last", **QUIET)
     gr.on([matches.change, power.input],
