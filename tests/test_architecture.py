@@ -175,8 +175,9 @@ def test_only_one_file_knows_sentencepiece():
     assert importers("sentencepiece") == ["xformer.tokenizer"]
 
 
-def test_only_two_files_know_the_hub():
-    assert sorted(set(importers("huggingface_hub"))) == ["xformer.hub.card", "xformer.hub.repository"]
+def test_only_three_files_know_the_hub():
+    assert sorted(set(importers("huggingface_hub"))) == ["xformer.hub.card", "xformer.hub.repository",
+                                                             "xformer.hub.transfer"]
 
 
 @pytest.mark.slow

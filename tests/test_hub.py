@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ import torch
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
-from tests.hub_client import Client, as_people_know_it, watched
+from tests.hub_client import Client, as_people_know_it, impatient, watched
 from xformer.__main__ import main
 from xformer.hub import card, checkpoint
 from xformer.hub import repository as hub
@@ -343,6 +346,72 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(server, client):
     done = client("checkpoint", "pull", NAME)
     assert (done.status, done.err) == (0, "") and files(done.out.strip()) == files(folder)
     assert fault.seen == [None, f"bytes={10 << 20}-"]
+
+
+def stalls(handler, content, closed):
+    handler.wfile.write(content[:len(content) // 2])
+    closed.wait(60)
+
+
+def drips(handler, content, closed):
+    for byte in content:
+        if closed.wait(0.05):
+            return
+        handler.wfile.write(bytes([byte]))
+
+
+def breaks_off(handler, content, closed):
+    handler.wfile.write(content[:len(content) // 2])
+
+
+@pytest.mark.parametrize("fault", [stalls, drips, breaks_off])
+@pytest.mark.parametrize("asked", ["/revision/main", "model.safetensors"])
+def test_a_hub_that_does_not_come_forward_is_given_up(server, client, carded, fault, asked):
+    server.add(NAME, files(carded))
+    closed = threading.Event()
+
+    def misbehave(handler, path):
+        """Answer with the head too, whatever part of the file was asked for."""
+        if handler.command != "GET" or not path.endswith(asked):
+            return False
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+        with suppress(OSError):
+            fault(handler, head + bytes(100_000), closed)
+        handler.close_connection = True
+        return True
+    server.faults.append(misbehave)
+    found = client("checkpoint", "pull", NAME, work=impatient)
+    closed.set()
+    assert found.status == 2
+    if (fault, asked) == (breaks_off, "/revision/main"):  # which is asked for once
+        assert "cannot be reached, or broke off" in found.said
+        return
+    sent = re.fullmatch(rf"In 1 seconds the Hub at {server.url} sent ([\d,]+) new bytes of {NAME}, fewer than 20,000, "
+                        "so the fetch was given up; try again later, or name a folder.", found.said)
+    assert sent and int(sent[1].replace(",", "")) < 20_000
+    server.faults.clear()
+    assert client("checkpoint", "pull", NAME).status == 0
+
+
+def test_files_of_the_newer_storage_are_fetched_as_all_others(server, client, carded):
+    """Its own way would need a server that there is not here, and nobody would see whether it comes forward."""
+    server.add(NAME, files(carded))
+
+    def stored(handler, path):
+        if path.endswith("model.safetensors"):
+            handler.send_header = partial(_also_stored, handler, handler.send_header)
+        return False
+
+    server.faults.append(stored)
+    done = client("checkpoint", "pull", NAME, HF_HUB_DISABLE_XET="0")
+    assert (done.status, done.err) == (0, "") and files(done.out.strip()) == files(carded)
+
+
+def _also_stored(handler, send, name, value):
+    send(name, value)
+    if name == "ETag":
+        send("X-Xet-Hash", "0" * 64)
+        send("X-Xet-Refresh-Route", "http://127.0.0.1:9/api/models/me/en-es/xet-read-token/main")
 
 
 def test_a_hub_that_dies_half_way_leaves_the_whole_checkpoint_before(server, client, carded, copy):

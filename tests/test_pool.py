@@ -21,6 +21,7 @@ from xformer.hub import checkpoint
 from xformer.hub import repository as hub
 from xformer.results import UserError
 from xformer.serve import pool as models
+from xformer.serve.limits import Guard
 from xformer.serve.pool import MOST_LOADED, Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
@@ -111,6 +112,87 @@ def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatc
         go_on.set()
         assert len({id(one.result(PATIENCE)) for one in waiting}) == 1
     assert len(calls) == 1
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Loading waits until this is set, and is counted in `held.began`."""
+    real, go_on = Service.open, threading.Event()
+    go_on.began = threading.Semaphore(0)
+
+    def slow(folder, device=None):
+        go_on.began.release()
+        assert go_on.wait(PATIENCE)
+        return real(folder, device)
+    monkeypatch.setattr(Service, "open", slow)
+    yield go_on
+    go_on.set()
+
+
+def ready(pool, name):
+    """Wait until a model is at hand."""
+    for thread in threading.enumerate():
+        if thread.name == f"load {name}":
+            thread.join(PATIENCE)
+    assert pool.at_hand(name)
+
+
+def test_a_model_that_takes_long_keeps_nobody_and_can_be_had_later(pool, held, monkeypatch, learned_pairs):
+    pool.guard = Guard(seconds=0.05)
+    with pytest.raises(UserError, match="copy-0 is not ready after 0 seconds; it goes on being fetched and loaded: ask "
+                                        "for it again in a minute"), pool.lease("copy-0"):
+        pass
+    assert held.began.acquire(timeout=PATIENCE) and not pool.guard.inside
+    monkeypatch.setattr(models, "PATIENCE", 0.0)
+    pool.guard = Guard(seconds=None)
+    with pytest.raises(UserError, match="copy-0 is not ready"), pool.lease("copy-0"):
+        pass  # at once: others do not wait as long as the first
+    held.set()
+    ready(pool, "copy-0")
+    with pool.lease("copy-0") as service:
+        assert service.translate(learned_pairs[0][0]).best.text == learned_pairs[0][1]
+    assert not held.began.acquire(blocking=False), "it was loaded twice"
+
+
+def test_who_hangs_up_while_a_model_is_loaded_is_not_waited_with(pool, held):
+    pool.guard = Guard(asker=lambda: lambda: False)
+    with pytest.raises(UserError, match="Nobody waits for this answer any more"), pool.lease("copy-0"):
+        pass
+    held.set()
+    ready(pool, "copy-0")
+
+
+def test_no_more_models_are_loaded_at_once_than_may(pool, held, monkeypatch):
+    monkeypatch.setattr(models, "MOST_LOADING", 2)
+    pool.guard = Guard(seconds=0.0)
+    for name in ("copy-0", "copy-1"):
+        with pytest.raises(UserError, match=f"{name} is not ready"), pool.lease(name):
+            pass
+    with pytest.raises(UserError, match="2 models are being fetched and loaded already, all that may be at once; ask "
+                                        "for copy-2 again in a minute"), pool.lease("copy-2"):
+        pass
+    with pool.lease() as service:
+        assert service is pool.default
+    held.set()
+    ready(pool, "copy-0")
+    ready(pool, "copy-1")
+    pool.guard = Guard()
+    with pool.lease("copy-0"), pool.lease("copy-2"):
+        pass
+
+
+def test_a_pool_that_is_closed_while_it_loads_closes_what_it_loaded(default, copies, held, monkeypatch):
+    closed = threading.Event()
+    pool = Models(default, copies, "cpu")
+    pool.guard = Guard(seconds=0.0)
+    with pytest.raises(UserError), pool.lease("copy-0"):
+        pass
+    monkeypatch.setattr(Service, "close", lambda service: closed.set() if service is not default else None)
+    pool.close()
+    assert not closed.is_set()
+    held.set()
+    assert closed.wait(PATIENCE)
+    default.close()
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
 
-from xformer.hub import card, checkpoint
+from xformer.hub import card, checkpoint, transfer
 from xformer.results import Message, UserError
 
 REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
@@ -99,10 +99,20 @@ def fetch(name: RepositoryName) -> Path:
     """Download the files of a checkpoint that are new into the Hub's cache; return the folder. Raises UserError.
 
     All files are of one commit, each is checked against its digest, and the weights come last: so a revision in the
-    cache leads to a whole checkpoint, the new one or the one before it.
+    cache leads to a whole checkpoint, the new one or the one before it. A fetch that does not come forward is given up.
     """
     if (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE) and (folder := cached(name)):
         return folder
+    try:
+        return transfer.watched(lambda: _fetch(name))
+    except transfer.Stalled as stalled:
+        raise UserError(Message.of("hub_error_slow", name=str(name), hub=constants.ENDPOINT, bytes=stalled.brought,
+                                   seconds=round(transfer.WINDOW), least=transfer.LEAST)) from None
+    except transfer.TooMany:
+        raise UserError(Message.of("hub_error_many", name=str(name), most=transfer.MOST)) from None
+
+
+def _fetch(name: RepositoryName) -> Path:
     with _plainly(name):
         get_session().timeout = PATIENCE
         info = HfApi().model_info(name.repository, revision=name.revision, files_metadata=True,

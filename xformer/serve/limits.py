@@ -36,13 +36,14 @@ class Wait:
     seconds: float | None  # that the answer may take; None: no limit
     there: Callable[[], bool]  # tells whether the person is still there
     began: float  # of time.perf_counter
+    late: Message | None = None  # what is said after so many seconds
 
     def check(self) -> None:
         """Raise UserError where the answer has taken too long, or the person is gone."""
         if not self.there():
             raise UserError(Message.of("error_left"))
         if self.seconds is not None and time.perf_counter() - self.began >= self.seconds:
-            raise UserError(Message.of("error_timeout", seconds=round(self.seconds)))
+            raise UserError(self.late or Message.of("error_timeout", seconds=round(self.seconds)))
 
     def until(self, done: Callable[[float], bool]) -> None:
         """Call `done` until it is true, with the seconds that it may wait itself. Raises UserError as `check` does."""

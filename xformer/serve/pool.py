@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,20 +19,23 @@ from xformer.hub import repository as hub
 from xformer.model import Transformer
 from xformer.results import Message, UserError
 from xformer.serve.lent_gpu import open_service
-from xformer.serve.limits import Guard
+from xformer.serve.limits import Guard, Wait
 from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
 MOST_LOADED = 2  # besides the default, which is never closed; models in use are never closed either
+MOST_LOADING = 4  # at the same time
+PATIENCE = 10.0  # seconds since its loading began in which those wait for a model who are not the first to ask for it
 LONGEST_NAME = 400  # characters
 
 
 @dataclass
 class _Loaded:
-    """A model that is loaded or being loaded, and how many use it or wait for it."""
+    """A model that is loaded or being loaded, and how many use it, wait for it, or load it."""
 
     service: Future[Service] = field(default_factory=Future)
     users: int = 0
+    began: float = field(default_factory=time.perf_counter)
 
 
 class Models:
@@ -90,36 +95,59 @@ class Models:
 
     @contextmanager
     def lease(self, name: str = "") -> Iterator[Service]:
-        """Lend a service, which stays open meanwhile; raises UserError where it cannot be had.
+        """Lend a service, which stays open meanwhile; raises UserError where it cannot be had, or not soon.
 
-        The first who asks for it loads it, and others who ask for it wait; those who ask for another do not.
+        The first who asks for it has it loaded, and waits as long as the guard lets a request take. Others who ask for
+        it wait for PATIENCE at most, and those who ask for another not at all. Loading goes on when nobody waits.
         """
         name = self.known_as(name)
         if not name:
             yield self.default
             return
-        with self._lock:
-            first = name not in self._loaded
-            wanted = self._loaded[name] = _Loaded() if first else self._loaded.pop(name)  # now the last in the order
-            wanted.users += 1
+        wanted, first = self._join(name)
         try:
-            if first:
-                self._load(name, wanted)
+            self._wait(name, wanted, first)
             yield wanted.service.result()
         finally:
-            with self._lock:
-                wanted.users -= 1
-                idle = [other for other, loaded in self._loaded.items() if not loaded.users]
-                surplus = [self._loaded.pop(other) for other in idle[:max(0, len(self._loaded) - MOST_LOADED)]]
-            for other in surplus:
-                other.service.result().close()
+            self._leave(wanted)
 
     def close(self) -> None:
         """Close all services, the default too."""
         with self._lock:
             loaded, self._loaded = self._loaded, {}
-        for service in (self.default, *(other.service.result() for other in loaded.values())):
-            service.close()
+        self.default.close()
+        for other in loaded.values():
+            other.service.add_done_callback(_close)
+
+    def _join(self, name: str) -> tuple[_Loaded, bool]:
+        """Become a user of a model, which is loaded if it is not yet; and whether this is the first who asks."""
+        with self._lock:
+            first = name not in self._loaded
+            if first and (count := sum(not other.service.done() for other in self._loaded.values())) >= MOST_LOADING:
+                raise UserError(Message.of("model_queue", count=count, name=name))
+            wanted = self._loaded[name] = _Loaded() if first else self._loaded.pop(name)  # now the last in the order
+            wanted.users += 1 + first
+        if first:
+            threading.Thread(target=self._load, args=(name, wanted), name=f"load {name}", daemon=True).start()
+        return wanted, first
+
+    def _wait(self, name: str, wanted: _Loaded, first: bool) -> None:
+        """Wait until a model, or its refusal, is there; raises UserError where that takes too long."""
+        now, seconds = time.perf_counter(), self.guard.seconds
+        if not first:
+            seconds = max(0.0, wanted.began + PATIENCE - now)
+        late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
+        Wait(seconds, self.guard.asker(), now, late).until(
+            lambda most: bool(futures.wait([wanted.service], most).done))
+
+    def _leave(self, wanted: _Loaded) -> None:
+        """Cease to be a user of a model, and close those that nobody uses and enough others have been used since."""
+        with self._lock:
+            wanted.users -= 1
+            idle = [other for other, loaded in self._loaded.items() if not loaded.users]
+            surplus = [self._loaded.pop(other) for other in idle[:max(0, len(self._loaded) - MOST_LOADED)]]
+        for other in surplus:
+            _close(other.service)
 
     def _load(self, name: str, wanted: _Loaded) -> None:
         """Load a model for all who wait for it; after a failure, the next who asks tries again."""
@@ -127,8 +155,10 @@ class Models:
             wanted.service.set_result(self._open(name))
         except BaseException as error:
             with self._lock:
-                del self._loaded[name]
+                if self._loaded.get(name) is wanted:
+                    del self._loaded[name]
             wanted.service.set_exception(error)
+        self._leave(wanted)
 
     def _open(self, name: str) -> Service:
         try:
@@ -144,6 +174,12 @@ class Models:
             # The reason is for the operator's log only: it may name folders of this machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
+
+
+def _close(loaded: Future[Service]) -> None:
+    """Close a service, if it was loaded."""
+    if loaded.exception() is None:
+        loaded.result().close()
 
 
 def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path]:

@@ -1,0 +1,131 @@
+"""An end to fetches that do not come forward: of a Hub that stalls, sends a byte now and then, or breaks off each time.
+
+The Hub's client gives up only a connection that is silent, and begins anew for ever where each one brought something.
+Here a fetch runs in a thread of its own and its new bytes are counted; whoever waits for it gives it up where a minute
+brings too few, and it ends at its next byte.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from huggingface_hub import constants, get_session
+from huggingface_hub.errors import HTTPError
+
+T = TypeVar("T")
+WINDOW = 60.0  # seconds in each of which a fetch must bring
+LEAST = 300_000  # bytes that it did not have before: 5 kB a second
+MOST = 32  # fetches at the same time, with those that were given up and still hang on a connection
+_httpx = importlib.import_module(HTTPError.__module__.partition(".")[0])  # httpx2; httpx for older clients
+_running = threading.BoundedSemaphore(MOST)
+_mine = threading.local()  # `progress`: of the fetch that runs in a thread
+
+
+class Stalled(Exception):
+    """A fetch brought too few bytes that were new."""
+
+    def __init__(self, brought: int) -> None:
+        self.brought = brought
+        super().__init__(f"{brought} bytes")
+
+
+class TooMany(Exception):
+    """As many fetches run or hang as may."""
+
+
+class _Progress:
+    """The new bytes of a fetch: those beyond the farthest place that was reached in each file before."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._farthest: dict[str, int] = defaultdict(int)
+
+    @property
+    def new(self) -> int:
+        return sum(list(self._farthest.values()))
+
+    def note(self, file: str, place: int) -> None:
+        """Note that a file has come as far as this; raises Stalled where nobody waits for it any more."""
+        if self.stopped:
+            raise Stalled(self.new)
+        self._farthest[file] = max(self._farthest[file], place)
+
+
+class _Counted(_httpx.SyncByteStream):  # type: ignore[name-defined]
+    """The body of an answer, whose bytes are noted as they come."""
+
+    def __init__(self, stream: Any, progress: _Progress, file: str, place: int) -> None:
+        self._stream, self._progress, self._file, self._place = stream, progress, file, place
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            self._place += len(part)
+            self._progress.note(self._file, self._place)
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def watched(work: Callable[[], T]) -> T:
+    """Do work that fetches by the Hub's client, in a thread of its own; return what it returns.
+
+    Raises Stalled where it does not come forward, and TooMany where it cannot begin.
+    """
+    running, progress, result = _running, _Progress(), Future[T]()
+    if not running.acquire(blocking=False):
+        raise TooMany
+
+    def run() -> None:
+        _mine.progress = progress
+        try:
+            _count()
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+        finally:
+            running.release()
+
+    threading.Thread(target=run, name="fetch", daemon=True).start()
+    before = 0
+    try:
+        while not futures.wait([result], WINDOW).done:
+            brought = progress.new - before
+            if brought < LEAST:
+                raise Stalled(brought)
+            before += brought
+    finally:
+        progress.stopped = True
+    return result.result()
+
+
+def _count() -> None:
+    """Have the client's session count what comes; it is shared, and may be made anew at any time."""
+    session = get_session()
+    hooks = session.event_hooks
+    if _begin not in hooks["request"]:
+        session.event_hooks = {"request": [*hooks["request"], _begin], "response": [*hooks["response"], _wrap]}
+
+
+def _begin(request: Any) -> None:
+    """Let a fetch that was given up ask for nothing more."""
+    if progress := getattr(_mine, "progress", None):
+        progress.note("", 0)
+
+
+def _wrap(response: Any) -> None:
+    """Count the body of an answer, where it belongs to a fetch."""
+    progress = getattr(_mine, "progress", None)
+    if progress is None:
+        return
+    # Without it the client fetches by plain HTTP, and not by its storage back end, whose bytes cannot be counted here.
+    response.headers.pop(constants.HUGGINGFACE_HEADER_X_XET_HASH, None)
+    begins = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
+    place = int(begins) if response.status_code == 206 and begins.isdecimal() else 0
+    response.stream = _Counted(response.stream, progress, response.request.url.path, place)
