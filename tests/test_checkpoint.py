@@ -388,7 +388,7 @@ def test_a_checkpoint_of_another_kind_is_refused(tokenizer, tmp_path, wanted, ne
 def test_an_unknown_kind_is_refused(folder, kind):
     reconfigure(folder, kind=kind)
     assert refusal(folder) == (f"The file {folder / 'config.json'} is of the unknown kind {kind!r}; it must be one of "
-                               f"translation, language_model, classifier.")
+                               f"translation, recurrent_translation, language_model, classifier.")
 
 
 def test_a_missing_classifier_says_how_to_train_one(tmp_path):

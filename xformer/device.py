@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from xformer.model import EncoderStack
+from xformer.model import Network
 from xformer.results import Message, UserError
 
 FEW_ROWS = 16  # sequences up to which one CPU thread is quicker than several that wait for each other
@@ -25,7 +25,7 @@ def choose_device(name: str | None = None) -> torch.device:
     return device
 
 
-def prepare(model: EncoderStack, name: str | None = None) -> tuple[torch.device, torch.dtype]:
+def prepare(model: Network, name: str | None = None) -> tuple[torch.device, torch.dtype]:
     """Move a model to the device asked for, in the precision that suits it, ready for inference."""
     device = choose_device(name)
     dtype = torch.float16 if device.type == "cuda" else torch.float32

@@ -62,6 +62,11 @@ class Config:
     def decoder_layers(self) -> int:
         return self.n_decoder_layers or self.n_layers
 
+    @property
+    def architecture(self) -> str:
+        """The name of the model's kind on the command line."""
+        return "transformer"
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -454,15 +459,15 @@ class Cache:
             self.memory_mask = self.memory_mask.index_select(0, sentences)
 
 
-class EncoderStack(nn.Module):
-    """What every model here begins with: embeddings, which its output shares (section 3.4), and an encoder."""
+class Network(nn.Module):
+    """A model whose output shares the matrix of its embeddings (section 3.4): the base of all models."""
+
+    embedding: Embedding | nn.Embedding  # made by each model
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self.embedding = Embedding(config)
         self.packed_embedding: Tensor | None = None
-        self.encoder = Encoder(config)
 
     def initialise(self) -> None:
         """Draw all weights; the last thing a model does when it is made."""
@@ -495,6 +500,17 @@ class EncoderStack(nn.Module):
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
+
+
+class EncoderStack(Network):
+    """Embeddings with positions, and an encoder: what a transformer, a classifier and a language model begin with."""
+
+    embedding: Embedding
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.embedding = Embedding(config)
+        self.encoder = Encoder(config)
 
 
 class Transformer(EncoderStack):

@@ -315,9 +315,12 @@ class ModelInfo:
     device: str
     precision: str
     position_base: float = 10_000.0  # of its sinusoidal positions
+    architecture: str = "transformer"  # or "gru", "gru-attention"
 
     def layers(self, stack: str) -> int:
-        """The number of layers of one of STACKS."""
+        """The number of layers of one of STACKS that have attention maps."""
+        if self.architecture != "transformer":
+            return 1 if stack == "cross" and self.architecture == "gru-attention" else 0
         return self.n_layers if stack == "encoder_self" else self.n_decoder_layers
 
 

@@ -1,15 +1,19 @@
-"""Translate sentences of ids: pad, batch, and search with a Transformer. No text, no threads."""
+"""Translate sentences of ids: pad, batch, and search with a model. No text, no threads."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from xformer.model import Heads, Transformer
 from xformer.pieces import EOS, PAD
+from xformer.recurrent import RecurrentTranslator
 from xformer.search import Hypothesis, Options, check_prefix, finish, searching
+
+Translator = Transformer | RecurrentTranslator
 
 
 def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Tensor:
@@ -21,10 +25,10 @@ def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Te
 class CachedScorer:
     """Scores the next tokens of one batch of sources with a key-value cache: a `search.Scorer`."""
 
-    def __init__(self, model: Transformer, source: Tensor, heads: Heads | None = None,
+    def __init__(self, model: Translator, source: Tensor, heads: Heads | None = None,
                  positions: Tensor | None = None) -> None:
         self.model = model
-        self.cache = model.start(source, heads, positions)
+        self.cache: Any = model.start(source, heads, positions)
 
     def __call__(self, tokens: Tensor) -> Tensor:
         return self.model.step(tokens, self.cache)
@@ -38,7 +42,7 @@ def target_limit(source_length: int, max_length: int) -> int:
     return min(max_length, 2 * source_length + 16)
 
 
-def translate_ids(model: Transformer, sources: Sequence[Sequence[int]], options: Options | None = None,
+def translate_ids(model: Translator, sources: Sequence[Sequence[int]], options: Options | None = None,
                   prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
                   batch_rows: int = 320) -> list[list[Hypothesis]]:
     """Find the hypotheses of each source (pieces without EOS), best first: `translating` without a pause."""
@@ -46,7 +50,7 @@ def translate_ids(model: Transformer, sources: Sequence[Sequence[int]], options:
 
 
 @torch.inference_mode()
-def translating(model: Transformer, sources: Sequence[Sequence[int]], options: Options | None = None,
+def translating(model: Translator, sources: Sequence[Sequence[int]], options: Options | None = None,
                 prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
                 batch_rows: int = 320, heads: Heads | None = None, positions: Tensor | None = None
                 ) -> Generator[None, None, list[list[Hypothesis]]]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from xformer.commands.arguments import LARGEST_SEED, Within, add_device, record
-from xformer.training.options import PRECISIONS, LanguageModelRun, Run, SentimentRun, TranslationRun
+from xformer.training.options import ARCHITECTURES, PRECISIONS, LanguageModelRun, Run, SentimentRun, TranslationRun
 
 HELP = "train a model"
 MOST_POSITIONS = 1 << 16  # pieces; a checkpoint of more is not loaded
@@ -62,13 +62,16 @@ def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str) -> arg
 
 
 def _add_translation(p: argparse.ArgumentParser) -> None:
-    p.description = "Train a transformer on sentence pairs. Stopped at any moment, the same command goes on."
+    p.description = "Train a translation model on sentence pairs. Stopped at any moment, the same command goes on."
     p.set_defaults(run=translation)
     usual = TranslationRun
     p.add_argument("--data", required=True, type=Path,
                    help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz], extra2.tsv[.xz] and "
                         "written.tsv[.xz]")
     size = _add_shared(p, usual, "checkpoint whose weights to begin with")
+    size.add_argument("--architecture", choices=ARCHITECTURES, default=usual.architecture,
+                      help="gru: without attention; gru-attention: with additive attention; both with as many layers "
+                           "in the encoder as in the decoder, without heads and feed-forward networks")
     size.add_argument("--n-decoder-layers", type=int, action=Within, least=0,
                       default=usual.n_decoder_layers, help="0: as many as the encoder")
     p.add_argument("--smoothing", type=float, action=Within, least=0, below=1,

@@ -36,7 +36,7 @@ from xformer.results import (
     Walk,
 )
 from xformer.tokenizer import Tokenizer
-from xformer.translator import pad
+from xformer.translator import Translator, pad
 
 OCCLUDED_PIECES = 2_048  # of targets scored at once: as many rows of logits over the whole vocabulary
 
@@ -99,7 +99,7 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
                      int(value) if kind == "shift" else 0).to(model.embedding.positions)
 
 
-def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
+def log_probs(model: Translator, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
               change: Intervention = UNCHANGED) -> Tensor:
     """Compute log-probabilities [B, T] of the target of a pair after each of B sources, in one teacher-forced pass.
 
@@ -113,15 +113,20 @@ def log_probs(model: Transformer, sources: Sequence[Sequence[int]], pair: Pair, 
 
 
 @torch.inference_mode()
-def trace(model: Transformer, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Trace:
+def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
+          change: Intervention = UNCHANGED) -> Trace:
     """Record all attention maps of one pass. text: that the source was made of."""
     recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
     arrays = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
-        for name, layers in ((stack, record.probabilities), (f"{stack}_norms", record.value_norms)):
-            arrays[name] = torch.stack(layers)[:, 0].float().cpu().numpy()
+        asking = len(pair.source if stack == "encoder_self" else pair.given)
+        seen = len(pair.given if stack == "decoder_self" else pair.source)
+        for name, layers, none in ((stack, record.probabilities, (0, 1, asking, seen)),
+                                   (f"{stack}_norms", record.value_norms, (0, 1, seen))):
+            kept = [layer[0].float() for layer in layers]
+            arrays[name] = (torch.stack(kept).cpu() if kept else torch.zeros(none)).numpy()  # a GRU has no layers here
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
     return Trace(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
 
@@ -167,7 +172,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
 
 
 @torch.inference_mode()
-def occlude(model: Transformer, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
+def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
             ) -> Occlusion:
     """Leave out each word of the source in turn, and see how much likelier each target piece was with it.
 

@@ -21,7 +21,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
-from xformer.model import Config, EncoderStack, Transformer
+from xformer.model import Config, Network, Transformer
+from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import ModelInfo, UserError
 from xformer.tokenizer import Tokenizer
 
@@ -39,7 +40,7 @@ class ModelKind(NamedTuple):
 
     key: str  # in config.json
     config: type[Config]
-    model: type[EncoderStack]
+    model: type[Network]
     name: str  # in sentences
     train: str  # on the command line, python -m xformer train …
     task: str  # on the Hub
@@ -47,11 +48,13 @@ class ModelKind(NamedTuple):
 
 KINDS = {kind.key: kind for kind in (
     ModelKind("translation", Config, Transformer, "translation model", "translation", "translation"),
+    ModelKind("recurrent_translation", RecurrentConfig, RecurrentTranslator, "recurrent translation model",
+              "translation", "translation"),
     ModelKind("language_model", LanguageModelConfig, LanguageModel, "language model", "language-model",
               "text-generation"),
     ModelKind("classifier", ClassifierConfig, TransformerClassifier, "text classifier", "sentiment",
               "text-classification"))}
-Model = TypeVar("Model", bound=EncoderStack)
+Model = TypeVar("Model", bound=Network)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Checkpoint(Generic[Model]):
         config = self.model.config
         return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
-                         str(dtype).removeprefix("torch."), config.position_base)
+                         str(dtype).removeprefix("torch."), config.position_base, config.architecture)
 
 
 def write(path: Path, content: bytes) -> None:
@@ -80,14 +83,14 @@ def write(path: Path, content: bytes) -> None:
     os.replace(new, path)
 
 
-def save_config(folder: Path, model: EncoderStack, tokenizer: Tokenizer) -> None:
+def save_config(folder: Path, model: Network, tokenizer: Tokenizer) -> None:
     """Write config.json and tokenizer.model, which fix the shape of a model."""
     config = {"kind": kind_for(type(model)).key, **model.config.to_dict()}
     write(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())
     write(folder / "tokenizer.model", tokenizer.model)
 
 
-def save(folder: Path, model: EncoderStack, tokenizer: Tokenizer, metrics: dict[str, Any]) -> None:
+def save(folder: Path, model: Network, tokenizer: Tokenizer, metrics: dict[str, Any]) -> None:
     """Write a checkpoint, its weights in half precision; each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     save_config(folder, model, tokenizer)
@@ -110,6 +113,13 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
         if not torch.isfinite(tensor).all():
             raise UserError(f"The weights in {weights} are no numbers: {name} holds NaN or infinity; {FIX}.")
     return Checkpoint(name_of(folder), model, tokenizer, metrics, digest(weights)[:12], folder)
+
+
+def load_translator(folder: str | Path) -> Checkpoint[Any]:
+    """Load a checkpoint that translates, a Transformer or a RecurrentTranslator. Raises UserError as `load` does."""
+    require(Path(folder))
+    kind = kind_of(Path(folder))
+    return load(folder, kind.model if kind.train == "translation" else Transformer)
 
 
 def require(folder: Path, train: str = "translation") -> None:
@@ -282,7 +292,7 @@ def _json(path: Path) -> dict[str, Any]:
     return value
 
 
-def kind_for(model_type: type[EncoderStack]) -> ModelKind:
+def kind_for(model_type: type[Network]) -> ModelKind:
     """Return the kind whose models are of this type."""
     return next(kind for kind in KINDS.values() if kind.model is model_type)
 
@@ -296,7 +306,7 @@ def kind_of(folder: Path) -> ModelKind:
     return KINDS[kind]
 
 
-def read_config(folder: Path, model_type: type[EncoderStack]) -> Config:
+def read_config(folder: Path, model_type: type[Network]) -> Config:
     """Read the configuration of a model of this type; raises UserError where it is broken or of another kind."""
     kind, wanted = kind_of(folder), kind_for(model_type)
     if kind is not wanted:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from xformer.device import use_threads
 from xformer.explain.passes import Intervention
-from xformer.model import Transformer
 from xformer.results import Options
 from xformer.search import Hypothesis
-from xformer.translator import translating
+from xformer.translator import Translator, translating
 
 BATCH_ROWS = 320  # hypotheses decoded at once, over all batches
 PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with those that come after it
@@ -73,7 +72,7 @@ class Batch:
         return False
 
 
-def form_batches(model: Transformer, requests: Iterable[Request]) -> list[Batch]:
+def form_batches(model: Translator, requests: Iterable[Request]) -> list[Batch]:
     """Start a search for each group of requests that may be decoded together."""
     groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
     for request in requests:
@@ -96,7 +95,7 @@ def form_batches(model: Transformer, requests: Iterable[Request]) -> list[Batch]
 class Decoder:
     """A thread that decodes what is put into its queue."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Translator) -> None:
         self._model = model
         self._queue: queue.Queue[Request | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="decoder", daemon=True)

@@ -47,7 +47,7 @@ from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
 from xformer.serve.protocol import Source, Target
 from xformer.serve.text import Prepared, one_line, prepare, repeats
-from xformer.translator import target_limit
+from xformer.translator import Translator, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
 
@@ -55,7 +55,7 @@ MAX_PIECES = 256  # of a source sentence, </s> included
 class Service(Pretrained):
     """A loaded translation model, and the thread that decodes for everybody; fits `protocol.TranslationService`."""
 
-    def __init__(self, loaded: checkpoint.Checkpoint[Transformer], device: str | None = None) -> None:
+    def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None) -> None:
         self.device, self.dtype = prepare_model(loaded.model, device)
         self.info = loaded.info(self.device, self.dtype)
         self.model, self.tokenizer, self.metrics, self.folder = (
@@ -67,7 +67,7 @@ class Service(Pretrained):
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> Service:
         """Load a checkpoint folder; raises UserError where it cannot be used."""
-        return cls(checkpoint.load(folder), device)
+        return cls(checkpoint.load_translator(folder), device)
 
     def close(self) -> None:
         """Answer what is queued, then stop the decoding thread, and give the memory back."""
@@ -114,7 +114,19 @@ class Service(Pretrained):
 
     def blocks(self) -> list[Block]:
         """List the boxes of the model, in the order of its parameters, each of which is in one of them."""
-        return passes.blocks(self.model)
+        return passes.blocks(self._transformer)
+
+    @property
+    def _transformer(self) -> Transformer:
+        """The model, for what only a transformer has; raises UserError where it is another."""
+        if not isinstance(self.model, Transformer):
+            raise UserError(Message.of("error_recurrent", model=self.info.name))
+        return self.model
+
+    def _intervention(self, off: Iterable[Head] = (), positions: Positions = OWN) -> Intervention:
+        """The change of a pass without some heads and with other positions. Raises UserError."""
+        missing = frozenset(off)
+        return intervene(self._transformer, missing, positions) if missing or positions != OWN else passes.UNCHANGED
 
     # Translation
 
@@ -138,7 +150,7 @@ class Service(Pretrained):
                        positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
         """Translate texts in order; `progress` is told how many more are done. Raises UserError on the first bad one.
         """
-        change = intervene(self.model, off, positions)
+        change = self._intervention(off, positions)
         with self.guard.enter(timeout) as wait:
             sources = [self._prepare(text) for text in texts]
             return self._translated(wait, sources, options, prefixes, max_length, progress, change)
@@ -230,7 +242,7 @@ class Service(Pretrained):
         empty or too long.
         """
         pair, text = self._pair(source, target), source if isinstance(source, str) else source.source
-        return self._traced(pair, text, intervene(self.model, off, positions))
+        return self._traced(pair, text, self._intervention(off, positions))
 
     @computes
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
@@ -249,7 +261,7 @@ class Service(Pretrained):
         changed = original if seed is None else self._prepare(shuffle(original.text, seed))
         tokens = self._target(target)
         before, after = (Pair.of(one.tokens, tokens) for one in (original, changed))
-        change = intervene(self.model, positions=positions)
+        change = self._intervention(positions=positions)
         with self.guard.enter() as wait:
             (translation,) = self._translated(wait, [changed], options, max_length=max_length, change=change)
             return Moved(changed.text, translation, self._traced(before, original.text),
@@ -263,7 +275,7 @@ class Service(Pretrained):
         """
         pair = self._pair(source, target)
         with self.guard.work():
-            return passes.walk(self.model, self.tokenizer, pair, head, padding)
+            return passes.walk(self._transformer, self.tokenizer, pair, head, padding)
 
     @computes
     def occlude(self, source: Source, target: Target) -> Occlusion:
@@ -284,19 +296,19 @@ class Service(Pretrained):
         """
         pair = self._pair(source, target)
         with self.guard.work() as pause:
-            return passes.head_effects(self.model, pair, stacks, pause, progress)
+            return passes.head_effects(self._transformer, pair, stacks, pause, progress)
 
     @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Compute one vector a text, (texts, D): the mean of the encoder's output over its pieces. Raises UserError."""
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
-            return passes.embed(self.model, sources)
+            return passes.embed(self._transformer, sources)
 
     @computes
     def embedded(self, source: str) -> Embedded:
         """Compute the vectors that the encoder is given, embeddings and positions apart. Raises UserError."""
-        return passes.embedded(self.model, self.tokenizer, self._prepare(source).tokens)
+        return passes.embedded(self._transformer, self.tokenizer, self._prepare(source).tokens)
 
     def _pair(self, source: Source, target: Target) -> Pair:
         """The tokens of a pass over a source and a target. Raises UserError."""

@@ -95,10 +95,14 @@ class Run:
             precision=self.precision, seed=self.seed)
 
 
+ARCHITECTURES = ("transformer", "gru", "gru-attention")
+
+
 @dataclass(frozen=True)
 class TranslationRun(Run):
     """Options of training a translation model."""
 
+    architecture: str = "transformer"  # of ARCHITECTURES
     n_decoder_layers: int = 0  # 0: as many as the encoder
     smoothing: float = 0.1  # of the labels, section 5.4
     batch_tokens: int = 4000  # source and target pieces of a batch, padding included

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelCon
 from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
 from xformer.model import Config, Transformer
+from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training import reviews, translation
@@ -25,11 +26,13 @@ from xformer.training.loop import Task, Trainer, own_device
 from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
 from xformer.training.sentiment import SentimentTask
 from xformer.training.translation import TranslationTask
+from xformer.translator import Translator
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 CORPORA = ("extra", "extra2", "written")  # of pairs beside train, where they are there
-BEGUN_WITH = ("start", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers", "d_ff", "vocab_size", "dropout",
-              "max_length", "mask", "pooling", "weight_decay")  # options that a run keeps when it is gone on with
+BEGUN_WITH = ("start", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers", "d_ff",
+              "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay")  # a run keeps these
+RECURRENT = checkpoint.kind_for(RecurrentTranslator)
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -44,18 +47,25 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     train, dev, written = pairs["train"], pairs["dev"], pairs.get("written", [])
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
 
-    def begin() -> tuple[Transformer, Tokenizer]:
+    def begin() -> tuple[Translator, Tokenizer]:
         if run.start:
-            start = checkpoint.load(repository.find(run.start), Transformer)
-            model = Transformer(Config(**{**start.model.config.to_dict(), "dropout": run.dropout}))
+            start = checkpoint.load_translator(repository.find(run.start))
+            model: Translator = type(start.model)(replace(start.model.config, dropout=run.dropout))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
         tokenizer = _shared_vocabulary(run.out, lambda: translation.learn_vocabulary(
             [*train, *extra, *written], run.vocab_size))
-        return Transformer(_config(run, Config, vocab_size=len(tokenizer))), tokenizer
+        if run.architecture == "transformer":
+            return Transformer(_config(run, Config, vocab_size=len(tokenizer))), tokenizer
+        attention = "additive" if run.architecture == "gru-attention" else "none"
+        return RecurrentTranslator(RecurrentConfig(
+            vocab_size=len(tokenizer), d_model=run.d_model, n_layers=run.n_layers, dropout=run.dropout,
+            attention=attention)), tokenizer
 
     def prepare() -> tuple[Task, str]:
-        model, tokenizer = _model(run.out, Transformer, begin)
+        begun = (run.out / "state.pt").is_file() and checkpoint.kind_of(run.out) is RECURRENT
+        model_type: type[Any] = RecurrentTranslator if begun else Transformer
+        model, tokenizer = _model(run.out, model_type, begin)
         batches = TranslationBatches(
             tokenizer, train, extra, written, extra_weight=run.extra_weight, written_weight=run.written_weight,
             phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,

@@ -11,13 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from xformer.hub import checkpoint
-from xformer.model import Transformer
 from xformer.pieces import BOS, EOS
 from xformer.results import Options
 from xformer.tokenizer import Tokenizer
 from xformer.training.corpora import Ids, Pair, TranslationBatches, plain
 from xformer.training.loss import SmoothedCrossEntropy
-from xformer.translator import pad, translate_ids
+from xformer.translator import Translator, pad, translate_ids
 
 
 def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
@@ -35,7 +34,7 @@ class TranslationTask:
 
     score = "bleu"
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
+    def __init__(self, model: Translator, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
                  smoothing: float = 0.1) -> None:
         self.model, self.tokenizer, self.data, self.dev, self.smoothing = model, tokenizer, data, dev, smoothing
 

@@ -1,0 +1,212 @@
+"""The GRU translators: equal to PyTorch's own layers, blind to padding, the same step by step as in one pass."""
+
+import dataclasses
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from tests.conftest import learn_by_heart
+from xformer.__main__ import main
+from xformer.hub import checkpoint
+from xformer.model import Config, Trace, Transformer
+from xformer.pieces import BOS, EOS, PAD
+from xformer.recurrent import ATTENTIONS, GRU, AdditiveAttention, RecurrentConfig, RecurrentTranslator
+from xformer.results import OWN, Head, Options, UserError
+from xformer.serve.translation import Service
+from xformer.translator import pad, translate_ids
+
+SOURCES = [[10, 11, 12, 13, 14], [20], [30, 31, 32], [10, 11, 12, 13, 14, 15, 16, 17]]
+
+
+def random_translator(attention, **more):
+    torch.manual_seed(0)
+    shape = {"vocab_size": 150, "d_model": 32, "dropout": 0.0, "max_length": 64, "n_layers": 2, **more}
+    return RecurrentTranslator(RecurrentConfig(attention=attention, **shape)).eval()
+
+
+@pytest.fixture(params=ATTENTIONS)
+def translator(request):
+    """A translator of two layers with random weights, with attention or without."""
+    return random_translator(request.param)
+
+
+@pytest.fixture(scope="module", params=ATTENTIONS)
+def recurrent_checkpoint(request, tmp_path_factory, tokenizer, learned_pairs):
+    """Folder of a checkpoint that knows the pairs by heart."""
+    torch.manual_seed(1)
+    model = RecurrentTranslator(RecurrentConfig(vocab_size=len(tokenizer), d_model=48, dropout=0.0, max_length=128,
+                                                attention=request.param))
+    ids = [(tokenizer.encode(english), tokenizer.encode(spanish)) for english, spanish in learned_pairs]
+    loss = learn_by_heart(model, ids, steps=250)
+    assert loss < 0.1, f"the sentences are not known by heart: a loss of {loss:.3f} a piece"
+    folder = tmp_path_factory.mktemp("checkpoints") / f"recurrent-{request.param}"
+    checkpoint.save(folder, model.eval(), tokenizer, {})
+    return folder
+
+
+def of_torch(gru, bidirectional_with=None):
+    """PyTorch's own layer with the weights of one GRU, or of two, one for each direction."""
+    own = nn.GRU(gru.of_input.in_features, gru.states, batch_first=True, bidirectional=bidirectional_with is not None)
+    for mine, suffix in ((gru, ""), (bidirectional_with, "_reverse")):
+        if mine is not None:
+            for name, linear in (("ih", mine.of_input), ("hh", mine.of_state)):
+                getattr(own, f"weight_{name}_l0{suffix}").data = linear.weight.data
+                getattr(own, f"bias_{name}_l0{suffix}").data = linear.bias.data
+    return own
+
+
+def test_a_gru_equals_that_of_torch():
+    torch.manual_seed(0)
+    gru, x = GRU(6, 5), torch.randn(3, 7, 6)
+    nn.init.normal_(gru.of_input.bias)
+    nn.init.normal_(gru.of_state.bias)
+    states, last = gru(x, torch.ones(3, 7, dtype=torch.bool))
+    wanted, wanted_last = of_torch(gru)(x)
+    torch.testing.assert_close(states, wanted)
+    torch.testing.assert_close(last, wanted_last[0])
+
+
+def test_the_encoder_equals_that_of_torch_on_sentences_of_unequal_length(translator):
+    encoder, lengths = translator.encoder, torch.tensor([7, 2, 5])
+    x, mask = torch.randn(3, 7, 32), torch.arange(7) < lengths[:, None]
+    memory, last = encoder(x, mask)
+    for i, (there, back) in enumerate(zip(encoder.forwards, encoder.backwards, strict=True)):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        states, ends = of_torch(there, back)(packed)
+        x, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
+        torch.testing.assert_close(last[i], torch.cat((ends[0], ends[1]), dim=-1))
+    torch.testing.assert_close(memory * mask[..., None], x)
+
+
+@torch.no_grad()
+def test_additive_attention_equals_its_formula():
+    torch.manual_seed(0)
+    attention = AdditiveAttention(RecurrentConfig(vocab_size=9, d_model=4))
+    query, memory, mask = torch.randn(1, 2, 4), torch.randn(1, 3, 4), torch.tensor([[True, True, False]])
+    answer, weights = attention(query, attention.of_key(memory), memory, mask)
+    for n in range(2):
+        raw = [attention.weight(torch.tanh(attention.of_query(query[0, n]) + attention.of_key(memory[0, s])))
+               for s in range(2)]  # the third is padding
+        wanted = torch.cat(raw).softmax(dim=0)
+        torch.testing.assert_close(weights[0, n], torch.tensor([*wanted, 0.0]))
+        torch.testing.assert_close(answer[0, n], wanted @ memory[0, :2])
+
+
+def test_padding_and_neighbours_change_nothing(translator):
+    target = pad([[BOS, 40, 41], [BOS, 50, 51]])
+    together = translator(pad([[*SOURCES[0], EOS], [*SOURCES[1], EOS]]), target)
+    alone = translator(torch.tensor([[*SOURCES[1], EOS]]), target[1:])
+    torch.testing.assert_close(together[1:], alone)
+
+
+def test_steps_give_what_one_pass_gives(translator):
+    source, target = torch.tensor([[*SOURCES[0], EOS]]), torch.tensor([[BOS, 40, 41, 42]])
+    wanted = translator(source, target)
+    cache = translator.start(source)
+    for i in range(4):
+        torch.testing.assert_close(translator.step(target[:, i:i + 1], cache), wanted[:, i])
+    assert cache.length == 4
+    torch.testing.assert_close(translator.step(target, translator.start(source)), wanted[:, -1], msg="a forced prefix")
+
+
+@pytest.mark.parametrize("options", [Options(beam=1), Options(beam=4, n_best=3)], ids=["greedy", "beam"])
+def test_a_batch_of_unequal_sentences_equals_each_alone(translator, options):
+    limits = [9] * len(SOURCES)
+    together = translate_ids(translator, SOURCES, options, max_lengths=limits)
+    for source, hypotheses in zip(SOURCES, together, strict=True):
+        (alone,) = translate_ids(translator, [source], options, max_lengths=[9])
+        assert [h.tokens for h in hypotheses] == [h.tokens for h in alone]
+        for hypothesis in hypotheses:
+            logits = translator(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *hypothesis.tokens[:-1]]]))
+            own = logits[0].log_softmax(dim=-1)[range(len(hypothesis.tokens)), hypothesis.tokens]
+            assert hypothesis.log_probs == pytest.approx(own.tolist(), abs=1e-4)
+
+
+def test_the_map_is_that_of_each_step_and_skips_padding():
+    translator, trace = random_translator("additive"), Trace()
+    translator(pad([[*SOURCES[0], EOS], [20, EOS]]), pad([[BOS, 40, 41], [BOS, 50, 51]]), trace)
+    (weights,), (norms,) = trace.cross.probabilities, trace.cross.value_norms
+    assert weights.shape == (2, 1, 3, 6) and norms.shape == (2, 1, 6)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 1, 3))
+    assert weights[1, 0, :, 2:].eq(0).all()
+    assert not trace.encoder_self.probabilities and not trace.decoder_self.probabilities
+
+
+def test_without_attention_the_decoder_sees_the_sentence_through_one_vector():
+    translator = random_translator("none")
+    at = translator.encode(torch.tensor([[*SOURCES[0], EOS]]))
+    x = torch.randn(1, 32)
+    states, said = [*at.states], translator.advance(x, at)
+    at.states, at.memory = states, torch.randn_like(at.memory)
+    torch.testing.assert_close(translator.advance(x, at), said)
+    at.states, at.summary = states, torch.randn_like(at.summary)
+    assert not torch.allclose(translator.advance(x, at), said)
+
+
+@pytest.mark.parametrize(("wrong", "words"), [
+    ({"attention": "dot"}, "attention is 'dot'; choose one of additive, none"),
+    ({"n_heads": 2}, "n_heads is 2; additive attention has 1"),
+    ({"n_layers": 2, "n_decoder_layers": 1}, "there are as many: 2"), ({"d_model": 5}, "d_model is 5")])
+def test_a_shape_that_cannot_be_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        RecurrentConfig(**wrong)
+
+
+def test_heads_and_positions_are_refused(translator):
+    source, target = torch.tensor([[5, EOS]]), torch.tensor([[BOS]])
+    for call in (lambda: translator(source, target, positions=torch.zeros(9, 32)),
+                 lambda: translator.start(source, positions=torch.zeros(9, 32))):
+        with pytest.raises(ValueError, match="no heads to switch off and no positions to replace"):
+            call()
+
+
+@pytest.mark.slow
+def test_a_checkpoint_translates_traces_and_says_what_it_lacks(recurrent_checkpoint, learned_pairs):
+    loaded = checkpoint.load_translator(recurrent_checkpoint)
+    assert type(loaded.model) is RecurrentTranslator
+    with_attention = loaded.model.attention is not None
+    service = Service(loaded, "cpu")
+    assert service.info.architecture == ("gru-attention" if with_attention else "gru")
+    english, spanish = learned_pairs[3]
+    for beam in (1, 5):
+        assert [service.translate(e, Options(beam=beam)).best.text for e, _ in learned_pairs] == \
+            [s for _, s in learned_pairs]
+    trace = service.explain(english)
+    assert trace.cross.shape == (int(with_attention), 1, len(trace.predicted), len(trace.source))
+    assert trace.encoder_self.shape[0] == trace.decoder_self.shape[0] == 0
+    assert service.info.layers("cross") == int(with_attention) and service.info.layers("encoder_self") == 0
+    assert service.occlude(english, spanish).effect.shape[1] > 3
+    for ask in (lambda: service.walk(english, spanish, Head("cross", 1, 1)), service.blocks,
+                lambda: service.embedded(english), lambda: service.head_effects(english, spanish),
+                lambda: service.translate(english, positions=dataclasses.replace(OWN, kind="none"))):
+        with pytest.raises(UserError, match="is a recurrent model, without heads, layers or positions"):
+            ask()
+    service.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["gru", "gru-attention"])
+def test_the_command_trains_one_and_goes_on_with_it(tmp_path, pairs, capsys, architecture):
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{e}\t{s}\n" for e, s in pairs), encoding="utf-8")
+    command = ["train", "translation", "--architecture", architecture, "--data", str(tmp_path), "--out",
+               str(tmp_path / "run"), "--d-model", "16", "--n-layers", "1", "--vocab-size", "150", "--threads", "1",
+               "--device", "cpu", "--precision", "float32", "--dev-limit", "2"]
+    assert main([*command, "--steps", "3"]) == 0
+    loaded = checkpoint.load_translator(tmp_path / "run")
+    assert loaded.model.config.architecture == architecture and loaded.metrics["step"] == 3
+    assert main([*command, "--steps", "5"]) == 0
+    assert "from step 3" in capsys.readouterr().out
+    assert json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])["step"] == 5
+    with pytest.raises(UserError, match="holds a recurrent translation model, but a translation model is needed"):
+        checkpoint.load(tmp_path / "run", Transformer)
+
+
+def test_a_transformer_is_one_still(tmp_path, tokenizer):
+    model = Transformer(Config(vocab_size=len(tokenizer), d_model=8, n_heads=2, n_layers=1, d_ff=8))
+    checkpoint.save(tmp_path / "t", model, tokenizer, {})
+    loaded = checkpoint.load_translator(tmp_path / "t")
+    assert type(loaded.model) is Transformer and loaded.model.config.architecture == "transformer"
+    assert PAD == 0
