@@ -34,6 +34,7 @@ from xformer.serve.pool import Models, offered
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.ui import create, launch
+from xformer.ui.hosts import allowed_name
 
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
          "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
@@ -83,6 +84,9 @@ def main() -> int:
     p.add_argument("--share", action="store_true", default=None,
                    help="a public link through gradio.live, for up to a week; goes on without where there is none")
     p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for these")
+    p.add_argument("--allow-host", metavar="NAME", action="append", default=[],
+                   help="a name under which the page is reached too, as that of a proxy before it, or *.example.org; "
+                        "may be repeated")
     p.add_argument("--mcp", action="store_true", default=None,
                    help="be an MCP server too, with the tools translate, explain, classify")
     args = p.parse_args()
@@ -96,6 +100,7 @@ def main() -> int:
         if mcp and find_spec("mcp") is None:
             raise UserError("An MCP server needs one package more: install it with pip install 'gradio[mcp]', or leave "
                             "out --mcp and GRADIO_MCP_SERVER.")
+        hosts = [allowed_name(name) for name in args.allow_host]
         any_name = private(args.server_name, share) if args.any_model is None else args.any_model
         demo = create(models(tuple(args.checkpoint), args.device, any_name), reader(args.sentiment, args.device))
     except UserError as error:
@@ -104,7 +109,8 @@ def main() -> int:
     if share:
         print(SHARE)
     try:
-        launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp)
+        launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp,
+               hosts=hosts)
     except OSError as error:
         print(f"The page cannot be served: {error}", file=sys.stderr)
         return 2

@@ -66,8 +66,8 @@ def failing(checkpoint, classifier):
 def steered(checkpoint, classifier):
     """The app, on searches and readings that stay at their beginning until the word “go” comes, and again after “hold”.
     It tells when one begins and when one was stopped; its answers are how many are served, and how many sessions kept,
-    or to “size” the bytes of all that is asked of it. It tells “overdue” while a request has waited for longer than one
-    waits for somebody to listen for its answer.
+    or to “size” the bytes of all that is asked of it, to “clients” the addresses of who asked. It tells “overdue” while
+    a request has waited for longer than one waits for somebody to listen for its answer.
     """
     go, search, read = threading.Event(), batching.translating, reviews.read
 
@@ -100,6 +100,8 @@ def steered(checkpoint, classifier):
     def answer(word):
         if word == "size":
             return str(sum(job.size for job in jobs(demo.app)))
+        if word == "clients":
+            return " ".join(demo.app.state.clients.values())
         if word:
             go.set() if word == "go" else go.clear()
         return f"{running.guard.inside} {len(demo.state_holder.session_data)}"

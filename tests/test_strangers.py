@@ -170,6 +170,14 @@ def test_before_a_login_nothing_of_a_session_is_ended(guarded):
         assert send(guarded, path, body)[0] == 401
 
 
+def test_a_proxy_on_this_machine_is_believed_for_whom_it_asks(app):
+    app.say("go")
+    for forwarded in ("203.0.113.7", "198.51.100.1, 203.0.113.8"):  # the last is who spoke to the proxy
+        body = b'{"data": ["A film."]}'
+        assert send(app, "/gradio_api/call/classify", body, {"X-Forwarded-For": forwarded})[0] == 200
+    assert {"203.0.113.7", "203.0.113.8"} <= {*app.say("clients").split()}
+
+
 def test_who_opens_hundreds_of_sessions_loses_their_own(monkeypatch):
     monkeypatch.setattr(sessions, "SESSIONS", 5)
     names = ["visitor", *(f"stranger{number}" for number in range(7))]

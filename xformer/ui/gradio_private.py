@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 from annotated_types import MaxLen
+from gradio import routes
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.utils import get_function_description
@@ -38,6 +39,9 @@ RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum i
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
 
+# Gradio's own middleware lets pages of all sites read what a server that is not on localhost answers; see ui/hosts.py.
+routes.CustomCORSMiddleware = lambda app, **_: app  # type: ignore[assignment, misc]
+
 # Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps.
 for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
     _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
@@ -58,6 +62,12 @@ def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
     """Whether a request with these cookies may see the page: it asks for no password, or was given it."""
     tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
     return app.auth is None or any(token in app.tokens for token in tokens)
+
+
+def served_at(app: Any) -> list[str]:
+    """The addresses at which a page is served: its own, and that of a public link."""
+    blocks = app.get_blocks()
+    return [address for address in (getattr(blocks, "local_url", None), blocks.share_url) if address]
 
 
 def is_call(app: Any, name: str) -> bool:

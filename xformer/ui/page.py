@@ -29,6 +29,7 @@ from xformer.ui import (
 from xformer.ui.components import ROUTES, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
+from xformer.ui.hosts import Hosts
 from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
@@ -54,8 +55,12 @@ def create(models: ModelPool, reviews: ReviewService | UserError | None = None) 
 
 
 def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | None = None, share: bool | None = None,
-           auth: tuple[str, str] | None = None, mcp: bool | None = None, wait: bool = True) -> str:
-    """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults."""
+           auth: tuple[str, str] | None = None, mcp: bool | None = None, wait: bool = True,
+           hosts: Sequence[str] = ()) -> str:
+    """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults.
+
+    hosts: names under which it may be reached, besides those that `ui.hosts.Hosts` knows.
+    """
     if auth:
         gradio_private.hide_endpoints(demo)
     _, address, shared = demo.launch(
@@ -64,7 +69,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         state_session_capacity=sessions.MOST_SESSIONS,
-        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Doorkeeper), Middleware(Gate)],
+        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Hosts, allowed=hosts),
+                                   Middleware(Doorkeeper), Middleware(Gate)],
                     "lifespan": sessions.sessions,
                     "routes": ROUTES},
         max_threads=sessions.at_once(),

@@ -1,0 +1,100 @@
+"""The names by which a page may be reached, and whose pages may use it: no other site's.
+
+A name in an address can be made to lead anywhere, so that a page of another site could talk to a server of this machine
+or network as if it were its own (DNS rebinding); an address in digits cannot. And a browser says which site asks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from xformer.results import UserError
+from xformer.ui.gradio_private import served_at
+
+NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which Gradio tells at what address it is
+
+
+def allowed_name(text: str) -> str:
+    """Return the name of a host as browsers send it; *.example.org stands for all names below that one.
+
+    Raises UserError for what is none.
+    """
+    try:
+        name = text.lower().encode("idna").decode() if not text.isascii() else text.lower()
+    except UnicodeError:
+        name = ""
+    if not NAME.fullmatch(name):
+        raise UserError(f"--allow-host is {text!r}, which is no name of a host; write one like page.example.org or "
+                        "*.example.org, without https:// and port.")
+    return name
+
+
+class Hosts:
+    """ASGI middleware that refuses requests to names that are not allowed, and from pages of other sites.
+
+    Allowed are addresses in digits, localhost, the machine's own name, the names under which the page is served, and
+    those in `allowed`. Programs, which say nothing of a page that asks, are served.
+    """
+
+    def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
+        self.app = app
+        self.public = "SPACE_ID" in os.environ  # of Hugging Face, which decides what names lead here
+        own = socket.gethostname().lower()
+        root = host_of(os.environ.get("GRADIO_ROOT_PATH", ""))
+        self.allowed = {*allowed, *filter(None, [root, *os.environ.get("SPACE_HOST", "").lower().split(",")])}
+        self.own = {own, f"{own}.local"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        reached = [host_of(one) for name in REACHED for value in headers.getlist(name) for one in value.split(",")]
+        strange = [name for name in reached if not (self.public or self._known(name, scope))]
+        origin = headers.get("origin")
+        asking = None if origin is None or headers.get("sec-fetch-site") == "same-origin" else host_of(origin)
+        if strange:
+            said = (f"This page is not served under the name {strange[0][:100]!r}; whoever runs it can allow that with "
+                    f"--allow-host {strange[0][:100]}.")
+        elif asking is not None and asking not in reached and not self._allows(asking):
+            said = (f"Pages of {asking[:100]!r} may not use this one; open it in a tab of its own, or whoever runs it "
+                    f"can allow that with --allow-host {asking[:100]}.")
+        else:
+            await self.app(scope, receive, send)
+            return
+        await PlainTextResponse(said, 403)(scope, receive, send)
+
+    def _known(self, name: str, scope: Scope) -> bool:
+        return (_in_digits(name) or name == "localhost" or name.endswith(".localhost") or name in self.own
+                or self._allows(name) or name in map(host_of, served_at(scope["app"])))
+
+    def _allows(self, name: str) -> bool:
+        _, _, parent = name.partition(".")
+        return not {name, f"*.{parent}"}.isdisjoint(self.allowed)
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address or of a Host header, without the port; "" for what has none."""
+    address = address.strip()
+    try:
+        return (urlsplit(address if "://" in address else f"//{address}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _in_digits(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
