@@ -15,6 +15,8 @@ from xformer.pieces import BOS, EOS
 from xformer.results import Head, UserError, Walk
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
+from xformer.ui import walkthrough as tab
+from xformer.ui.handlers import Ask
 
 LOG2 = math.log(2)
 
@@ -208,6 +210,15 @@ def test_a_vector_of_a_text_is_the_mean_of_the_encoders_output(running, learned_
     assert together.shape == (2, running.info.d_model)
     with pytest.raises(UserError, match="nothing to translate"):
         running.embed([first, " "])
+
+
+@pytest.mark.parametrize("title", ["▁", "\u200b", "你好"])
+def test_a_title_of_which_nothing_can_be_read_is_named_by_its_line(running, title):
+    records = f"The cat: one\n\nThe dog: two\n{title}: three"
+    said = Ask.always(running, ENGLISH).answer(tab.look_up, records=records, store_query="A cat.")["problem"]
+    assert f"Line 4: the model can read nothing of the title “{title}”; write English words." in said
+    said = Ask.always(running, ENGLISH).answer(tab.look_up, records="The cat: one\nThe dog: two", store_query=title)
+    assert "Line" not in said["problem"] and said["problem"]
 
 
 def test_the_store_retrieves_one_record_or_blends_them():

@@ -30,6 +30,11 @@ def read(lines: str) -> Records:
     return tuple(records)
 
 
+def line_of(lines: str, title: str) -> int:
+    """Return the number of the first line with a record of this title."""
+    return next(number for number, line in enumerate(lines.splitlines(), 1) if line.partition(":")[0].strip() == title)
+
+
 def likeness(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Cosine similarities (K,) of a query (D,) and keys (K, D), after the keys' mean is subtracted from all.
 

@@ -13,7 +13,7 @@ import numpy as np
 from xformer.explain import key_value_store as key_values
 from xformer.explain import walkthrough
 from xformer.figures import walkthrough as figures
-from xformer.results import STACKS, Head, Trace, Walk
+from xformer.results import STACKS, Head, Message, Trace, UserError, Walk
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention import head_of, layer_of
@@ -192,8 +192,24 @@ def _store(page: Page) -> tuple[gr.Accordion, Controls]:
 def look_up(service: TranslationService, language: Language, *, records: str, store_query: str) -> dict[str, Any]:
     """Compare the query with the title of every record."""
     read = key_values.read(records or "")
-    vectors = service.embed([title for title, _ in read] + [store_query or ""])
+    try:
+        vectors = service.embed([title for title, _ in read] + [store_query or ""])
+    except UserError:
+        for title, _ in read:
+            _check_title(service, records, title)
+        raise
     return {"matches": (read, key_values.likeness(vectors[:-1], vectors[-1]))}
+
+
+def _check_title(service: TranslationService, records: str, title: str) -> None:
+    """Raise UserError, which names the line, where the model can read nothing of a title."""
+    try:
+        service.embed([title])
+    except UserError as error:
+        if isinstance(error.message, Message) and error.message.key in ("error_empty", "error_unknown"):
+            number = key_values.line_of(records, title)
+            raise UserError(Message.of("store_error_title", number=number, title=title[:40])) from error
+        raise
 
 
 def retrieve(_: None, language: Language, *, matches: tuple[key_values.Records, np.ndarray] | None, store_power: float
