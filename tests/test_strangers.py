@@ -173,7 +173,7 @@ def test_before_a_login_nothing_of_a_session_is_ended(guarded):
 def test_a_proxy_on_this_machine_is_believed_for_whom_it_asks(app):
     app.say("go")
     for forwarded in ("203.0.113.7", "198.51.100.1, 203.0.113.8"):  # the last is who spoke to the proxy
-        body = b'{"data": ["A film."]}'
+        body = json.dumps({"data": ["A film."], "session_hash": forwarded[-5:]}).encode()
         assert send(app, "/gradio_api/call/classify", body, {"X-Forwarded-For": forwarded})[0] == 200
     assert {"203.0.113.7", "203.0.113.8"} <= {*app.say("clients").split()}
 
