@@ -260,6 +260,9 @@ def test_bleu_table_shows_matches_totals_and_brevity():
     html = translation.bleu(Bleu(0.0, 12.3, (2, 1, 0, 0), (3, 2, 1, 0), 0.717, 3, 4))
     assert "66.7 %" in html and "50.0 %" in html and "0.0 %" in html
     assert "Brevity penalty: 0.717" in html and "would be 12.3" in html
+    short = translation.bleu(Bleu(100.0, 100.0, (3, 2, 1, 0), (3, 2, 1, 0), 1.0, 3, 3, orders=3))
+    assert "too few tokens for n-grams of 4; the mean is over n = 1 to 3" in short
+    assert "too few" not in html, "of which nobody said that it lacks some"
 
 
 @pytest.mark.parametrize(("p", "shown"), [(1.0, "100 %"), (0.9999, "> 99.9 %"), (0.5, "50.0 %"), (0.0001, "< 0.1 %")])

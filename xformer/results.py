@@ -197,6 +197,35 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
+class DecoderReadings:
+    """The state of the decoder after each layer, read as if it were the last: by the output embedding.
+
+    Axes: 0 to M layers (0: the embedded pieces), T steps. Nothing in training asks that such a reading make sense: a
+    layer hands its state to the next one, not to a reader.
+    """
+
+    given: tuple[str, ...]  # T pieces, the first of them <s>
+    predicted: tuple[str, ...]  # T pieces, the last of them </s>
+    pieces: tuple[tuple[str, ...], ...]  # (M + 1, T): the likeliest piece
+    likeliest: np.ndarray  # (M + 1, T): its probability
+    probabilities: np.ndarray  # (M + 1, T): of the predicted piece
+    ranks: np.ndarray  # (M + 1, T): of the predicted piece; 1 is the likeliest
+
+
+@dataclass(frozen=True)
+class Forced:
+    """A given target, and what a model thinks of each of its T pieces after those before it (teacher forcing)."""
+
+    given: tuple[str, ...]  # the first of them <s>
+    predicted: tuple[str, ...]  # the given ones moved on by one, the last of them </s>
+    log_probs: tuple[float, ...]  # of `predicted`
+    losses: tuple[float, ...]  # cross-entropy with label smoothing, as in training
+    smoothing: float  # 0 to below 1
+    vocabulary: int  # pieces that share what smoothing takes from the right one
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # by step: the likeliest pieces and their log-probabilities
+
+
+@dataclass(frozen=True, eq=False)
 class Occlusion:
     """Leave-one-out effects of W source words on T target pieces."""
 
@@ -325,16 +354,38 @@ class ModelInfo:
 
 
 @dataclass(frozen=True)
+class NGram:
+    """Some tokens in a row, counted in a translation and in its reference."""
+
+    tokens: tuple[str, ...]
+    count: int  # in the translation
+    reference: int  # in the reference
+
+    @property
+    def matches(self) -> int:
+        """The count that BLEU takes, clipped: no more than the reference has."""
+        return min(self.count, self.reference)
+
+
+@dataclass(frozen=True)
 class Bleu:
     """BLEU of one sentence and its parts, as Papineni et al. (2002) define it, on sacrebleu's 13a tokens."""
 
     score: float  # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one of them is 0
     smoothed: float  # sacrebleu's sentence score, in which a precision of 0 counts a little more
-    matches: tuple[int, ...]  # n-grams of the translation that are in the reference, for n = 1 to 4
+    matches: tuple[int, ...]  # n-grams of the translation that are in the reference, for n = 1 to 4, clipped
     totals: tuple[int, ...]  # n-grams of the translation, for n = 1 to 4
     brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
     length: int  # tokens of the translation
     reference_length: int
+    orders: int = 4  # the largest n of which the translation has n-grams; longer ones are left out of the mean
+    variant: float = 0.0  # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times 100
+    ngrams: tuple[tuple[NGram, ...], ...] = ()  # for n = 1 to 4: those of either, in the order in which they come
+
+    @property
+    def unclipped(self) -> tuple[int, ...]:
+        """For n = 1 to 4: n-grams of the translation that the reference has at all, however often."""
+        return tuple(sum(ngram.count for ngram in ngrams if ngram.reference) for ngrams in self.ngrams)
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,9 @@ def pad(rows: Sequence[Sequence[int]], device: torch.device | None = None) -> Te
 class CachedScorer:
     """Scores the next tokens of one batch of sources with a key-value cache: a `search.Scorer`."""
 
-    def __init__(self, model: Translator, source: Tensor, heads: Heads | None = None,
-                 positions: Tensor | None = None) -> None:
-        self.model = model
-        self.cache: Any = model.start(source, heads, positions)
+    def __init__(self, model: Translator, cache: Any) -> None:
+        """cache: what `model.start` made, or the like."""
+        self.model, self.cache = model, cache
 
     def __call__(self, tokens: Tensor) -> Tensor:
         return self.model.step(tokens, self.cache)
@@ -75,7 +74,8 @@ def translating(model: Translator, sources: Sequence[Sequence[int]], options: Op
     size = max(1, batch_rows // width)
     for first in range(0, len(order), size):
         chunk = order[first:first + size]
-        scorer = CachedScorer(model, pad([[*sources[i], EOS] for i in chunk], device), heads, positions)
+        cache = model.start(pad([[*sources[i], EOS] for i in chunk], device), heads, positions)
+        scorer = CachedScorer(model, cache)
         results = yield from searching(scorer, [max_lengths[i] for i in chunk], options, [prefixes[i] for i in chunk],
                                        device)
         for i, hypotheses in zip(chunk, results, strict=True):

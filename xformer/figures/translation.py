@@ -59,6 +59,8 @@ def bleu(parts: Bleu, language: Language = ENGLISH) -> str:
         rows.append(f'<tr><td>{n}</td><td class="number">{match}</td><td class="number">{total}</td>'
                     f'<td class="number">{precision}</td></tr>')
     zero = f'<p>{html("bleu_zero", smoothed=f"{parts.smoothed:.1f}")}</p>' if parts.score == 0 else ""
+    if 0 < parts.orders < len(parts.totals):
+        zero += f'<p>{html("bleu_short", missing=parts.orders + 1, orders=parts.orders)}</p>'
     brevity = html("bleu_brevity", value=f"{parts.brevity_penalty:.3f}", length=parts.length,
                    reference=parts.reference_length)
     names = [say(key) for key in ("bleu_n", "bleu_matches", "bleu_total", "bleu_precision")]

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-import sacrebleu
+import math
+from collections import Counter
+from collections.abc import Sequence
 
-from xformer.results import Bleu
+import sacrebleu
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from xformer.results import Bleu, NGram
 from xformer.serve.text import clean
+
+ORDERS = 4  # n-grams of 1 to so many tokens
 
 
 def bleu(translation: str, reference: str) -> Bleu:
-    """BLEU of one translation against one reference, taken apart; raises UserError where the reference is empty."""
+    """BLEU of one translation against one reference, taken apart; raises UserError where the reference is empty.
+
+    The precisions' mean is over the n of which the translation has n-grams: a text of three tokens has none of four,
+    and without this a perfect one would score 0.
+    """
     reference, _ = clean(reference)
-    plain = sacrebleu.BLEU(smooth_method="none").corpus_score([translation], [[reference]])
+    said, wanted = (Tokenizer13a()(text.rstrip()).split() for text in (translation, reference))
+    ngrams = tuple(_ngrams(said, wanted, n) for n in range(1, ORDERS + 1))
+    matches = tuple(sum(ngram.matches for ngram in of_n) for of_n in ngrams)
+    totals = tuple(sum(ngram.count for ngram in of_n) for of_n in ngrams)
+    orders = sum(total > 0 for total in totals)
+    precisions = [match / total for match, total in zip(matches, totals, strict=True) if total]
+    brevity = math.exp(min(0.0, 1 - len(wanted) / len(said))) if said else 0.0
+    mean = math.prod(precisions) ** (1 / orders) if orders else 0.0
+    halving = math.prod(p ** 0.5 ** n for n, p in enumerate(precisions, 1))
     smoothed = sacrebleu.BLEU(effective_order=True).sentence_score(translation, [reference])
-    return Bleu(plain.score, smoothed.score, tuple(plain.counts), tuple(plain.totals), plain.bp,
-                plain.sys_len, plain.ref_len)
+    return Bleu(100 * brevity * mean, smoothed.score, matches, totals, brevity, len(said), len(wanted), orders,
+                100 * brevity * halving, ngrams)
+
+
+def _ngrams(said: Sequence[str], wanted: Sequence[str], n: int) -> tuple[NGram, ...]:
+    """Count the n-grams of a translation and of its reference."""
+    ours, theirs = (Counter(tuple(tokens[i:i + n]) for i in range(len(tokens) - n + 1)) for tokens in (said, wanted))
+    return tuple(NGram(tokens, ours[tokens], theirs[tokens]) for tokens in dict.fromkeys([*ours, *theirs]))

@@ -1,0 +1,96 @@
+"""Readings between the layers, against models that are cut off there, and losses against PyTorch's."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from xformer.explain import lenses
+from xformer.explain.passes import Pair
+from xformer.hub import checkpoint
+from xformer.model import Config, Transformer
+from xformer.pieces import BOS, EOS
+from xformer.results import Options
+from xformer.translator import translate_ids
+
+SOURCE, TARGET = [10, 11, 12, 13], [40, 41, 42]
+
+
+def shortened(model, encoder_layers, decoder_layers):
+    """A model of the first layers only, with the same weights."""
+    config = dataclasses.replace(model.config, n_layers=max(1, encoder_layers), n_decoder_layers=max(1, decoder_layers))
+    short = Transformer(config)
+    short.load_state_dict({name: value for name, value in model.state_dict().items() if name in short.state_dict()})
+    if encoder_layers == 0:
+        short.encoder.layers = torch.nn.ModuleList()
+    if decoder_layers == 0:
+        short.decoder.layers = torch.nn.ModuleList()
+    return short.eval()
+
+
+def test_translations_by_layer_are_those_of_models_with_fewer_layers(tiny_model):
+    options = Options(beam=3)
+    found = lenses.translate_by_layer(tiny_model, SOURCE, options)
+    assert len(found) == tiny_model.config.n_layers + 1
+    for layers, hypothesis in enumerate(found):
+        ((wanted,),) = translate_ids(shortened(tiny_model, layers, 2), [SOURCE], options)
+        assert hypothesis.tokens == wanted.tokens
+        assert hypothesis.log_probs == pytest.approx(wanted.log_probs, abs=1e-4)
+
+
+def test_the_last_layer_gives_the_translation(tiny_checkpoint, learned_pairs):
+    loaded = checkpoint.load(tiny_checkpoint)
+    english, spanish = learned_pairs[4]
+    *_, last = lenses.translate_by_layer(loaded.model, loaded.tokenizer.encode(english))
+    assert loaded.tokenizer.decode(last.tokens) == spanish
+
+
+def test_readings_of_the_decoder_are_the_answers_of_models_with_fewer_layers(tiny_model, tokenizer):
+    pair = Pair.of(SOURCE, TARGET)
+    readings = lenses.decoder_readings(tiny_model, tokenizer, pair)
+    assert readings.given == tuple(tokenizer.pieces([BOS, *TARGET]))
+    for layers in range(3):
+        short = shortened(tiny_model, 2, layers)
+        with torch.no_grad():
+            p = short(torch.tensor([pair.source]), torch.tensor([pair.given]))[0].softmax(dim=-1).numpy()
+        own = p[range(4), pair.predicted]
+        np.testing.assert_allclose(readings.probabilities[layers], own, atol=1e-6)
+        np.testing.assert_allclose(readings.likeliest[layers], p.max(axis=-1), atol=1e-6)
+        assert readings.pieces[layers] == tuple(tokenizer.pieces(p.argmax(axis=-1).tolist()))
+        assert readings.ranks[layers].tolist() == (1 + (p > own[:, None]).sum(axis=-1)).tolist()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_losses_of_a_given_target_are_those_of_pytorch(tiny_model, tokenizer, smoothing):
+    pair = Pair.of(SOURCE, TARGET)
+    forced = lenses.teacher_forcing(tiny_model, tokenizer, pair, smoothing)
+    with torch.no_grad():
+        logits = tiny_model(torch.tensor([pair.source]), torch.tensor([pair.given]))[0]
+    q = torch.full_like(logits, smoothing / logits.shape[1])  # the smoothed target, written down
+    q[range(4), pair.predicted] += 1 - smoothing
+    assert forced.losses == pytest.approx((-q * logits.log_softmax(-1)).sum(-1).tolist(), abs=1e-5)
+    whole = F.cross_entropy(logits, torch.tensor(pair.predicted), reduction="sum", label_smoothing=smoothing)
+    assert sum(forced.losses) == pytest.approx(float(whole), abs=1e-4)
+    assert forced.log_probs == pytest.approx(logits.log_softmax(-1)[range(4), pair.predicted].tolist(), abs=1e-5)
+    assert forced.vocabulary == logits.shape[1] and forced.predicted[-1] == "</s>"
+    for step, listed in enumerate(forced.alternatives):
+        values = [value for _, value in listed]
+        assert len(listed) == lenses.LIKELIEST and values == sorted(values, reverse=True)
+        assert values[0] == pytest.approx(float(logits.log_softmax(-1)[step].max()), abs=1e-5)
+
+
+@pytest.mark.parametrize(("given", "free", "step"), [
+    ([5, 6, EOS], [5, 6, EOS], None), ([5, 6, EOS], [5, 7, EOS], 1), ([5, EOS], [5, 6, EOS], 1), ([5, 6], [5], 1)])
+def test_where_a_given_target_and_a_free_translation_part(given, free, step):
+    assert lenses.parting(given, free) == step
+
+
+def test_an_encoder_of_nothing_is_the_embedding(tokenizer):
+    model = Transformer(Config(vocab_size=len(tokenizer), d_model=8, n_heads=2, n_layers=1, d_ff=8, norm="post"))
+    source = torch.tensor([[5, 6, EOS]])
+    with torch.no_grad():
+        first, last = lenses.encoder_states(model.eval(), source)
+        torch.testing.assert_close(first[None], model.embedding(source))
+        torch.testing.assert_close(last[None], model.encode(source)[0])

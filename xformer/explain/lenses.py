@@ -1,0 +1,101 @@
+"""Read a translation model in between: after each layer of its encoder, of its decoder, and at each given piece.
+
+Functions of a model, its tokenizer and tokens, as in `passes.py`. Axes as in `model.py`, with N encoder and M decoder
+layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from xformer.explain.passes import Pair
+from xformer.model import Cache, Transformer, future_mask, padding_mask
+from xformer.pieces import EOS
+from xformer.results import DecoderReadings, Forced, Options
+from xformer.search import Hypothesis, search
+from xformer.tokenizer import Tokenizer
+from xformer.translator import CachedScorer, Translator, target_limit
+
+LIKELIEST = 10  # pieces that are listed of each step
+
+
+def encoder_states(model: Transformer, source: Tensor) -> Tensor:
+    """Encode source [1, S] -> [N + 1, S, D]: what the decoder would look at if the encoder ended after 0 to N layers.
+    """
+    mask, x = padding_mask(source), model.embedding(source)
+    states = [x]
+    for layer in model.encoder.layers:
+        x = layer(x, mask)
+        states.append(x)
+    return torch.cat([model.encoder.norm(state) for state in states])
+
+
+@torch.inference_mode()
+def translate_by_layer(model: Transformer, source: Sequence[int], options: Options | None = None) -> list[Hypothesis]:
+    """Translate from the encoder's state after 0 to N layers, all in one batch; the last is the model's translation.
+
+    source: pieces without EOS. DecoderLens, Langedijk et al. 2023.
+    """
+    tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
+    memory = encoder_states(model, tokens)
+    mask = padding_mask(tokens).expand(len(memory), -1, -1, -1)
+    cache = Cache(model.decoder.keys_values(memory), mask)
+    limits = [target_limit(tokens.shape[1], model.config.max_length)] * len(memory)
+    return [best for best, *_ in search(CachedScorer(model, cache), limits, options, device=tokens.device)]
+
+
+@torch.inference_mode()
+def decoder_readings(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> DecoderReadings:
+    """Read the decoder's state after 0 to M layers by the output embedding, at each step of a teacher-forced pass.
+
+    The logit lens (nostalgebraist 2020; Belrose et al. 2023, section 2), here for a decoder with cross-attention.
+    """
+    device = model.embedding.weight.device
+    source, given = torch.tensor([pair.source], device=device), torch.tensor([pair.given], device=device)
+    memory, memory_mask = model.encode(source)
+    memories, mask, x = model.decoder.keys_values(memory), future_mask(len(pair.given), device), model.embedding(given)
+    states = [x]
+    for layer, keys_values in zip(model.decoder.layers, memories, strict=True):
+        x = layer(x, mask, keys_values, memory_mask)
+        states.append(x)
+    logits = model.logits(model.decoder.norm(torch.cat(states))).float()  # [M + 1, T, V]
+    probabilities = logits.softmax(dim=-1)
+    predicted = torch.tensor(pair.predicted, device=device)
+    wanted = logits.gather(2, predicted.expand(len(logits), -1)[:, :, None])
+    best = probabilities.max(dim=-1)
+    return DecoderReadings(
+        tuple(tokenizer.pieces(pair.given)), tuple(tokenizer.pieces(pair.predicted)),
+        tuple(tuple(tokenizer.pieces(row)) for row in best.indices.tolist()), best.values.cpu().numpy(),
+        probabilities.gather(2, predicted.expand(len(logits), -1)[:, :, None])[:, :, 0].cpu().numpy(),
+        ((logits > wanted).sum(dim=-1) + 1).cpu().numpy())
+
+
+@torch.inference_mode()
+def teacher_forcing(model: Translator, tokenizer: Tokenizer, pair: Pair, smoothing: float = 0.1) -> Forced:
+    """Give the model a target piece by piece, whatever it would have said: log-probability and loss of each piece.
+
+    smoothing: of the labels (Vaswani et al. 2017, section 5.4), 0 to below 1.
+    """
+    device = model.embedding.weight.device
+    logits = model(torch.tensor([pair.source], device=device), torch.tensor([pair.given], device=device))[0].float()
+    predicted, log_probs = torch.tensor(pair.predicted, device=device), logits.log_softmax(dim=-1)
+    losses = F.cross_entropy(logits, predicted, reduction="none", label_smoothing=smoothing)
+    best = log_probs.topk(min(LIKELIEST, logits.shape[1]), dim=-1)
+    alternatives = tuple(tuple(zip(tokenizer.pieces(tokens), values, strict=True))
+                         for tokens, values in zip(best.indices.tolist(), best.values.tolist(), strict=True))
+    return Forced(
+        tuple(tokenizer.pieces(pair.given)), tuple(tokenizer.pieces(pair.predicted)),
+        tuple(log_probs.gather(1, predicted[:, None])[:, 0].tolist()), tuple(losses.tolist()), smoothing,
+        logits.shape[1], alternatives)
+
+
+def parting(given: Sequence[int], free: Sequence[int]) -> int | None:
+    """Return the first step at which a given target and a free translation part; None where they are the same."""
+    if list(given) == list(free):
+        return None
+    same = [a == b for a, b in zip(given, free, strict=False)]
+    return same.index(False) if False in same else len(same)
