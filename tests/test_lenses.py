@@ -7,12 +7,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from xformer.__main__ import main
 from xformer.explain import lenses
 from xformer.explain.passes import Pair
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS
-from xformer.results import Options
+from xformer.results import Options, UserError
 from xformer.translator import translate_ids
 
 SOURCE, TARGET = [10, 11, 12, 13], [40, 41, 42]
@@ -94,3 +95,37 @@ def test_an_encoder_of_nothing_is_the_embedding(tokenizer):
         first, last = lenses.encoder_states(model.eval(), source)
         torch.testing.assert_close(first[None], model.embedding(source))
         torch.testing.assert_close(last[None], model.encode(source)[0])
+
+
+def test_a_service_reads_between_the_layers(running, learned_pairs):
+    english, spanish = learned_pairs[3]
+    by_layer = running.translate_by_layer(english)
+    assert len(by_layer) == 3 and by_layer[-1].text == spanish == running.translate(english).best.text
+    readings = running.read_decoder(english, by_layer[-1].tokens)
+    assert readings.ranks.shape == (3, len(readings.predicted)) and (readings.ranks[-1] == 1).all()
+    forced = running.force(english, spanish, 0.0)
+    assert forced.losses == pytest.approx([-value for value in forced.log_probs], abs=1e-5)
+    assert sum(forced.log_probs) == pytest.approx(sum(running.trace(english, spanish).log_probs), abs=1e-4)
+    for wrong in (1.0, -0.1, float("nan")):
+        with pytest.raises(UserError, match="it must be at least 0 and below 1"):
+            running.force(english, spanish, wrong)
+
+
+def test_a_target_that_ends_too_early_is_not_what_the_model_would_say(running, learned_pairs):
+    english, spanish = learned_pairs[3]
+    forced = running.force(english, spanish.split()[0])
+    assert min(forced.log_probs) == forced.log_probs[-1] < -1, "the end is not expected there"
+
+
+def test_the_command_prints_what_each_layer_makes_of_a_text(tiny_checkpoint, learned_pairs, capsys):
+    english, spanish = learned_pairs[3]
+    assert main(["explain", english, "--layers", "--checkpoint", str(tiny_checkpoint), "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == f"encoder, layer 2: {spanish}" and lines[3].startswith("predicted: ")
+    assert [line.split(":")[0] for line in lines] == [
+        *(f"encoder, layer {layer}" for layer in range(3)), "predicted",
+        *(f"decoder, layer {layer}" for layer in range(3))]
+    assert lines[-1].count("(1)") == len(lines[3].split()) - 1
+    with pytest.raises(SystemExit):
+        main(["explain", english])
+    assert "one of the arguments --out --layers is required" in capsys.readouterr().err

@@ -1,37 +1,60 @@
-"""Write the attention maps of a translation to a file."""
+"""Write the attention maps of a translation to a file, or print what the model reads in between its layers."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_checkpoint, add_device
 from xformer.hub.shipped import checkpoint_folder
 from xformer.results import UserError
 
-HELP = "write the attention maps of a translation to a file"
+if TYPE_CHECKING:
+    from xformer.serve.translation import Service
+
+HELP = "write the attention maps of a translation to a file, or print what each layer makes of it"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    p.description = "Write every attention map of one pass over TEXT and its translation (or --target) to a file."
+    p.description = ("Write every attention map of one pass over TEXT and its translation (or --target) to a file, or "
+                     "print what the model makes of it after each layer.")
     p.set_defaults(run=run)
     p.add_argument("text", metavar="TEXT", help="English")
     p.add_argument("--target", metavar="TEXT", help="Spanish; the model's own translation if not given")
-    p.add_argument("--out", required=True, metavar="FILE", help=".json, .npz, or .html that opens offline")
+    what = p.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", metavar="FILE", help=".json, .npz, or .html that opens offline")
+    what.add_argument("--layers", action="store_true",
+                      help="print the translation from each layer of the encoder, and the likeliest piece at each "
+                           "layer of the decoder with the rank of the piece that follows")
     add_checkpoint(p)
     add_device(p)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the file, whole or not at all."""
+    from xformer.serve.translation import Service
+    if args.layers:
+        print_layers(Service.open(checkpoint_folder(args.checkpoint), args.device), args.text, args.target)
+        return
     from xformer.explain import export
     from xformer.hub import checkpoint
-    from xformer.serve.translation import Service
     out = Path(args.out)
     export.check(out)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
-    try:
+    try:  # whole or not at all
         checkpoint.write(out, export.encode(trace, service.info, out.suffix, service.best_head))
     except OSError as error:
         raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error
+
+
+def print_layers(service: Service, text: str, target: str | None) -> None:
+    """Print a translation for each layer of the encoder, then a row for each layer of the decoder."""
+    translations = service.translate_by_layer(text)
+    for layer, candidate in enumerate(translations):
+        print(f"encoder, layer {layer}: {candidate.text}")
+    readings = service.read_decoder(text, translations[-1].tokens if target is None else target)
+    print(f"predicted: {' '.join(readings.predicted)}")
+    for layer, (pieces, ranks) in enumerate(zip(readings.pieces, readings.ranks.tolist(), strict=True)):
+        row = " ".join(f"{piece} ({rank})" for piece, rank in zip(pieces, ranks, strict=True))
+        print(f"decoder, layer {layer}: {row}")

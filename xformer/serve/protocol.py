@@ -19,7 +19,9 @@ from xformer.results import (
     Block,
     Calibration,
     Candidate,
+    DecoderReadings,
     Embedded,
+    Forced,
     Head,
     HeadEffect,
     LabelShare,
@@ -102,6 +104,15 @@ class TranslationService(Protocol):
     def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
         """Leave out each head in turn; the one whose loss hurts most comes first."""
+
+    def translate_by_layer(self, source: Source, options: Options | None = None) -> tuple[Candidate, ...]:
+        """Translations from the encoder's state after 0 to all of its layers."""
+
+    def read_decoder(self, source: Source, target: Target) -> DecoderReadings:
+        """The decoder's state after each layer, read as if it were the last."""
+
+    def force(self, source: Source, target: Target, smoothing: float = 0.1) -> Forced:
+        """What the model thinks of each piece of a given target. smoothing: of the labels."""
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """One vector a text, (texts, D)."""

@@ -9,13 +9,14 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import passes
+from xformer.explain import lenses, passes
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.hub import checkpoint
@@ -27,7 +28,9 @@ from xformer.results import (
     STACKS,
     Block,
     Candidate,
+    DecoderReadings,
     Embedded,
+    Forced,
     Head,
     HeadEffect,
     LengthScore,
@@ -297,6 +300,36 @@ class Service(Pretrained):
         pair = self._pair(source, target)
         with self.guard.work() as pause:
             return passes.head_effects(self._transformer, pair, stacks, pause, progress)
+
+    @computes
+    def translate_by_layer(self, source: Source, options: Options | None = None) -> tuple[Candidate, ...]:
+        """Translate from the encoder's state after 0 to all of its layers; the last is the model's own translation.
+
+        Raises UserError.
+        """
+        tokens = self._prepare(source).tokens if isinstance(source, str) else source.source_tokens
+        options = replace(options or Options(), n_best=1)
+        with self.guard.work():
+            return tuple(map(self._candidate, lenses.translate_by_layer(self._transformer, tokens, options)))
+
+    @computes
+    def read_decoder(self, source: Source, target: Target) -> DecoderReadings:
+        """Read the decoder's state after each layer as if it were the last. Raises UserError."""
+        pair = self._pair(source, target)
+        with self.guard.work():
+            return lenses.decoder_readings(self._transformer, self.tokenizer, pair)
+
+    @computes
+    def force(self, source: Source, target: Target, smoothing: float = 0.1) -> Forced:
+        """Give the model a target piece by piece: what it thinks of each. smoothing: of the labels, 0 to below 1.
+
+        Raises UserError.
+        """
+        if not 0 <= smoothing < 1:
+            raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
+        pair = self._pair(source, target)
+        with self.guard.work():
+            return lenses.teacher_forcing(self.model, self.tokenizer, pair, smoothing)
 
     @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
