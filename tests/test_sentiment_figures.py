@@ -81,7 +81,7 @@ def test_agreement_is_one_sentence(effect, said):
     sentence = figures.agreement(attribution(effect), View())
     assert said in sentence
     if "Spearman" in sentence:
-        assert re.search(r"correlation is ([+-][\d.]+) over 6 words", sentence)
+        assert re.search(r"is ([+-][\d.]+) over 6 words", sentence)
 
 
 def test_agreement_with_a_flat_head_is_none():
@@ -94,19 +94,25 @@ def test_the_words_that_count_most_come_first_with_both_numbers():
     assert rows[:3] == [("dull", "-2.50", "40.0 %"), ("&amp;", "+1.25", "20.0 %"), ("&lt;b&gt;", "+0.50", "10.0 %")]
 
 
-def test_before_and_after_stand_side_by_side():
-    html = figures.before_and_after(sentiment("A dull <i> film."), sentiment("A great <i> film.", 0.25))
-    assert "A <del>dull</del> &lt;i&gt; film." in html and "A <ins>great</ins> &lt;i&gt; film." in html
-    assert "The probability of “positive” goes from 80.0 % to 25.0 % (-55.0 points)." in html
-    assert "positive <b>80.0 %</b>" in html and "negative <b>75.0 %</b>" in html
-    assert figures.before_and_after(sentiment(), sentiment()) == ""
+def test_an_edit_says_how_far_it_moved_the_verdict_and_shows_no_verdict_again():
+    html = figures.moved(sentiment("A dull <i> film."), sentiment("A great <i> film.", 0.25))
+    assert "A <del>dull</del> <ins>great</ins> &lt;i&gt; film." in html
+    assert "The probability of “positive” goes from 80.0 % to 25.0 % (-55.0 points)" in html
+    assert "verdict" not in html and figures.moved(sentiment(), sentiment()) == ""
+
+
+@pytest.mark.parametrize(("new", "is_edit"), [
+    ("Two hours wasted on wooden talk.", False), ("", False), ("This is one that everybody should see.", False),
+    ("This film is a great joy.", True), ("film This", False), ("This film", True)])
+def test_another_text_is_not_compared_with_the_one_that_is_explained(new, is_edit):
+    assert bool(figures.moved(sentiment("This film is"), sentiment(new))) == is_edit
 
 
 def test_of_a_long_text_only_what_changed_is_shown():
     words = [f"w{i}" for i in range(100)]
-    html = figures.before_and_after(sentiment(" ".join(words)), sentiment(" ".join(["x", *words[1:50], *words[51:]])))
-    assert "<del>w0</del> w1 w2 w3 w4 w5 w6 w7 w8 … w42" in html and "w49 <del>w50</del> w51" in html
-    assert "w58 …" in html and "w30" not in html and "<ins>x</ins>" in html
+    html = figures.moved(sentiment(" ".join(words)), sentiment(" ".join(["x", *words[1:50], *words[51:]])))
+    assert "<del>w0</del> <ins>x</ins> w1 w2 w3 w4 w5 w6 w7 w8 … w42" in html and "w49 <del>w50</del> w51" in html
+    assert "w58 …" in html and "w30" not in html
 
 
 def test_a_pair_says_what_is_right_and_what_is_wrong():
@@ -186,8 +192,9 @@ def test_numbers_on_the_page_are_those_of_the_service(running, ask):
 def test_bad_text_gets_a_sentence_and_leaves_the_rest(running, ask, text, said):
     answer = judge(ask, text)
     assert said in answer["problem"] and 'role="alert"' in answer["problem"] and answer.keys() == {"problem"}
-    compared = ask.answer(tab.compare, attribution=running.attribute("A film."), text=text)
-    assert said in compared["problem"] and compared.keys() == {"problem"}
+    first, last = ask.answers(tab.follow, attribution=running.attribute("A film."), text=text)
+    assert first["verdict"] == "" and "not as it is now" in first["stale"], "no other verdict is left"
+    assert said in last["problem"] and last.keys() == {"problem"}
 
 
 @pytest.mark.parametrize(("handler", "inputs"), [
@@ -214,10 +221,16 @@ def test_a_text_that_is_read_like_the_judged_one_is_not_classified_again(running
     found, classify, texts = running.attribute("A great  film."), running.classify, []
     monkeypatch.setattr(running, "classify", lambda some: texts.extend(some) or classify(some))
     for text in ("A great  film.", " A great film.\n"):
-        assert ask.answer(tab.compare, attribution=found, text=text) == {"problem": "", "moves": ""}
-    assert ask.answer(tab.compare, attribution=None, text="A dull film.")["moves"] == "" and not texts
-    assert "<ins>dull</ins>" in ask.answer(tab.compare, attribution=found, text="A dull film.")["moves"]
-    assert texts == ["A dull film."]
+        answer = ask.answer(tab.follow, attribution=found, text=text)
+        assert answer["verdict"] == figures.reading(found.sentiment)
+        assert (answer["moves"], answer["stale"]) == ("", "")
+    assert ask.answer(tab.follow, attribution=None, text="A dull film.") == {"problem": ""} and not texts
+    answer = ask.answer(tab.follow, attribution=found, text="A dull film.")
+    assert "<ins>dull</ins>" in answer["moves"] and "not as it is now" in answer["stale"]
+    assert f"{100 * classify(['A dull film.'])[0].probability:.1f} %" in answer["verdict"]
+    other = ask.answer(tab.follow, attribution=found, text="Two hours wasted.")
+    assert other["moves"] == "" and other["stale"] and other["verdict"]
+    assert texts == ["A dull film.", "Two hours wasted."]
 
 
 @pytest.mark.parametrize(("patience", "shown"), [(-1.0, True), (3600.0, False)])
@@ -232,7 +245,7 @@ def test_a_failure_inside_is_one_sentence(running, ask, monkeypatch, caplog):
     found = running.attribute("A film.")
     for name in ("classify", "attribute"):
         monkeypatch.setattr(running, name, lambda *_: 1 / 0)
-    for answer in (judge(ask, "A film."), ask.answer(tab.compare, attribution=found, text="A dull film."),
+    for answer in (judge(ask, "A film."), ask.answer(tab.follow, attribution=found, text="A dull film."),
                    ask.answer(tab.read_pair, number=0)):
         assert "Something went wrong" in answer["problem"] and "ZeroDivisionError" not in answer["problem"]
     assert "ZeroDivisionError" in caplog.text

@@ -1,6 +1,7 @@
 """Attention from first principles: the walk against the model's own numbers, and each claim on hand-worked cases."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -233,29 +234,60 @@ def test_the_store_retrieves_one_record_or_blends_them():
 
 # The pictures
 
-def test_the_vectors_are_drawn_with_the_query_on_top():
+def test_the_vectors_are_drawn_with_the_query_on_top_and_their_largest_products_outlined():
     figure = figures.vectors(hand_walk(), 1)
     assert np.array(figure.data[0].z).tolist() == [[0, 2], [2, 0], [0, 1], [5, 5]]
-    assert figure.layout.title.text == "q (1 × 2) and K (3 × 2)"
-    assert figure.layout.yaxis.ticktext == ("q · a&lt;b&gt;", "k · x&amp;y", "k · &lt;/s&gt;", "k · &lt;pad&gt;")
+    assert figure.layout.title.text == "after a&lt;b&gt; → predicts &lt;/s&gt;: q (1 × 2) and K (3 × 2)"
+    assert figure.layout.yaxis.ticktext == ("q", "k · x&amp;y", "k · &lt;/s&gt;", "k · &lt;pad&gt;")
     assert figure.layout.xaxis.title.text == "dimension" and figure.layout.yaxis.title.text == "vector"
     assert figure.data[0].hovertemplate == "%{y}, dimension %{x}: %{z:+.4f}<extra></extra>"
     assert tuple(figure.data[0].x) == (1, 2) == figure.layout.xaxis.tickvals
     assert figure.layout.xaxis.ticktext == ("1", "2") and tuple(figure.layout.xaxis.range) == (0.5, 2.5)
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-5, 5)
+    outlined = figure.data[1]  # q is (0, 2): the second number of the second key counts, and no padding
+    assert (outlined.x[0], outlined.y[0], outlined.text[0]) == (2, 2, "dimension 2: product +2.000")
 
 
-def test_the_scores_are_drawn_in_four_steps_with_their_numbers():
-    figure = figures.scores(hand_walk(), 0)
-    steps, softmax, written = figure.data
-    np.testing.assert_allclose(np.array(steps.z, dtype=float)[0], [2, 0, 5])
-    assert np.isnan(np.array(steps.z, dtype=float)[2, 2])
-    np.testing.assert_allclose(softmax.z[0], hand_walk().probabilities[0])
-    assert figure.layout.yaxis.ticktext == ("q·k", "q·k / √dₖ", "after the mask", "softmax")
-    assert written.text[:3] == ("2.0", "0.0", "5.0") and written.text[8] == "−∞" and written.text[-1] == "0.00"
-    assert softmax.text[0][1] == f"softmax, &lt;/s&gt;: {hand_walk().probabilities[0, 1]:+.3f}"
-    assert "−∞ (masked)" in steps.text[2][2]
-    assert (steps.colorbar.title.text, softmax.colorbar.title.text) == ("score", "softmax")
+def test_no_more_products_are_outlined_than_are_told(walk):
+    for figure, products in ((figures.vectors(walk, 1), walk.q[1] * walk.k * walk.mask[1][:, None]),
+                             (figures.values(walk, 1), walk.probabilities[1][:, None] * walk.v)):
+        outlined = figure.data[1]
+        assert len(outlined.x) == figures.MARKED
+        first = 1 if figure.layout.yaxis.ticktext[0] == "q" else 0
+        found = [abs(products[y - first, x - 1]) for x, y in zip(outlined.x, outlined.y, strict=True)]
+        np.testing.assert_allclose(found, np.sort(np.abs(products), axis=None)[::-1][:figures.MARKED], rtol=1e-5)
+
+
+def cells(html):
+    """The numbers of a table of scores as they are written, row by row without the row of names."""
+    rows = re.findall(r"<tr.*?</tr>", html, re.DOTALL)[1:]
+    return [[re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_the_scores_are_told_step_by_step_with_their_numbers():
+    walk = hand_walk()
+    html = figures.scores(walk, 0, "scaled", 0, "padding")
+    first, second = (f"{share:.2f}" for share in walk.probabilities[0][:2])
+    assert cells(html) == [["x&amp;y", "2.0", "1.4", "1.4", first, first],
+                           ["&lt;/s&gt;", "0.0", "0.0", "0.0", second, second],
+                           ["&lt;pad&gt;", "5.0", "3.5", "−∞", "0.00", "0.00"]]
+    assert re.findall(r'scope="col">(.*?)<', html) == [
+        "is looked at (key)", "q·k", "q·k / √dₖ", "after the mask", "softmax",
+        "Scaled dot product · β = 0.707 = 1/√dₖ"]
+    assert "after &lt;s&gt; → predicts a&lt;b&gt; · q Kᵀ step by step (1 × 3), d_k = 2" in html
+    assert f'title="softmax, &lt;/s&gt;: {walk.probabilities[0, 1]:+.4f}"' in html
+    assert "−∞ (masked)" in html and '<tr class=chosen><th scope="row">x&amp;y' in html and "x&y" not in html
+
+
+def test_the_last_column_shows_what_the_switches_do_beside_what_the_model_does():
+    walk = hand_walk()
+    html = figures.scores(walk, 0, "scaled", 6, "padding")
+    assert "Scaled dot product · β → ∞" in html and [row[5] for row in cells(html)] == ["1.00", "0.00", "0.00"]
+    assert [row[4] for row in cells(html)] == [f"{share:.2f}" for share in walk.probabilities[0]]
+    assert f"--share:1.0000; --model:{walk.probabilities[0, 0]:.4f}" in html
+    assert "with your switches" in html and "in the model" in html
+    assert "Unscaled · β = 1<" in figures.scores(walk, 0, "unscaled", 0, "padding")
+    assert "Gaussian kernel · β = 0<" in figures.scores(walk, 0, "gaussian", -6, "none")
 
 
 def test_the_values_end_with_their_weighted_sum_and_the_output_with_all_heads():
@@ -266,19 +298,6 @@ def test_the_values_end_with_their_weighted_sum_and_the_output_with_all_heads():
     figure = figures.output(walk, 0)
     assert np.array(figure.data[0].z).tolist() == [[1] * 4, [0] * 4]
     assert figure.layout.yaxis.ticktext == ("this head: a W_O", "all heads + bias")
-
-
-def test_bars_show_what_the_switches_do_beside_what_the_model_does():
-    walk = hand_walk()
-    figure = figures.bars(walk, 0, "scaled", 6, "padding")
-    changed, model = figure.data
-    assert list(changed.y) == [1, 0, 0] and changed.name == "with the switches"
-    np.testing.assert_allclose(model.y, walk.probabilities[0])
-    assert figure.layout.title.text == "Scaled dot product · β → ∞ · after &lt;s&gt; →<br>predicts a&lt;b&gt;"
-    assert figure.layout.xaxis.ticktext == ("x&amp;y", "&lt;/s&gt;", "&lt;pad&gt;")
-    assert "β = 0.707 = 1/√dₖ" in figures.bars(walk, 0, "scaled", 0, "padding").layout.title.text
-    assert "β = 1 ·" in figures.bars(walk, 0, "unscaled", 0, "padding").layout.title.text
-    assert "β = 0 ·" in figures.bars(walk, 0, "gaussian", -6, "none").layout.title.text
 
 
 def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):

@@ -25,7 +25,7 @@ def open_tab(page, name="Sentiment"):
 
 def judge(page, text):
     type_into(page.get_by_label("Review, in English"), text)
-    page.get_by_role("button", name="Judge and explain").click()
+    page.get_by_role("button", name="Explain every word").click()
 
 
 def expect_words(page, text):
@@ -66,28 +66,40 @@ def test_a_review_is_judged_and_every_word_says_what_it_did(visit, reader):
     page.wait_for_url("**review=I+loved**")
 
 
-def test_editing_shows_before_and_after_side_by_side(visit, reader):
+def test_the_verdict_follows_what_is_typed_and_the_explanation_says_what_it_is_of(visit, reader):
     page = visit()
     open_tab(page)
-    judge(page, GOOD)
-    expect_words(page, GOOD)
-    box = page.get_by_label("Review, in English")
-    box.fill(BAD)  # as pasting does, which presses no key
+    box, verdict = page.get_by_label("Review, in English"), page.locator(".block.judged .verdict")
+    moved, stale = page.locator(".block.moves"), page.locator(".block.stale")
+    type_into(box, GOOD)  # the first own text is no edit of the example
     before, after = (one.probabilities["positive"] for one in reader.classify([GOOD, BAD]))
-    moved = page.locator(".block.moves")
+    expect(verdict).to_have_text(f"positive {share(before)}")
+    expect(stale).to_contain_text("not as it is now")
+    expect(moved).to_be_hidden()
+    box.press("Control+Enter")
+    expect_words(page, GOOD)
+    expect(stale).to_be_hidden()
+    assert box.input_value() == GOOD, "the keys that explain break no line"
+    box.fill(BAD)  # as pasting does, which presses no key
     expect(moved.locator(".moved")).to_have_text(
         f"The probability of “positive” goes from {share(before)} to {share(after)} ({100 * (after - before):+.1f} "
-        f"points).")
+        f"points) since the last explanation.")
     expect(moved.locator("del")).to_have_text("loved")
     expect(moved.locator("ins")).to_have_text("hated")
+    expect(verdict).to_have_text(f"negative {share(1 - after)}")
+    expect(page.locator(".verdict")).to_have_count(1)
     box.press("Backspace")
     expect(moved.locator("ins").last).to_have_text("it")
-    expect_words(page, GOOD)  # the explanation stays that of the last reading
+    expect_words(page, GOOD)  # the explanation stays that of the last reading, and says so
+    expect(stale).to_be_visible()
+    assert page.locator(".block.effects").evaluate("element => getComputedStyle(element).opacity") < "1"
     box.fill("")
     expect(moved.get_by_role("alert")).to_have_text("There is nothing to judge: type or paste an English review.")
+    expect(verdict).to_have_count(0)
     judge(page, BAD)
     expect_words(page, BAD)
-    expect(moved.locator(".moved")).to_have_count(0)
+    expect(moved).to_be_hidden()
+    expect(stale).to_be_hidden()
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -99,7 +111,7 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(visit, text, said):
     judge(page, GOOD)
     expect_words(page, GOOD)
     judge(page, text)
-    expect(page.locator(".status").get_by_role("alert").filter(has_text=said)).to_be_visible()
+    expect(page.locator(".moves").get_by_role("alert").filter(has_text=said)).to_be_visible()
     expect_words(page, GOOD)
     assert page.get_by_label("Review, in English").input_value() == text
 
@@ -168,7 +180,22 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page.goto(page.url.split("?")[0] + "?tab=sentiment")
     page.locator(".strongest tbody tr").first.wait_for()
     type_into(page.get_by_label("Review, in English"), GOOD)
+    page.get_by_role("button", name="Explain every word").click()
+    expect_words(page, GOOD)
+    type_into(page.get_by_label("Review, in English"), BAD)
     page.locator(".block.moves .moved").wait_for()
     page.get_by_text("Negation", exact=True).click()
     page.locator(".block.pair section").first.wait_for()
     expect_fits(page, 375)
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 100), (375, 812, 200)])
+def test_the_verdict_and_the_words_stand_in_the_first_screen(visit, width, height, most):
+    page = visit("/?tab=sentiment", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.locator(".strongest tbody tr").first.wait_for()
+    top = page.get_by_role("tabpanel").bounding_box()["y"]
+    assert page.locator(".judged .verdict").bounding_box()["y"] - top < most
+    if width > 1000:
+        words = page.locator(".block.effects .review").bounding_box()
+        assert words["y"] + words["height"] - top < height - 100

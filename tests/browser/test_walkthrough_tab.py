@@ -18,32 +18,71 @@ def open_principles(page, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     page.get_by_role("tab", name="First principles").click()
-    expect(page.locator(".first-vectors .caption")).to_have_text(re.compile(r"^q \(1 × 8\) and K \(\d+ × 8\)$"))
+    expect(page.locator(".first-scores .caption")).to_have_text(
+        re.compile(r"^after El → predicts gato · q Kᵀ step by step \(1 × \d+\), d_k = 8$"))
+
+
+def show_vectors(page):
+    page.get_by_role("button", name="Show the vectors").click()
+    expect(page.locator(".first-vectors .caption")).to_have_text(re.compile(r": q \(1 × 8\) and K \(\d+ × 8\)$"))
+
+
+def switched(page):
+    """The name of the last column: the rule and its temperature."""
+    return page.locator(".first-scores thead th").last
 
 
 def test_the_equation_is_walked_and_changed(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
-    expect(page.locator(".first-scores .caption")).to_contain_text("four steps of one row")
-    expect(page.locator(".block.first-scores")).to_contain_text("−∞")  # the padding
-    expect(page.locator(".first-values .caption")).to_contain_text("and the weighted sum a (1 × 8)")
-    expect(page.locator(".first-output .caption")).to_contain_text("a W_O (1 × 32)")
-    title = page.locator(".first-bars .caption")
-    expect(title).to_contain_text("Scaled dot product · β = 0.354 = 1/√dₖ · after")
+    assert page.locator(".first-scores tbody th").all_text_contents()[-1] == "</s>", "no padding at first"
+    padding = page.get_by_label("number input for Padding after the sentence")
+    type_into(padding, "2")
+    padding.press("Enter")
+    expect(page.locator(".first-scores tbody th").last).to_have_text("<pad>")
+    expect(page.locator(".first-scores td.masked")).to_have_text(["−∞", "−∞"])
+    expect(switched(page)).to_have_text("Scaled dot product · β = 0.354 = 1/√dₖ")
     slider = page.get_by_role("slider", name="Inverse temperature β, in powers of two of its own value").first
     slider.focus()
     page.keyboard.press("End")
-    expect(title).to_contain_text("β → ∞")
-    expect(page.locator(".first-bars .bartext").filter(has_text="1.00")).to_have_count(1)
+    expect(switched(page)).to_contain_text("β → ∞")
+    expect(page.locator(".first-scores .weight").filter(has_text="1.00")).to_have_count(1)
     page.keyboard.press("Home")
-    expect(title).to_contain_text("β = 0 ·")
+    expect(switched(page)).to_contain_text("β = 0")
     page.get_by_text("Gaussian kernel", exact=True).click()
-    expect(title).to_contain_text("Gaussian kernel · β = 0")
+    expect(switched(page)).to_contain_text("Gaussian kernel · β = 0")
+
+
+def test_the_vectors_are_drawn_where_somebody_asks_for_them(visit, learned_pairs):
+    page = visit()
+    open_principles(page, learned_pairs)
+    assert page.locator(".first-vectors .js-plotly-plot").count() == 0
+    show_vectors(page)
+    expect(page.locator(".first-values .caption")).to_contain_text("and the weighted sum a (1 × 8)")
+    expect(page.locator(".first-output .caption")).to_contain_text("a W_O (1 × 32)")
+    expect(page.locator(".first-vectors .scatterlayer .point")).to_have_count(8)  # the largest products
+    query = page.get_by_role("combobox", name="Who asks")
+    query.click()
+    page.get_by_role("option").filter(has_text=re.compile(r"^\W*1 · after <s> → predicts")).click()
+    expect(page.locator(".first-vectors .caption")).to_contain_text("after <s> → predicts El: q")
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 100), (375, 812, 200)])
+def test_the_scores_stand_in_the_first_screen(visit, learned_pairs, width, height, most):
+    page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    table = page.locator(".first-scores tbody")
+    table.wait_for()
+    top = page.get_by_role("tabpanel").bounding_box()["y"]
+    assert page.locator(".first-scores table").bounding_box()["y"] - top < most
+    box = table.bounding_box()
+    assert box["y"] + box["height"] - top < height - 100 and box["x"] + box["width"] <= width
 
 
 def test_a_number_is_said_where_the_pointer_rests(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
+    show_vectors(page)
     page.wait_for_function("document.querySelector('.first-output .plot').closest('[data-drawn]')")
     drawn = page.locator(".first-output .nsewdrag").first
     box = drawn.bounding_box()
@@ -56,7 +95,7 @@ def test_a_number_is_said_where_the_pointer_rests(visit, learned_pairs):
 def test_the_future_mask_is_lifted_and_another_query_asks(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
-    panel = page.get_by_role("tabpanel").filter(has=page.locator(".first-vectors"))
+    panel = page.get_by_role("tabpanel").filter(has=page.locator(".first-scores"))
     panel.get_by_text("Decoder self", exact=True).click()
     expect(panel.get_by_role("radio", name="Padding and future")).to_be_checked()
     panel.get_by_text("None", exact=True).click()
@@ -68,7 +107,7 @@ def test_the_future_mask_is_lifted_and_another_query_asks(visit, learned_pairs):
     query = panel.get_by_role("combobox", name="Who asks")
     query.click()
     page.get_by_role("option").filter(has_text=re.compile(r"^\W*1 · after <s> → predicts")).click()
-    expect(page.locator(".first-bars .caption")).to_contain_text("after <s> → predicts")
+    expect(page.locator(".first-scores .caption")).to_contain_text("after <s> → predicts")
     panel.get_by_role("button", name="Why divide by √d_k").click()
     expect(page.locator(".block.first-variance")).to_contain_text("this model: 8")
     panel.get_by_role("button", name="One head or several").click()
@@ -113,26 +152,26 @@ def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
 
 def test_a_link_opens_the_tab_on_a_phone_without_overflow(visit, learned_pairs):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=375)
-    expect(page.locator(".first-bars .caption")).to_contain_text("Scaled dot product")
+    expect(switched(page)).to_contain_text("Scaled dot product")
     expect_fits(page, 375)
 
 
 def test_a_copied_link_opens_the_same_walk_and_the_same_store(visit, learned_pairs):
     page = visit("/?tab=principles")
     open_principles(page, learned_pairs)
-    panel = page.get_by_role("tabpanel").filter(has=page.locator(".first-vectors"))
+    panel = page.get_by_role("tabpanel").filter(has=page.locator(".first-scores"))
     panel.get_by_text("Decoder self", exact=True).click()
     expect(panel.get_by_role("radio", name="Padding and future")).to_be_checked()
     panel.get_by_text("Gaussian kernel", exact=True).click()
     page.get_by_role("slider", name="Inverse temperature β").first.focus()
     page.keyboard.press("End")
-    title = page.locator(".first-bars .caption")
-    expect(title).to_contain_text("Gaussian kernel · β → ∞")
+    expect(switched(page)).to_have_text("Gaussian kernel · β → ∞")
     page.get_by_role("button", name="A key–value store").click()
     type_into(page.get_by_label("Query, in English"), "The cat")
     page.wait_for_url("**first_stack=decoder_self&beta_power=6&scoring=gaussian&mask=future&store_query=The+cat")
     again = visit("/" + page.url.split("/", 3)[3] + "&query=1&padding=99")
-    expect(again.locator(".first-bars .caption")).to_contain_text("Gaussian kernel · β → ∞ · after <s>")
+    expect(switched(again)).to_have_text("Gaussian kernel · β → ∞")
+    expect(again.locator(".first-scores .caption")).to_contain_text("after <s>")
     expect(again.get_by_role("radio", name="Padding and future")).to_be_checked()
     expect(again.locator(".block.store")).to_contain_text("The softmax blends")
     expect(again.get_by_text("In the address, padding is “99”; it must be a whole number from 0 to 4")).to_be_visible()
@@ -141,12 +180,17 @@ def test_a_copied_link_opens_the_same_walk_and_the_same_store(visit, learned_pai
 def test_the_numbers_of_a_step_are_saved(visit, learned_pairs):
     page = visit()
     open_principles(page, learned_pairs)
-    step = page.locator(".picture.first-scores[data-drawn]")
+    step = page.locator(".first-scores.block")
     found = json.loads(saved(page, step.get_by_role("button", name="Save as JSON").click)[0])
     assert found["columns"][1:] == ["is looked at (key)", "step", "score"]
     shares = [row[3] for row in found["rows"] if row[2] == "softmax"]
-    assert abs(sum(shares) - 1) < 1e-5 and {row[2] for row in found["rows"]} == {
-        "q·k", "q·k / √dₖ", "after the mask", "softmax"}
+    assert abs(sum(shares) - 1) < 1e-4 and {row[2] for row in found["rows"]} == {
+        "q·k", "q·k / √dₖ", "after the mask", "softmax", "Scaled dot product · β = 0.354 = 1/√dₖ"}
+    assert {row[0] for row in found["rows"]} == {"after El → predicts gato"}
+    content, name = saved(page, step.get_by_role("button", name="Save as SVG").click)
+    assert name.startswith("after-El-predicts-gato") and b".first-scores td" in content and b"softmax" in content
+    content, _ = saved(page, step.get_by_role("button", name="Save as PNG").click)
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000
 
 
 def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoint):

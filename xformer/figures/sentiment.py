@@ -25,6 +25,7 @@ LEAST_REACH = 0.25  # nats; where no word does more, all stay pale
 MARKED = 0.1  # of the reach; weaker effects get no line
 MOST = 8  # words in the table
 CONTEXT = 8  # words around a change; what is further off is left out
+KEPT = 0.5  # of the words of two texts are the same in both, in their order, where one is an edit of the other
 AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # from which correlation on
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
@@ -86,12 +87,11 @@ def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
             f'<b>{percent(sentiment.probability)}</b></p><table class="plain bars"><tbody>{rows}</tbody></table>')
 
 
-def reading(attribution: Attribution, language: Language = ENGLISH) -> str:
-    """Show the warnings about a text, the verdict, and the time it took."""
-    judged = attribution.sentiment
+def reading(judged: Sentiment, language: Language = ENGLISH) -> str:
+    """Show the verdict, the warnings about the text, and the time it took."""
     warnings = notice([warning.say(language) for warning in judged.warnings], "warning")
-    meta = language.html("review_meta", seconds=f"{attribution.seconds:.2f}", pieces=len(judged.pieces))
-    return f'{warnings}{verdict(judged, language)}<p class="meta">{meta}</p>'
+    meta = language.html("review_meta", seconds=f"{judged.seconds:.2f}", pieces=len(judged.pieces))
+    return f'{verdict(judged, language)}{warnings}<p class="meta">{meta}</p>'
 
 
 def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
@@ -188,23 +188,16 @@ def strongest(attribution: Attribution, view: View, language: Language = ENGLISH
             f'<tbody>{"".join(rows)}</tbody></table>')
 
 
-def before_and_after(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
-    """Compare an edited text with the one judged before: both with verdicts, side by side; "" where nothing changed."""
-    if before.text == after.text:
+def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
+    """Say how far an edit of a text has moved the verdict, and mark what was changed; "" where it is no edit of it."""
+    old, new = before.text.split(), after.text.split()
+    if before.text == after.text or not _is_edit(old, new):
         return ""
-    html = language.html
-    old, new = _changes(before.text, after.text)
     label = before.label
     was, now = before.probabilities[label], after.probabilities[label]
-    moved = html("review_moved", label=label_name(label, language), before=percent(was), after=percent(now),
-                 change=f"{100 * (now - was):+.1f}")
-    warnings = notice([warning.say(language) for warning in after.warnings if warning not in before.warnings],
-                      "warning")
-    sides = "".join(
-        f'<section><p class="sub">{html(key)}</p><div class="review" lang="en">{words}</div>'
-        f"{verdict(judged, language)}</section>"
-        for key, words, judged in (("review_before", old, before), ("review_after", new, after)))
-    return f'{warnings}<div class="sides" role="status">{sides}</div><p class="moved">{moved}</p>'
+    said = language.html("review_moved", label=label_name(label, language), before=percent(was), after=percent(now),
+                         change=f"{100 * (now - was):+.1f}")
+    return f'<div role="status"><p class="moved">{said}</p><p class="review" lang="en">{_changes(old, new)}</p></div>'
 
 
 def pair(examples: Sequence[Example], look: str, right: int, every: int, language: Language = ENGLISH) -> str:
@@ -300,22 +293,25 @@ def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Langu
     return f'<div class="review" lang="en">{"".join(parts)}</div>'
 
 
-def _changes(old: str, new: str) -> tuple[str, str]:
-    """Mark in both texts the words that the other lacks, and leave out long stretches without a change."""
-    before, after = old.split(), new.split()
-    sides: tuple[list[str], list[str]] = ([], [])
-    steps = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+def _is_edit(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Tell an edited text from another text: it shares at least half of its words with the old one, in their order."""
+    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
+    return matcher.quick_ratio() >= KEPT and matcher.ratio() >= KEPT
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> str:
+    """Write the new words with those that were put in and taken out marked, without long stretches that stay."""
+    parts: list[str] = []
+    steps = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
     for number, (kind, a, b, c, d) in enumerate(steps):
         if kind == "equal":
-            kept = before[a:b]
+            kept = [*new[c:d]]
             first = 0 if number == 0 else CONTEXT
             last = 0 if number == len(steps) - 1 else CONTEXT
             if len(kept) > first + last + CONTEXT:
                 kept = [*kept[:first], "…", *kept[len(kept) - last:]]
-            for side in sides:
-                side.append(escape(" ".join(kept)))
+            parts.append(escape(" ".join(kept)))
         else:
-            for side, tag, words in ((sides[0], "del", before[a:b]), (sides[1], "ins", after[c:d])):
-                if words:
-                    side.append(f"<{tag}>{escape(' '.join(words))}</{tag}>")
-    return " ".join(sides[0]), " ".join(sides[1])
+            parts += [f"<{tag}>{escape(' '.join(words))}</{tag}>"
+                      for tag, words in (("del", old[a:b]), ("ins", new[c:d])) if words]
+    return " ".join(parts)

@@ -15,7 +15,7 @@ from xformer.explain.key_value_store import Records
 from xformer.explain.walkthrough import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.labels import lesson, percent, shown, shown_all
-from xformer.figures.layout import axis, layout, literal
+from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.figures.tables import header
 from xformer.results import Walk
@@ -23,6 +23,8 @@ from xformer.strings import ENGLISH, Language
 
 HIDDEN: list[list[object]] = [[0, "rgba(128, 128, 128, 0.45)"], [1, "rgba(128, 128, 128, 0.45)"]]  # by the mask
 WIDE = 900  # pixels that a strip of many numbers may take
+MARKED = 8  # products that are outlined
+MARK = "#dc2626"
 # Typeset by the browser itself: no fonts or scripts from anywhere.
 FORMULAS = {
     "vectors": "<i>q</i> = <i>x W<sub>Q</sub></i> &nbsp; <i>K</i> = <i>Y W<sub>K</sub></i>",
@@ -52,52 +54,67 @@ def heading(name: str, language: Language = ENGLISH, **values: object) -> str:
 
 
 def vectors(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot q of the query, and below it k of every key: a row a vector, a column a dimension of the head."""
-    numbers = np.vstack([walk.q[query], walk.k])
-    rows = [f"q · {shown(walk.queries[query])}", *(f"k · {key}" for key in shown_all(walk.keys))]
-    return _strips(numbers, rows, language.say("first_vectors", **_shape(walk)), language)
+    """Plot q of the query, and below it k of every key: a row a vector, a column a dimension of the head.
+
+    The MARKED largest products of a number of q with one of a key that it may look at are outlined.
+    """
+    rows = ["q", *(f"k · {key}" for key in shown_all(walk.keys))]
+    title = language.say("first_vectors", query=query_label(walk, query, language), **_shape(walk))
+    figure = _strips(np.vstack([walk.q[query], walk.k]), rows, title, language)
+    products = np.where(walk.mask[query][:, None], walk.q[query] * walk.k, 0)
+    return _outlined(figure, products, 1, "first_hover_product", language)
 
 
-def scores(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot the row of scores in four steps: q . k, divided by sqrt(d_k), masked, softmax; a column a key."""
-    say = language.say
+def scores(walk: Walk, query: int, rule: str, power: float, mask: str, language: Language = ENGLISH) -> str:
+    """Tabulate one row of attention step by step, a row a key: q . k, divided by sqrt(d_k), masked, softmax.
 
-    def hover(row: str, key: str, value: float) -> str:
-        number = say("first_masked") if math.isnan(value) else f"{value:+.3f}"
-        return say("first_hover_score", row=row, key=key, value=number)
+    The last column is the softmax with one thing changed, as bars, with marks where the model's own would end. HTML.
+    """
+    say, html = language.say, language.html
+    weights, beta = changed(walk, rule, power, mask)
+    own = walkthrough.own_beta(rule, walk.q.shape[1])
+    switched = f"{say(f'first_rule_{rule}')} · {beta_label(beta, own)}"
+    steps = ["q·k", "q·k / √dₖ", say("first_after_mask"), "softmax", switched]
+    columns = [walk.scores[query], walk.scaled[query], walk.masked[query], walk.probabilities[query], weights[query]]
+    reach = max(1.0, *(float(np.abs(values[np.isfinite(values)]).max(initial=0)) for values in columns[:3]))
+    label, best = query_label(walk, query, language), int(walk.probabilities[query].argmax())
 
-    three = np.stack([walk.scores[query], walk.scaled[query], walk.masked[query]])
-    three[~np.isfinite(three)] = np.nan
-    rows = ["q·k", "q·k / √dₖ", say("first_after_mask"), "softmax"]
-    keys = shown_all(walk.keys)
-    reach = max(1.0, float(np.nanmax(np.abs(three))))
-    # The fourth row is left empty, and drawn over it with a colour scale of its own.
-    figure = heatmap.matrix(np.vstack([three, np.full(len(keys), np.nan)]), rows, keys, hover,
-                            title=say("first_scores", **_shape(walk)), rows=say("first_axis_step"),
-                            columns=say("first_axis_key"), bar=say("first_bar_score"), colours=heatmap.DIVERGING,
-                            span=(-reach, reach), cell=(34, 36), right=190)
-    probabilities = walk.probabilities[query]
-    hints = [hover("softmax", key, value) for key, value in zip(literal(keys), probabilities, strict=True)]
-    fourth = go.Heatmap(
-        z=probabilities[None], x=list(range(len(keys))), y=[3], zmin=0, zmax=1, xgap=1, ygap=1,
-        colorscale=heatmap.SEQUENTIAL, hovertemplate="%{text}<extra></extra>", text=[hints],
-        colorbar={"title": {"text": "softmax", "side": "right"}, "thickness": 14, "len": 1,
-                  "y": 0.5, "outlinewidth": 1, "x": 1, "xpad": 90})
-    written = [*(["−∞" if math.isnan(value) else f"{value:.1f}" for value in row] for row in three.tolist()),
-               [f"{value:.2f}" for value in probabilities]]
-    numbers = go.Scatter(
-        x=[x for _ in written for x in range(len(keys))], y=[y for y, row in enumerate(written) for _ in row],
-        text=[value for row in written for value in row], mode="text", hoverinfo="skip", showlegend=False,
-        textfont={"size": 11})
-    return figure.add_traces([fourth, numbers])
+    def cell(step: int, key: int, value: float) -> str:
+        number = f"{value:+.4f}" if math.isfinite(value) else say("first_masked")
+        hint = escape(say("first_hover_score", row=steps[step], key=shown(walk.keys[key]), value=number))
+        about = f'data-value="{value:.6g}" title="{hint}"'
+        if step == 4:
+            model = walk.probabilities[query, key]
+            return (f'<td class="weight" {about}><div>{value:.2f}'
+                    f'<span style="--share:{value:.4f}; --model:{model:.4f}"></span></div></td>')
+        if not math.isfinite(value):
+            return f'<td class="masked" {about}>−∞</td>'
+        kind, most = ("probability", 1.0) if step == 3 else ("for" if value > 0 else "against", reach)
+        return (f'<td class="{kind}" {about} style="--share:{abs(value) / most:.3f}">'
+                f'{value:.{2 if step == 3 else 1}f}</td>')
+
+    rows = "".join(
+        f'<tr{" class=chosen" if key == best else ""}><th scope="row">{escape(shown(name))}</th>'
+        f'{"".join(cell(step, key, float(values[key])) for step, values in enumerate(columns))}</tr>'
+        for key, name in enumerate(walk.keys))
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in (say("first_axis_key"), *steps))
+    return (f'<div class="scores" data-query="{escape(label)}" data-step="{html("first_axis_step")}" '
+            f'data-value="{html("first_bar_score")}"><p class="caption">'
+            f'{html("first_scores", query=label, **_shape(walk))}</p>'
+            f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+            f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')
 
 
 def values(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot v of every key with its weight, and below them their weighted sum: a column a dimension of the head."""
+    """Plot v of every key with its weight, and below them their weighted sum: a column a dimension of the head.
+
+    The MARKED largest products of a weight with a number are outlined.
+    """
     rows = [f"{percent(float(weight))} · {key}"
             for weight, key in zip(walk.probabilities[query], shown_all(walk.keys), strict=True)]
-    return _strips(np.vstack([walk.v, walk.answers[query]]), [*rows, language.say("first_sum")],
-                   language.say("first_values", **_shape(walk)), language)
+    figure = _strips(np.vstack([walk.v, walk.answers[query]]), [*rows, language.say("first_sum")],
+                     language.say("first_values", **_shape(walk)), language)
+    return _outlined(figure, walk.probabilities[query][:, None] * walk.v, 0, "first_hover_product", language)
 
 
 def output(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
@@ -123,6 +140,20 @@ def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Lang
                           cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16), first=1)
 
 
+def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language) -> go.Figure:
+    """Outline the MARKED largest products (rows, dimensions), whose rows are drawn so many `below` the first."""
+    count = products.shape[1]
+    largest = np.argsort(-np.abs(products), axis=None, kind="stable")[:MARKED]
+    rows, columns = np.unravel_index(largest, products.shape)
+    text = [language.say(hover, value=f"{products[row, column]:+.3f}", dimension=int(column) + 1)
+            for row, column in zip(rows, columns, strict=True)]
+    return figure.add_trace(go.Scatter(
+        x=(columns + 1).tolist(), y=(rows + below).tolist(), mode="markers", showlegend=False, text=text,
+        hovertemplate="%{text}<extra></extra>", name=language.say("first_marked"),
+        marker={"symbol": "square-open", "size": max(9, min(20, round(WIDE / count))), "color": MARK,
+                "line": {"width": 2}}))
+
+
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
     """Compute attention under another scoring rule, temperature and mask -> weights (Q, K), and the temperature."""
     beta = walkthrough.at_power(walkthrough.own_beta(rule, walk.q.shape[1]), power)
@@ -136,26 +167,6 @@ def beta_label(beta: float, own: float | None = None) -> str:
         return "β → ∞"
     scaled = own is not None and own != 1 and math.isclose(beta, own)
     return f"β = {beta:.3g}{' = 1/√dₖ' if scaled else ''}"
-
-
-def bars(walk: Walk, query: int, rule: str, power: float, mask: str, language: Language = ENGLISH) -> go.Figure:
-    """Plot the attention of one query with one thing changed (bars), and as it is in the model (marks)."""
-    say = language.say
-    weights, beta = changed(walk, rule, power, mask)
-    own = walkthrough.own_beta(rule, walk.q.shape[1])
-    keys, positions = literal(shown_all(walk.keys)), list(range(len(walk.keys)))
-    title = " · ".join([say(f"first_rule_{rule}"), beta_label(beta, own), query_label(walk, query, language)])
-    hover = "%{customdata}: %{y:.4f}<extra></extra>"
-    return go.Figure([
-        go.Bar(x=positions, y=weights[query], name=say("first_changed"), marker_color=BLUE,
-               text=[f"{value:.2f}" for value in weights[query]], textposition="outside", cliponaxis=False,
-               customdata=keys, hovertemplate=hover),
-        go.Scatter(x=positions, y=walk.probabilities[query], name=say("first_model"), mode="markers",
-                   marker={"symbol": "line-ew-open", "size": 18, "color": ORANGE, "line": {"width": 3}},
-                   customdata=keys, hovertemplate=hover)],
-        _wide(title, max(420, 70 + 46 * len(keys)), 340,
-              x=axis(say("first_axis_key"), tickvals=positions, ticktext=keys, tickangle=-60),
-              y=axis(say("first_axis_weight"), range=[0, 1.1])))
 
 
 def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Language = ENGLISH) -> go.Figure:

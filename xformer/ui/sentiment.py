@@ -14,11 +14,11 @@ import gradio as gr
 from xformer.figures import sentiment as figures
 from xformer.figures.notice import notice
 from xformer.figures.sentiment import Example, View
-from xformer.results import Attribution, UserError
+from xformer.results import Attribution, Sentiment, UserError
 from xformer.serve.protocol import ReviewService
 from xformer.strings import ASSETS, Language
 from xformer.ui import many
-from xformer.ui.components import figure, plot
+from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Words, numbers
 from xformer.ui.handlers import QUIET, Ask
 from xformer.ui.tabs import Page, Tab
@@ -41,19 +41,23 @@ def build(page: Page) -> Tab:
     ask, info = Ask.always(reader, language, page.tab), reader.info
     model = language.html("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
                           millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
-    gr.HTML(f'<p class="note">{language.html("review_intro")} <span data-name="{escape(info.name)}" '
-            f'data-identity="{info.identity}">{model}</span></p>')
-    with gr.Row(elem_classes="ask"):
-        text = gr.Textbox(EXAMPLES[0], label=say("review"), info=say("review_edit_hint"), lines=3, max_lines=14,
-                          placeholder=say("review_placeholder"), scale=8)
-        button = gr.Button(say("review_run"), variant="primary", scale=1, min_width=160)
-    examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
-                          label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-    problem, moves = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="tables sentiment moves")
-    verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
-    with gr.Row(elem_classes="detail"):
+    with gr.Row(elem_classes="reviewed"):
+        with gr.Column(scale=5, min_width=320):
+            text = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
+                              placeholder=say("review_placeholder"))
+            with gr.Row(elem_classes="run"):
+                button = gr.Button(say("review_run"), variant="primary", size="md", scale=0, min_width=190)
+                canvas("shortcut.js", "${value}", "hint", f'<p class="note">{language.html("review_edit_hint")}</p>')
+            examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
+                                  label=say("examples"), layout="gallery", type="values", elem_classes="examples")
+            gr.HTML(f'<p class="note">{language.html("review_intro")} <span data-name="{escape(info.name)}" '
+                    f'data-identity="{info.identity}">{model}</span></p>', elem_classes="about-reader")
+        with gr.Column(scale=7, min_width=320):
+            verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
+            moves, stale = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
+            effects = gr.HTML(elem_classes="sentiment effects explains")
+    with gr.Row(elem_classes="detail explains"):
         with gr.Column(min_width=300):
-            effects = gr.HTML(elem_classes="sentiment effects")
             strongest = gr.HTML(elem_classes="tables sentiment strongest")
         with gr.Column(min_width=300):
             looked = gr.HTML(elem_classes="sentiment looked")
@@ -69,18 +73,18 @@ def build(page: Page) -> Tab:
         many.build(ask)
 
     attribution = gr.State()
-    judged = {"attribution": attribution, "verdict": verdict, "effects": effects, "review": kept}
-    other = {"text": text, **judged}
-    shown: dict[str, Any] = {"show_progress_on": [verdict], "api_visibility": "private"}
-    gr.on([button.click, text.submit], **ask(judge, {"text": text}, judged, problem), **shown)
-    examples.click(**ask(judge_example, {"sample": examples}, other, problem), **shown)
-    page.opened[ID].change(**ask(open_tab, {"attribution": attribution, "review": kept, "text": text}, other, problem,
-                          only_in=ID), **shown)
+    live = {"verdict": verdict, "moves": moves, "stale": stale}
+    explained = {"attribution": attribution, "effects": effects, "review": kept, **live}
+    other = {"text": text, **explained}
+    shown: dict[str, Any] = {"show_progress_on": [effects], "api_visibility": "private"}
+    gr.on([button.click, text.submit], **ask(judge, {"text": text}, explained, moves), **shown)
+    examples.click(**ask(judge_example, {"sample": examples}, other, moves), **shown)
+    page.opened[ID].change(**ask(open_tab, {"attribution": attribution, "review": kept, "text": text}, other, moves,
+                                 only_in=ID), **shown)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
     gr.on([text.change, attribution.change],
-          **ask(compare, {"attribution": attribution, "text": text}, {"moves": moves}, moves),
-          trigger_mode="always_last", **QUIET)
+          **ask(follow, {"attribution": attribution, "text": text}, live, moves), trigger_mode="always_last", **QUIET)
     gr.on([attribution.change, kind.input, layer.input, head.input],
           **ask(draw, {"attribution": attribution, "kind": kind, "layer": layer, "head": head},
                 {"looked": looked, "strongest": strongest}), trigger_mode="always_last", **QUIET)
@@ -107,8 +111,13 @@ def judge(service: ReviewService, language: Language, *, text: str | None, progr
             progress((done, of))
 
     attribution = service.attribute(text or "", tell)
-    return {"attribution": attribution, "verdict": figures.reading(attribution, language),
-            "effects": figures.effects(attribution, language), "review": "" if text == EXAMPLES[0] else text}
+    return {"attribution": attribution, "effects": figures.effects(attribution, language),
+            "review": "" if text == EXAMPLES[0] else text, **_live(attribution.sentiment, language)}
+
+
+def _live(judged: Sentiment, language: Language) -> dict[str, str]:
+    """Show the verdict on a text that is explained as it stands."""
+    return {"verdict": figures.reading(judged, language), "moves": "", "stale": ""}
 
 
 def judge_example(service: ReviewService, language: Language, *, sample: list[str], progress: Any
@@ -135,14 +144,24 @@ def _judge_in_field(service: ReviewService, language: Language, text: str, progr
         raise
 
 
-def compare(service: ReviewService, language: Language, *, attribution: Attribution | None, text: str | None
-            ) -> dict[str, str]:
-    """Compare the text as it is now with the one that was judged last; nothing is classified while they are the same.
-    """
-    if attribution is None or service.clean(text or "")[0] == attribution.sentiment.text:
-        return {"moves": ""}
-    (now,) = service.classify([text or ""])
-    return {"moves": figures.before_and_after(attribution.sentiment, now, language)}
+def follow(service: ReviewService, language: Language, *, attribution: Attribution | None, text: str | None
+           ) -> Iterator[dict[str, str]]:
+    """Judge the text as it is now, compare it with the one that is explained, of which it may be an edit, and say that
+    the explanation is not of this text. Nothing is classified while they are the same."""
+    if attribution is None:
+        yield {}
+        return
+    stale = notice([language.say("review_stale")], "warning")
+    try:
+        if service.clean(text or "")[0] == attribution.sentiment.text:
+            yield _live(attribution.sentiment, language)
+            return
+        (now,) = service.classify([text or ""])
+    except Exception:
+        yield {"verdict": "", "stale": stale}
+        raise
+    yield {"verdict": figures.reading(now, language), "moves": figures.moved(attribution.sentiment, now, language),
+           "stale": stale}
 
 
 def draw(_: ReviewService, language: Language, *, attribution: Attribution | None, kind: str, layer: int, head: int

@@ -17,15 +17,15 @@ from xformer.results import STACKS, Head, Message, Trace, UserError, Walk
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention import head_of, layer_of
-from xformer.ui.components import figure, plot
+from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "principles"
-# The pictures of the walk, by the names of their headings and components.
+# The pictures of vectors, by the names of their headings and components.
 STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
-    "vectors": figures.vectors, "scores": figures.scores, "values": figures.values, "output": figures.output}
+    "vectors": figures.vectors, "values": figures.values, "output": figures.output}
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *walkthrough.POWERS, step=0.25)
 MOST_PADDING = 4
@@ -44,6 +44,7 @@ class Drawn:
     walk: Walk | None = None
     query: int | None = None  # from 0
     switches: dict[str, Any] | None = None
+    vectors: int | None = None  # the query whose vectors are drawn; None where they are not
     mapped: dict[str, Any] | None = None  # the switches of the map of all queries; None where it is not drawn
 
 
@@ -56,32 +57,34 @@ def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p class="note">{language.html("first_intro")}</p>')
-    with gr.Row(elem_classes="controls"):
-        controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"), scale=4, min_width=280,
-                     choices=[(say(f"stack_{name}"), name) for name in STACKS])
-        controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"), scale=3, min_width=180)
-        controls.add("first_head", head_of, gr.Radio, label=say("head"), scale=4, min_width=280)
-    with gr.Row(elem_classes="controls"):
-        controls.add("query", lambda service, so_far: Whole(2, 1, service.max_pieces), gr.Dropdown,
-                     properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
-                     label=say("first_query"), scale=3, min_width=240)
-        controls.add("padding", Whole(2, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
-                     info=say("first_padding_info"), scale=2, min_width=240)
+    with gr.Row(elem_classes="principles"):
+        with gr.Column(scale=7, min_width=320):
+            scores = canvas("steps.js", "${value}", "first-scores", save=language)
+            summary = gr.HTML(elem_classes="summary", min_height=60)
+            gr.HTML(f'{figures.heading("scores", language)}<p class="note">{language.html("first_intro")}</p>')
+        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
+                         choices=[(say(f"stack_{name}"), name) for name in STACKS])
+            controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"))
+            controls.add("first_head", head_of, gr.Radio, label=say("head"))
+            controls.add("query", lambda service, so_far: Whole(2, 1, service.max_pieces), gr.Dropdown,
+                         properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
+                         label=say("first_query"))
+            padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
+                                   info=say("first_padding_info"), render=False)
+            gr.HTML(f'<h4>{language.html("first_title_switches")}</h4>')
+            controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
+            controls.add("scoring", OneOf(walkthrough.RULES, "scaled"), gr.Radio, label=say("first_rule"),
+                         choices=[(say(f"first_rule_{name}"), name) for name in walkthrough.RULES])
+            controls.add("mask", OneOf(walkthrough.MASKS, "padding"), gr.Radio, label=say("first_mask"),
+                         choices=[(say(f"first_mask_{name}"), name) for name in walkthrough.MASKS])
+            padding.render()
+            gr.HTML(figures.heading("switches", language))
     plots = {}
-    for name in STEPS:
-        gr.HTML(figures.heading(name, language))
-        plots[name] = plot(f"first-{name}", language)
-    gr.HTML(figures.heading("switches", language))
-    with gr.Row(elem_classes="controls"):
-        controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"), scale=3,
-                     min_width=280)
-        controls.add("scoring", OneOf(walkthrough.RULES, "scaled"), gr.Radio, label=say("first_rule"), scale=4,
-                     min_width=280, choices=[(say(f"first_rule_{name}"), name) for name in walkthrough.RULES])
-        controls.add("mask", OneOf(walkthrough.MASKS, "padding"), gr.Radio, label=say("first_mask"), scale=3,
-                     min_width=280, choices=[(say(f"first_mask_{name}"), name) for name in walkthrough.MASKS])
-    summary = gr.HTML(elem_classes="summary", min_height=60)
-    bars = plot("first-bars", language)
+    with gr.Accordion(say("first_show_vectors"), open=False) as of_vectors:
+        for name in STEPS:
+            gr.HTML(figures.heading(name, language))
+            plots[name] = plot(f"first-{name}", language)
     with gr.Accordion(say("first_every_query"), open=False) as every_query:
         map_of_all = plot("first-map", language)
     with gr.Accordion(say("first_title_variance"), open=False) as of_variance:
@@ -92,17 +95,20 @@ def build(page: Page) -> Tab:
         costs = gr.HTML(elem_classes="tables")
         plot_of_split = plot("first-split", language)
 
-    map_open = gr.State(False)  # whether the map of all queries is looked at
-    every_query.expand(lambda: True, None, map_open, **QUIET)
-    every_query.collapse(lambda: False, None, map_open, **QUIET)
+    # Whether the vectors and the map of all queries are looked at.
+    vectors_open, map_open = gr.State(False), gr.State(False)
+    for part, is_open in ((of_vectors, vectors_open), (every_query, map_open)):
+        part.expand(lambda: True, None, is_open, **QUIET)
+        part.collapse(lambda: False, None, is_open, **QUIET)
     # One listener for the whole walk, so that an older answer can never come after a newer one and stay; it draws what
     # has changed, in one answer.
     drawn = gr.State(Drawn())
-    gr.on([page.opened[ID].change, page.trace.change, map_open.change,
+    gr.on([page.opened[ID].change, page.trace.change, vectors_open.change, map_open.change,
            *(control.component.input for control in controls.values())],
-          **page.ask(draw, {"drawn": drawn, "trace": page.trace, "map_open": map_open, **controls.named()},
+          **page.ask(draw, {"drawn": drawn, "trace": page.trace, "vectors_open": vectors_open, "map_open": map_open,
+                            **controls.named()},
                      {"drawn": drawn, **controls.named("first_layer", "query", "mask"), **plots, "summary": summary,
-                      "bars": bars, "map": map_of_all}, problem, only_in=ID),
+                      "scores": scores, "map": map_of_all}, problem, only_in=ID),
           trigger_mode="always_last", **SWIFT)
     of_variance.expand(**page.ask(draw_variance, {}, {"picture": plot_of_variance}), **QUIET)
     of_split.expand(**page.ask(draw_splits, {}, {"costs": costs, "picture": plot_of_split}), **QUIET)
@@ -120,7 +126,7 @@ def build(page: Page) -> Tab:
 @needs(trace="no_trace")
 def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace: Trace, first_stack: str,
          first_layer: int, first_head: int, query: int | None, padding: int, beta_power: float, scoring: str, mask: str,
-         map_open: bool) -> dict[str, Any]:
+         vectors_open: bool, map_open: bool) -> dict[str, Any]:
     """Walk through the chosen head, and draw what is not drawn yet; set the controls that follow another one."""
     answer: dict[str, Any] = {}
     layers = layer_of(service, {"stack": first_stack})
@@ -135,16 +141,16 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
     if other_walk:
         choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1) for i in range(len(walk.queries))]
         answer["query"] = gr.update(choices=choices, value=asks + 1)
-    other_query = other_walk or asks != drawn.query
-    if other_query:
-        answer |= {name: figure(step(walk, asks, language)) for name, step in STEPS.items()}
     switches: dict[str, Any] = {"rule": scoring, "power": float(beta_power), "mask": mask}
-    if other_query or switches != drawn.switches:
-        answer |= {"summary": figures.summary(walk, asks, **switches, language=language),
-                   "bars": figure(figures.bars(walk, asks, **switches, language=language))}
+    if other_walk or asks != drawn.query or switches != drawn.switches:
+        answer |= {"scores": figures.scores(walk, asks, **switches, language=language),
+                   "summary": figures.summary(walk, asks, **switches, language=language)}
+    if vectors_open and (other_walk or asks != drawn.vectors):
+        answer |= {name: figure(step(walk, asks, language)) for name, step in STEPS.items()}
     if map_open and (other_walk or switches != drawn.mapped):
         answer["map"] = figure(figures.all_queries(walk, **switches, language=language))
-    return {**answer, "drawn": Drawn(head, padding, trace, walk, asks, switches, switches if map_open else None)}
+    return {**answer, "drawn": Drawn(head, padding, trace, walk, asks, switches, asks if vectors_open else None,
+                                     switches if map_open else None)}
 
 
 def _asked(walk: Walk, query: int | None) -> int:

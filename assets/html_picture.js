@@ -1,0 +1,37 @@
+// Makes a picture of a figure that is written in HTML, as it is seen: the HTML with its rules, inside an SVG.
+import {background, pictureAddress} from './save.js';
+
+// The rules of the page for what is inside of a class, as text, and the variables of the page that they use.
+function layoutRules(className, style) {
+  const own = new RegExp(`^(@media[^{]*{\\s*)?\\.${className}\\b`);
+  const rules = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]).map(rule => rule.cssText)
+    .filter(rule => own.test(rule)).join('\n');
+  const names = new Set([...rules.matchAll(/var\((--[\w-]+)/g)].map(match => match[1]));
+  return {rules, variables: [...names].map(name => `${name}: ${style.getPropertyValue(name)};`).join('')};
+}
+
+// The height of an element where the page's own rules do not reach it, as in a file: in a shadow root, out of sight.
+function heightAlone(copy) {
+  const aside = Object.assign(document.createElement('div'), {style: 'position: fixed; left: -9999px'});
+  document.body.append(aside);
+  aside.attachShadow({mode: 'open'}).append(copy);
+  const height = Math.ceil(copy.getBoundingClientRect().height);
+  aside.remove();
+  return height;
+}
+
+// The address of a picture of `part`, by the rules of the page that begin with the class; kind: 'svg' or 'png'.
+export function htmlPicture(kind, element, part, className) {
+  const width = Math.round(part.offsetWidth), style = getComputedStyle(element);
+  const {rules, variables} = layoutRules(className, style);
+  const copy = Object.assign(document.createElement('div'), {className});
+  copy.style.cssText = variables + `box-sizing: border-box; color: ${style.color}; font: ${style.font}; ` +
+    `width: ${width}px; background: ${background(element)}`;
+  const sheet = document.createElement('style');
+  sheet.textContent = '* { box-sizing: border-box }\n' + rules;
+  copy.append(sheet, part.cloneNode(true));
+  const height = heightAlone(copy), html = new XMLSerializer().serializeToString(copy);
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+    `<foreignObject width="100%" height="100%">${html}</foreignObject></svg>`;
+  return pictureAddress(kind, svg, width, height);
+}
