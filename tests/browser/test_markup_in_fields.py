@@ -44,7 +44,7 @@ def test_in_every_field_of_every_tab(visit):
 
     page.get_by_role("tab", name="Sentiment").click()
     type_into(page.get_by_label("Review, in English"), f"{IMG} film")
-    page.get_by_role("button", name="Judge and explain").click()
+    page.get_by_role("button", name="Explain every word").click()
     expect(page.locator(".judged").get_by_text("looks like HTML; it is read")).to_be_visible()
     page.get_by_role("button", name="Several texts at once").click()
     type_into(page.get_by_label("Texts, one a line"), f"{IMG} film\n{LINK}\n{SVG}")
