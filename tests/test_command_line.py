@@ -323,3 +323,17 @@ def test_help_needs_no_torch(argv):
             "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
             "sys.exit('torch' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, check=False).returncode == 0
+
+
+def test_translate_prints_the_tree_of_a_beam(tiny_checkpoint, learned_pairs, capsys):
+    english, spanish = learned_pairs[1]
+    command = ["translate", english, "--tree", "--beam", "2", "--checkpoint", str(tiny_checkpoint), "--device", "cpu"]
+    assert main(command) == 0
+    first, *lines, last = capsys.readouterr().out.splitlines()
+    assert first == "step 1" and last == spanish
+    kinds = {line.split()[0] for line in lines}
+    assert kinds == {"step", "kept", "ended", "dropped"}
+    assert main([*command, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["tree"][0].keys() == {"piece", "parent", "step", "token", "log_prob", "total", "score", "fate"}
+    assert len(answer["tree"]) == sum(not line.startswith("step") for line in lines)

@@ -10,7 +10,7 @@ import torch
 
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import STOPS, Options, UserError
-from xformer.search import LOOKAHEAD, check_prefix, search
+from xformer.search import LOOKAHEAD, check_prefix, grow, search
 
 A, B, C, D = 4, 5, 6, 7
 VOCABULARY = 8
@@ -553,3 +553,47 @@ class Spoilt(Toy):
 def test_logits_that_are_no_numbers_are_refused_in_a_sentence(options, step):
     with pytest.raises(UserError, match=r"^The model gives no probabilities, .+: take another checkpoint\.$"):
         search(Spoilt(drawn(1, (A, B)), step=step), [4], options)
+
+
+def beginnings(branches):
+    """What each branch of a tree says from the beginning on."""
+    said = []
+    for branch in branches:
+        said.append((*(() if branch.parent is None else said[branch.parent]), branch.token))
+    return said
+
+
+@pytest.mark.parametrize(("beam", "alpha", "prefix", "seed"), [
+    *((beam, alpha, (), seed) for beam in (1, 2, 3, 8) for alpha in (0.0, 1.0) for seed in range(3)),
+    (3, 1.0, (B, A), 0)])
+def test_a_tree_holds_what_a_beam_in_plain_python_thinks_of(beam, alpha, prefix, seed):
+    language, limit = drawn(seed), 6
+    options = Options(beam=beam, n_best=beam, length_penalty=alpha, stop="bound")
+    best, branches = grow(Toy(language), limit, options, prefix)
+    assert say(best) == say(search(Toy(language), [limit], options, [list(prefix)])[0])
+    said, live = beginnings(branches), {()}
+    for step in range(max(branch.step for branch in branches) + 1):
+        here = [i for i, branch in enumerate(branches) if branch.step == step]
+        grown = sorted(((sum(log_prob(language, (*start, token))), (*start, token)) for start in live
+                        for token in language(start) if step >= len(prefix) or token == prefix[step]), reverse=True)
+        assert [said[i] for i in here] == [tokens for _, tokens in grown[:2 * beam]]
+        for i in here:
+            assert branches[i].total == pytest.approx(sum(log_prob(language, said[i])), abs=1e-5)
+            assert branches[i].score == pytest.approx(branches[i].total / (step + 1) ** alpha)
+            assert branches[i].log_prob == pytest.approx(log_prob(language, said[i])[-1], abs=1e-5)
+        live = {said[i] for i in here if branches[i].fate == "kept"}
+        unfinished = [said[i] for i in here if said[i][-1] != EOS]
+        assert live == (set(unfinished[:beam]) if step + 1 < limit else set())
+    ended = [said[i] for i, branch in enumerate(branches) if branch.fate == "ended"]
+    assert {tuple(h.tokens) for h in best} <= set(ended)
+
+
+def test_a_tree_tells_what_greedy_search_dropped_of_the_trap():
+    best, branches = grow(Toy(TRAP), 5, Options(beam=1))
+    assert [(b.token, b.fate) for b in branches if b.step == 0] == [(A, "kept"), (B, "dropped")]
+    assert say(best) == [[A, C, EOS]]
+
+
+def test_samples_make_no_tree():
+    with pytest.raises(ValueError, match="set the temperature to 0"):
+        grow(Toy(TRAP), 5, Options(temperature=1.0))

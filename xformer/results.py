@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -194,6 +194,37 @@ class Trace:
                 "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
                                      self.decoder_self_norms),
                 "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms)}[stack]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A token that a beam thought of as a continuation of one of its hypotheses."""
+
+    parent: int | None  # place in the tree of the token before it; None at the beginning
+    step: int  # from 0
+    token: int
+    log_prob: float
+    total: float  # sum of log-probabilities from the beginning
+    score: float  # total / length^alpha
+    fate: str  # "kept"; "ended", as a finished hypothesis; "dropped", as it was not among the best
+
+
+@dataclass(frozen=True)
+class BeamTree:
+    """Everything that a beam thought of while it translated one text."""
+
+    translation: Translation  # with as many candidates as the beam was wide, where so many finished
+    branches: tuple[Branch, ...]  # by step, in each the best first: up to 2K of a beam of K
+    pieces: tuple[str, ...]  # of the branches
+
+    @property
+    def warnings(self) -> tuple[Message, ...]:
+        return self.translation.warnings
+
+    def to_json(self) -> dict[str, Any]:
+        """The translation's JSON, with "tree": each branch with its piece."""
+        tree = [{"piece": piece, **asdict(branch)} for piece, branch in zip(self.pieces, self.branches, strict=True)]
+        return {**self.translation.to_json(), "tree": tree}
 
 
 @dataclass(frozen=True, eq=False)

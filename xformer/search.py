@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from xformer.pieces import BOS, EOS, PAD
-from xformer.results import Options, UserError
+from xformer.results import Branch, Options, UserError
 
 LOOKAHEAD = 5  # tokens; with 3, the third best differs from "bound" in a few of the sentences of news
 
@@ -50,6 +50,23 @@ class Hypothesis:
     alternatives: Alternatives  # at each step the likeliest tokens, best first
     score: float  # sum of log_probs / length^alpha
     finished: bool  # False where the limit came before EOS
+
+
+class _Tree:
+    """Everything that the beam of one sentence thought of."""
+
+    def __init__(self) -> None:
+        self.branches: list[Branch] = []
+        self._rows: list[int | None] = [None]  # where the hypotheses stand that the newest step continues
+        self._kept: list[int | None] = []
+
+    def add(self, row: int, step: int, token: int, log_prob: float, total: float, score: float, fate: str) -> None:
+        if fate == "kept":
+            self._kept.append(len(self.branches))
+        self.branches.append(Branch(self._rows[row], step, token, log_prob, total, score, fate))
+
+    def end_step(self) -> None:
+        self._rows, self._kept = self._kept, []
 
 
 @dataclass
@@ -123,9 +140,26 @@ def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | Non
     return (yield from _Search(scorer, list(max_lengths), options, given, device or torch.device("cpu")).run())
 
 
+def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int] = (),
+         device: torch.device | None = None) -> tuple[list[Hypothesis], list[Branch]]:
+    """Search for one sentence by beam, and tell what was kept and dropped at each step, best first in each.
+
+    Of a beam of K the 2K best continuations of each step are told. Arguments as of `searching`. Raises ValueError,
+    also for samples, which are not compared with each other.
+    """
+    if options.sampling:
+        raise ValueError("samples are drawn one by one and make no tree; set the temperature to 0")
+    check_prefix(prefix, max_length)
+    tree = _Tree()
+    steps = _Search(scorer, [max_length], options, [list(prefix)], device or torch.device("cpu"), tree).run()
+    return finish(steps)[0], tree.branches
+
+
 class _Search:
     def __init__(self, scorer: Scorer, max_lengths: list[int], options: Options, prefixes: list[list[int]],
-                 device: torch.device) -> None:
+                 device: torch.device, tree: _Tree | None = None) -> None:
+        """tree: where what a single sentence's beam thinks of is written down."""
+        self.tree = tree
         self.scorer, self.options, self.device = scorer, options, device
         self.width = options.n_best if options.sampling else options.beam
         self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
@@ -215,13 +249,20 @@ class _Search:
             lives: list[tuple[int, int, float, float]] = []
             candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)
             for rank, (row, token, log_prob, total) in enumerate(candidates):
+                fate = "dropped"
                 if len(lives) == width:
-                    break
-                if token == EOS or at_limit:
+                    if self.tree is None:
+                        break
+                elif token == EOS or at_limit:
                     if rank < width and total > -math.inf:  # it beat what would have lived on in its place
-                        self._end(sentence, row, token, log_prob, total)
+                        fate = "ended" if self._end(sentence, row, token, log_prob, total) else "dropped"
                 else:
                     lives.append((row, token, log_prob, total))
+                    fate = "kept"
+                if self.tree is not None and total > -math.inf:
+                    self.tree.add(row, len(self.history) - 1, token, log_prob, total, self._score(total), fate)
+            if self.tree is not None:
+                self.tree.end_step()
             if at_limit or self._is_done(sentence, max((total for *_, total in lives), default=-math.inf)):
                 continue
             while len(lives) < width:  # a finished sample, or a vocabulary smaller than the beam, leaves idle rows
@@ -251,13 +292,17 @@ class _Search:
         attainable = best / length ** options.length_penalty
         return len(ended) == options.n_best and attainable <= ended[-1].score
 
-    def _end(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> None:
-        """Set a hypothesis aside that ends with a token chosen at the newest step as a continuation of `row`."""
-        ended, options = self.ended[sentence], self.options
-        score = total / len(self.history) ** options.length_penalty
-        if self.bounded and len(ended) == options.n_best:
+    def _score(self, total: float) -> float:
+        """The score of a hypothesis that the newest step has lengthened."""
+        return total / len(self.history) ** self.options.length_penalty
+
+    def _end(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> bool:
+        """Set a hypothesis aside that ends with a token chosen at the newest step as a continuation of `row`; tell
+        whether it is among the best."""
+        ended, score = self.ended[sentence], self._score(total)
+        if self.bounded and len(ended) == self.options.n_best:
             if score <= ended[-1].score:
-                return
+                return False
             ended.pop()
         tokens, log_probs, alternatives = [token], [log_prob], [self.history[-1].alternatives[row]]
         for at in range(len(self.history) - 2, -1, -1):  # read it back from its end
@@ -268,3 +313,4 @@ class _Search:
             alternatives.append(before.alternatives[row])
         ended.append(Hypothesis(tokens[::-1], log_probs[::-1], alternatives[::-1], score, finished=token == EOS))
         ended.sort(key=lambda hypothesis: -hypothesis.score)
+        return True

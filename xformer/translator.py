@@ -11,7 +11,8 @@ from torch import Tensor
 from xformer.model import Heads, Transformer
 from xformer.pieces import EOS, PAD
 from xformer.recurrent import RecurrentTranslator
-from xformer.search import Hypothesis, Options, check_prefix, finish, searching
+from xformer.results import Branch
+from xformer.search import Hypothesis, Options, check_prefix, finish, grow, searching
 
 Translator = Transformer | RecurrentTranslator
 
@@ -39,6 +40,16 @@ class CachedScorer:
 def target_limit(source_length: int, max_length: int) -> int:
     """Limit the pieces of a translation, EOS included, by those of its source: generous, for runaway loops only."""
     return min(max_length, 2 * source_length + 16)
+
+
+@torch.inference_mode()
+def grow_tree(model: Translator, source: Sequence[int], options: Options, prefix: Sequence[int] = (),
+              max_length: int | None = None) -> tuple[list[Hypothesis], list[Branch]]:
+    """Translate one source (pieces without EOS) by beam, and tell what was kept and dropped: see `search.grow`."""
+    device = next(model.parameters()).device
+    limit = max_length or target_limit(len(source) + 1, model.config.max_length)
+    scorer = CachedScorer(model, model.start(pad([[*source, EOS]], device)))
+    return grow(scorer, limit, options, prefix, device)
 
 
 def translate_ids(model: Translator, sources: Sequence[Sequence[int]], options: Options | None = None,

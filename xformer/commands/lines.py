@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 from xformer.results import UserError
 
 if TYPE_CHECKING:
-    from xformer.results import Sentiment, Translation
+    from xformer.results import BeamTree, Sentiment, Translation
 
-Result = TypeVar("Result", "Translation", "Sentiment")
+Result = TypeVar("Result", "Translation", "Sentiment", "BeamTree")
 BLOCK = 64  # lines that are computed at once
 
 

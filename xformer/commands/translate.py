@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import Within, add_search, add_texts, search_options
 from xformer.commands.lines import answer
 from xformer.hub.shipped import checkpoint_folder
+
+if TYPE_CHECKING:
+    from xformer.results import BeamTree
 
 HELP = "translate a text, or each line of standard input"
 
@@ -16,6 +20,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=run)
     add_texts(p)
     add_search(p)
+    p.add_argument("--tree", action="store_true",
+                   help="print what the beam kept, ended and dropped at each step, with log-probability and score")
     p.add_argument("--n-best", type=int, action=Within, least=1, most=32, default=1,
                    help="how many translations of each text (default 1)")
 
@@ -24,5 +30,20 @@ def run(args: argparse.Namespace) -> int:
     from xformer.serve.translation import Service
     options = search_options(args, n_best=args.n_best)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    if args.tree:
+        return answer(args.text, lambda texts: [service.grow_tree(text, options) for text in texts], tree_lines,
+                      args.json)
     return answer(args.text, lambda texts: service.translate_many(texts, options),
                   lambda translation: "\t".join(candidate.text for candidate in translation.n_best), args.json)
+
+
+def tree_lines(tree: BeamTree) -> str:
+    """Write a beam's tree as text: a step a paragraph, in it a branch a line with all that it says."""
+    lines, said, step = [], list[str](), -1
+    for branch, piece in zip(tree.branches, tree.pieces, strict=True):
+        said.append(piece if branch.parent is None else f"{said[branch.parent]} {piece}")
+        if branch.step != step:
+            step = branch.step
+            lines.append(f"step {step + 1}")
+        lines.append(f"  {branch.fate:8}{branch.total:8.3f}{branch.score:8.3f}  {said[-1]}")
+    return "\n".join([*lines, tree.translation.best.text])

@@ -16,6 +16,7 @@ from xformer.results import (
     OWN,
     STACKS,
     Attribution,
+    BeamTree,
     Block,
     Calibration,
     Candidate,
@@ -104,6 +105,9 @@ class TranslationService(Protocol):
     def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
         """Leave out each head in turn; the one whose loss hurts most comes first."""
+
+    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = ()) -> BeamTree:
+        """Everything that a beam thinks of while it translates. prefix: tokens to begin with."""
 
     def translate_by_layer(self, source: Source, options: Options | None = None) -> tuple[Candidate, ...]:
         """Translations from the encoder's state after 0 to all of its layers."""

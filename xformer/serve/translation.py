@@ -26,6 +26,7 @@ from xformer.pieces import BOS, EOS, PAD
 from xformer.results import (
     OWN,
     STACKS,
+    BeamTree,
     Block,
     Candidate,
     DecoderReadings,
@@ -50,7 +51,7 @@ from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
 from xformer.serve.protocol import Source, Target
 from xformer.serve.text import Prepared, one_line, prepare, repeats
-from xformer.translator import Translator, target_limit
+from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
 
@@ -300,6 +301,27 @@ class Service(Pretrained):
         pair = self._pair(source, target)
         with self.guard.work() as pause:
             return passes.head_effects(self._transformer, pair, stacks, pause, progress)
+
+    @computes
+    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = ()) -> BeamTree:
+        """Translate by beam, and tell what was kept and dropped at each step. prefix: tokens to begin with.
+
+        Raises UserError, also for samples.
+        """
+        options = options or Options()
+        if options.sampling:
+            raise UserError(Message.of("error_tree_sampling"))
+        prepared = self._prepare(source) if isinstance(source, str) else Prepared(
+            source.source, list(source.source_tokens), [])
+        limit = target_limit(len(prepared.tokens) + 1, self.model.config.max_length)
+        self._check(prefix, limit)
+        with self.guard.work():
+            began = time.perf_counter()
+            options = replace(options, n_best=options.beam)
+            hypotheses, branches = grow_tree(self.model, prepared.tokens, options, prefix, limit)
+            translation = self._translation(prepared, hypotheses, time.perf_counter() - began, options, None)
+        pieces = self.tokenizer.pieces([branch.token for branch in branches])
+        return BeamTree(translation, tuple(branches), tuple(pieces))
 
     @computes
     def translate_by_layer(self, source: Source, options: Options | None = None) -> tuple[Candidate, ...]:
