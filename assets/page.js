@@ -8,6 +8,14 @@ function removeBase() {
   if (base && base.href === new URL('./', location.href).href) base.remove();
 }
 
+// A tab is open: the sentence in the bar gives way to a field of its own, and the tab is in sight among the others.
+function tabOpened(id, ownFields) {
+  document.querySelector('.bar').dataset.ownField = ownFields.includes(id);
+  const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
+  tab?.scrollIntoView({block: 'nearest', inline: 'center'});
+  document.title = `${tab?.textContent.trim()} · ${document.querySelector('h1').textContent}`;
+}
+
 // Another model is another page at the same address; one that was chosen meanwhile is loaded next.
 function goTo(wanted, chosen) {
   const {name, query} = JSON.parse(wanted || '{}');
@@ -19,7 +27,8 @@ function withAddress(chosen, name, sentence) {
   return [chosen, name, sentence, location.search];
 }
 
-// Writes what is on the page into its address, without a request or a jump. own: the longest value that is written, and
+// Writes what is on the page into its address, without a request or a jump; another tab and another sentence are a step
+// of their own in the browser's history, once the page has arrived. own: the longest value that is written, and
 // by every key the value that is left out; values: those of the controls, in the same order.
 function write(own, ...values) {
   const {longest, left_out} = JSON.parse(own), query = new URLSearchParams();
@@ -30,7 +39,20 @@ function write(own, ...values) {
     const value = written(values[i]);
     if (value !== '' && value.length <= longest && value !== usual) query.set(key, value);
   });
-  history.replaceState(null, '', location.pathname + '?' + query + location.hash);
+  const former = new URLSearchParams(location.search);
+  const step = window.settled && ['tab', 'text'].some(key => former.has(key) && former.get(key) !== query.get(key));
+  history[step ? 'pushState' : 'replaceState'](null, '', location.pathname + '?' + query + location.hash);
+  window.writtenAddress = location.search;
+}
+
+// The page shows what its address says: from now on, others are steps in the history.
+function settle() {
+  window.settled = true;
+}
+
+// The address that the browser went back to.
+function addressOf() {
+  return [location.search];
 }
 
 // Asks for the picture again where it answers what was asked before something else was chosen.

@@ -4,7 +4,7 @@ import {download} from './shared.js';
 // The element that names the model of a figure: the one of its tab if there is one, as for the classifier, else the one
 // in the page's header.
 const modelElement = element => element.closest('[role=tabpanel]')?.querySelector('[data-identity]') ??
-  document.querySelector('header [data-identity]');
+  document.querySelector('.about [data-identity]');
 
 export const modelText = element => modelElement(element).textContent;
 

@@ -17,6 +17,14 @@ def translate(page, text, label="English sentence"):
     box.press("Enter")
 
 
+def open_menu(page, name="Menu"):
+    """Open the menu of the bar, where it is closed."""
+    button = page.locator(".bar").get_by_role("button", name=name)
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
+
+
 def expect_spanish(page, text):
     """Wait until the pieces of the translation, whatever they are, spell this text."""
     page.wait_for_function(

@@ -6,20 +6,21 @@ from urllib.parse import parse_qs, quote, urlparse
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, translate
+from tests.browser.acts import expect_fits, expect_spanish, open_menu, translate
 from tests.browser.conftest import PATIENCE
 
 OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
 
 
 def choose(page, name, label="Model"):
+    open_menu(page, "Menú" if label == "Modelo" else "Menu")
     menu = page.get_by_role("combobox", name=label, exact=True)
     menu.fill(name)
     menu.press("Enter")
 
 
 def expect_model(page, said):
-    expect(page.locator("header .model")).to_contain_text(said)
+    expect(page.locator(".about .model")).to_contain_text(said)
     expect(page.locator(".meta")).to_contain_text("beam 5")
 
 
@@ -48,6 +49,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     page.get_by_label("English sentence").fill("The dog eats")  # not translated yet, and not lost
+    open_menu(page)
     page.get_by_role("combobox", name="Model", exact=True).click()
     page.get_by_role("option", name="other-shape").click()
     expect_model(page, OTHER)
@@ -81,7 +83,7 @@ def test_a_link_opens_the_model_and_two_visitors_have_their_own(visit, learned_p
     expect_model(one, OWN)
     with other.expect_navigation():
         other.get_by_role("link", name="Español").click()
-    expect(other.locator("header .model")).to_contain_text("3 + 1 capas × 6 cabezas")
+    expect(other.locator(".about .model")).to_contain_text("3 + 1 capas × 6 cabezas")
 
 
 def test_an_unknown_model_gets_one_sentence_and_nothing_is_lost(visit, learned_pairs):
@@ -123,7 +125,7 @@ def test_a_public_page_offers_its_models_and_no_others(chromium, public, tiny_cl
 def test_a_phone_and_spanish_have_the_menu_too(visit):
     page = visit("/es", width=375)
     choose(page, "other-shape", "Modelo")
-    expect(page.locator("header .model")).to_contain_text("3 + 1 capas × 6 cabezas")
+    expect(page.locator(".about .model")).to_contain_text("3 + 1 capas × 6 cabezas")
     expect(page.locator(".meta")).to_contain_text("haz 5")
     expect_fits(page, 375)
     choose(page, "nada/de nada", "Modelo")

@@ -1,17 +1,19 @@
 """What a person sees and does on the page, in Chromium, on a model that knows eight sentences by heart."""
 
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, translate, type_into
+from tests.browser.acts import expect_fits, expect_spanish, open_menu, translate, type_into
+from xformer.ui.page import TABS
 
 
 def test_an_example_is_translated_before_the_first_click(visit):
     page = visit()
     assert page.get_by_label("English sentence").input_value().startswith("I was talking to my friend")
     expect(page.locator(".meta")).to_contain_text("beam 5")
-    expect(page.locator("header .model")).to_contain_text("pre-norm · 2 + 2 layers × 4 heads")
+    expect(page.locator(".about .model")).to_contain_text("pre-norm · 2 + 2 layers × 4 heads")
 
 
 def test_enter_translates(visit, learned_pairs):
@@ -23,9 +25,71 @@ def test_enter_translates(visit, learned_pairs):
 
 def test_an_example_is_put_into_the_field_and_translated(visit):
     page = visit()
+    examples = page.locator(".bar .examples")
+    expect(examples).to_be_hidden()  # though the field has the focus: the translation is to be seen first
+    expect(page.get_by_label("English sentence")).to_be_focused()
+    page.get_by_label("English sentence").click()
     page.get_by_role("button", name="She is tired, but she is happy.").click()
     expect(page.get_by_label("English sentence")).to_have_value("She is tired, but she is happy.")
     page.wait_for_function("document.querySelector('.meta').textContent.includes('beam')")
+    expect(examples).to_be_hidden()
+
+
+def test_the_examples_open_by_key_and_where_nothing_is_typed(visit):
+    page = visit()
+    examples, field = page.locator(".bar .examples"), page.get_by_label("English sentence")
+    field.press("End")
+    field.press("ArrowDown")
+    expect(examples).to_be_visible()
+    field.press("Escape")
+    expect(examples).to_be_hidden()
+    field.fill("")
+    expect(examples).to_be_visible()
+    field.fill("The")
+    expect(examples).to_be_hidden()
+
+
+def test_the_menu_opens_over_the_page_and_closes(visit):
+    page = visit()
+    button, beam = page.locator(".bar").get_by_role("button", name="Menu"), page.get_by_label("number input for Beam")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(beam).to_be_hidden()
+    button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(beam).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(beam).to_be_hidden()
+    expect(button).to_be_focused()
+    button.click()
+    page.locator(".large").click()
+    expect(beam).to_be_hidden()
+
+
+@pytest.mark.parametrize(("width", "height", "highest"), [(1280, 800, 100), (375, 812, 130)])
+@pytest.mark.parametrize("path", ["/", "/es"])
+def test_every_tab_is_in_one_line_and_its_content_begins_below_it(visit, path, width, height, highest):
+    page = visit(path, width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    tabs = page.get_by_role("tab")
+    ids = tabs.evaluate_all("tabs => tabs.map(tab => tab.dataset.tabId)")
+    assert ids == [module.ID for module in TABS]
+    for i in range(len(ids)):
+        tabs.nth(i).click()
+        panel = page.locator("[role=tabpanel]:visible > *")
+        expect(tabs.nth(i)).to_have_attribute("aria-selected", "true")
+        expect(tabs.nth(i)).to_be_in_viewport(ratio=1)
+        assert panel.first.bounding_box()["y"] <= highest
+    expect_fits(page, width)
+
+
+def test_the_sentence_gives_way_where_a_tab_has_a_field_of_its_own(visit):
+    page = visit("/?tab=sentiment")
+    field = page.get_by_label("English sentence")
+    expect(field).to_be_hidden()
+    page.get_by_role("tab", name="Attention").click()
+    expect(field).to_be_visible()
+    page.get_by_role("tab", name="Sentiment").click()
+    expect(field).to_be_hidden()
 
 
 def test_a_piece_shows_its_rivals_to_mouse_and_keyboard(visit, learned_pairs):
@@ -61,10 +125,43 @@ def test_bad_input_gets_one_sentence_and_nothing_is_lost(same_page, learned_pair
     translate(page, text)
     expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
     expect_spanish(page, learned_pairs[0][1])
+    expect(page.locator(".belongs")).to_have_text(f"Still the translation of “{learned_pairs[0][0]}”")
+    assert parse_qs(urlparse(page.url).query)["text"] == [learned_pairs[0][0]]  # what is still on the page
     assert page.get_by_label("English sentence").input_value() == text
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
     expect(page.get_by_role("alert").filter(has_text=said)).to_have_count(0)
+    expect(page.locator(".belongs")).to_have_count(0)
+
+
+def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
+    (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
+    page = visit()
+    page.wait_for_function("window.settled")
+    before = page.evaluate("history.length")
+    field, selected = page.get_by_label("English sentence"), page.locator("[role=tab][aria-selected=true]")
+    translate(page, first)
+    page.wait_for_url("**/?text=The+cat+sleeps.**")
+    page.get_by_role("tab", name="Model").click()
+    page.wait_for_url("**&tab=model**")
+    assert page.title() == "Model · xformer"
+    page.get_by_role("tab", name="Translate").click()
+    translate(page, second)
+    page.wait_for_url("**/?text=The+dog**")
+    expect_spanish(page, second_spanish)
+    assert page.evaluate("history.length") == before + 4
+    page.go_back()  # to the sentence before, which is translated again
+    expect(field).to_have_value(first)
+    expect_spanish(page, first_spanish)
+    page.wait_for_function("window.settled")
+    page.go_back()
+    expect(selected).to_have_text("Model")
+    page.go_back()
+    expect(selected).to_have_text("Translate")
+    expect(field).to_have_value(first)
+    page.go_forward()
+    expect(selected).to_have_text("Model")
+    assert page.evaluate("history.length") == before + 4, "a step back is no step of its own"
 
 
 def test_markup_is_shown_as_text_and_runs_nothing(visit):
@@ -77,7 +174,7 @@ def test_markup_is_shown_as_text_and_runs_nothing(visit):
 def test_more_translations_when_asked_for(visit):
     page = visit()
     expect(page.locator(".tables tbody tr")).to_have_count(3)
-    page.get_by_role("button", name="Search settings").click()
+    open_menu(page)
     type_into(page.get_by_label("number input for Translations to show"), "7")
     page.get_by_label("number input for Translations to show").press("Enter")
     page.get_by_role("button", name="Translate", exact=True).click()
@@ -88,7 +185,7 @@ def test_a_link_searches_as_it_says_and_a_change_of_the_search_is_in_the_address
     page = visit("/?beam=2&n_best=2&off=cross+1+2")
     expect(page.locator(".tables tbody tr")).to_have_count(2)
     expect(page.locator(".meta")).to_contain_text("beam 2")
-    page.get_by_role("button", name="Search settings").click()
+    open_menu(page)
     expect(page.get_by_label("number input for Beam")).to_have_value("2")
     type_into(page.get_by_label("number input for Length penalty"), "0.5")
     page.get_by_label("number input for Length penalty").press("Enter")
@@ -116,6 +213,7 @@ def test_the_page_is_whole_in_spanish(visit, learned_pairs):
     page = visit()
     page.get_by_role("link", name="Español").click()
     page.wait_for_url("**/es**")
+    expect(page.locator("html")).to_have_attribute("lang", "es")
     expect(page.locator(".meta")).to_contain_text("haz 5")  # the sentence of the address has arrived
     translate(page, learned_pairs[0][0], "Oración en inglés")
     expect_spanish(page, learned_pairs[0][1])

@@ -26,7 +26,7 @@ from xformer.ui import (
     translation,
     walkthrough,
 )
-from xformer.ui.components import ROUTES, script
+from xformer.ui.components import ROUTES, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.hosts import Hosts
@@ -36,6 +36,13 @@ from xformer.ui.tabs import Page, TabModule, View
 TABS: Sequence[TabModule] = (translation, attention, sentiment, positions, walkthrough, architecture)
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
+# Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.
+THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO).set(
+    body_text_color_subdued="*neutral_600", block_info_text_color="*neutral_600", block_label_text_color="*neutral_600",
+    block_title_text_color="*neutral_700", input_placeholder_color="*neutral_500",
+    input_placeholder_color_dark="*neutral_400", color_accent="*primary_600",
+    button_primary_background_fill="*primary_600", button_primary_background_fill_hover="*primary_700",
+    button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
@@ -65,8 +72,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         gradio_private.hide_endpoints(demo)
     _, address, shared = demo.launch(
         server_name=server_name, server_port=server_port, share=share, auth=auth, mcp_server=mcp,
-        theme=gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, font_mono=MONO),
-        css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
+        theme=THEME, css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         state_session_capacity=sessions.MOST_SESSIONS,
         app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Hosts, allowed=hosts),
@@ -87,42 +93,57 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
     """Lay one page out; called inside its Blocks."""
     say, controls = language.say, Controls(models.default)
     gr.Navbar(visible=False)
-    header = gr.HTML(_header(models.default, language), elem_classes="header")
-    menu = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"), allow_custom_value=models.any_name,
-                       info=say("model_menu_info") if models.any_name else None, elem_classes="menu",
-                       visible=models.any_name or len(models.names) > 1)
+    with gr.Row(elem_classes="bar"):
+        canvas("bar.js", f'<h1 data-language="{language.code}">{language.html("title")}</h1>', "brand")
+        with gr.Column(elem_classes="ask", min_width=0):
+            with gr.Row(elem_classes="field"):
+                sentence = gr.Textbox(EXAMPLES[0], label=say("sentence"), placeholder=say("sentence_placeholder"),
+                                      lines=1, max_lines=6, autofocus=True, show_label=False, scale=8, min_width=0,
+                                      elem_id=f"sentence-{language.code}")
+                button = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
+            examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
+                                  label=say("examples"), layout="gallery", type="values", elem_classes="examples")
+        gr.HTML(_languages(language), elem_classes="languages")
+        with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
+            models_menu = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),
+                                      allow_custom_value=models.any_name,
+                                      info=say("model_menu_info") if models.any_name else None,
+                                      visible=models.any_name or len(models.names) > 1)
+            settings = gr.Column()
+            gr.HTML(f'<p>{language.html("tagline")}</p>')
+    about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
     loading = gr.HTML(elem_classes="status")
-    with gr.Row(elem_classes="ask"):
-        sentence = controls.add("text", Words(EXAMPLES[0]), gr.Textbox, always=True, label=say("sentence"),
-                                placeholder=say("sentence_placeholder"), lines=1, max_lines=6, autofocus=True, scale=8,
-                                elem_id=f"sentence-{language.code}")
-        button = gr.Button(say("translate"), variant="primary", scale=1, min_width=120)
-    examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
-                          label=say("examples"), layout="gallery", type="values", elem_classes="examples")
     problems, status = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="status")
+    gr.HTML(f'<p>{language.html("purpose")}</p>', elem_classes="purpose")
     ids = tuple(module.ID for module in tabs)
     # No States: the browser writes these into the address.
+    asked = controls.add("text", Words(EXAMPLES[0]), gr.Textbox, always=True, visible=False)
     tab = controls.add("tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False)
     spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
     of_model = Controls(models.default)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     ask = Ask(models.lease, language, model, tab)
-    page = Page(models, reviews, language, ask, sentence, status, gr.State(), gr.State(), spanish, gr.Tabs(), tab,
-                model, controls)
+    page = Page(models, reviews, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
+                gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls)
     page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
     tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,
                js=f"(tab, ...times) => {json.dumps(ids)}.map((id, i) => String(Number(times[i]) + (id === tab)))")
+    own_fields: list[str] = []
     with page.tabs:
         for module in tabs:
             with gr.Tab(say(f"tab_{module.ID}"), id=module.ID) as one:
-                page.include(module.ID, module.build(page))
+                made = module.build(page)
+            page.include(module.ID, made)
+            if made.own_field:
+                own_fields.append(module.ID)
             one.select(None, None, tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
+    tab.change(None, tab, js=f"id => ({script('tabOpened')})(id, {json.dumps(own_fields)})", **QUIET)
     controls.include(of_model)  # the last, so that it is set first
 
     left_out = gr.Textbox(controls.left_out(models.default), visible=False)
     page.views.update({
-        "header": View(header, lambda service, values: _header(service, language)),
-        "menu": View(menu, lambda service, values: _menu(models, values["model"] or models.names[0])),
+        "about": View(about, lambda service, values: _about(service, language)),
+        "models": View(models_menu, lambda service, values: _menu(models, values["model"] or models.names[0])),
         "left_out": View(left_out, lambda service, values: controls.left_out(service))})
     write = {"fn": None, "inputs": [left_out, *controls.named().values()], "js": script("write"), **QUIET}
     first, *others = page.on_sentence
@@ -135,17 +156,29 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
         query = dict(request.query_params)
         if not models.at_hand(query.get("model", "")):
             yield {problems: _loading(query["model"], language)}
+        yield from opened(query)
+
+    def opened(query: Mapping[str, str]) -> Iterator[dict[Any, Any]]:
         said, updates = open_at(page, query)
         yield from in_steps({**updates, problems: said})
 
+    def go_back(search: str) -> Iterator[dict[Any, Any]]:
+        yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)))
+
     demo.load(None, js=script("removeBase"), **QUIET)
-    in_order = [*(view.component for view in page.views.values()), *setting_order(controls), page.tabs, problems]
-    _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening)
+    in_order = [*(view.component for view in page.views.values()), *setting_order(controls), sentence, page.tabs,
+                problems]
+    settle = {"fn": None, "js": script("settle"), **QUIET}
+    _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, write, settle)
+    # The browser's Back and Forward: assets/bar.js presses this.
+    back, search = gr.Button("", elem_classes="go-back"), gr.Textbox("", visible=False)
+    _then(back.click(go_back, search, in_order, js=script("addressOf"), **QUIET), *page.on_opening, write, settle)
     go = gr.Textbox("", visible=False)
-    menu.input(**Ask.always(models, language)(
-        choose, {"chosen": menu, "name": model, "sentence": sentence, "search": go}, {"go": go}, loading, page=page),
+    models_menu.input(**Ask.always(models, language)(
+        choose, {"chosen": models_menu, "name": model, "sentence": sentence, "search": go}, {"go": go}, loading,
+        page=page),
         api_visibility="private", show_progress="minimal", show_progress_on=[loading], js=script("withAddress")).then(
-        None, [go, menu], js=script("goTo"), **QUIET)
+        None, [go, models_menu], js=script("goTo"), **QUIET)
     return page
 
 
@@ -171,8 +204,8 @@ def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> t
     updates: dict[Any, Any] = {**page.controls.updates(service, values),
                                **{view.component: view.update(service, values) for view in page.views.values()},
                                page.tabs: gr.Tabs(selected=values["tab"])}
-    if "text" not in query:
-        del updates[page.sentence]  # nothing typed meanwhile is lost
+    if "text" in query:  # or nothing typed meanwhile is lost
+        updates[page.sentence] = gr.update(value=values["text"])
     return updates, problems
 
 
@@ -218,15 +251,19 @@ def _menu(models: ModelPool, shown: str) -> dict[str, Any]:
     return gr.update(choices=[*models.names, *({shown} - {*models.names})], value=shown)
 
 
-def _header(service: TranslationService, language: Language) -> str:
+def _about(service: TranslationService, language: Language) -> str:
+    """Say which model the page shows."""
     info = service.info
     model = language.html("model_line", name=info.name, norm=info.norm, encoder=info.n_layers,
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
+    return f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'
+
+
+def _languages(language: Language) -> str:
+    """Link to the page in every language."""
     links = " ".join(_link(other, path, current=other == language) for other, path in PATHS.items())
-    return (f'<header><h1>{language.html("title")}</h1><p class="tagline">{language.html("tagline")}'
-            f'</p><p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'
-            f'<nav class="languages">{links}</nav></header>')
+    return f"<nav>{links}</nav>"
 
 
 def _link(language: Language, path: str, current: bool) -> str:

@@ -37,7 +37,7 @@ def build(page: Page) -> Tab:
     reader = page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
-        return Tab(controls)
+        return Tab(controls, own_field=True)
     ask, info = Ask.always(reader, language, page.tab), reader.info
     model = language.html("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
                           millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
@@ -89,7 +89,7 @@ def build(page: Page) -> Tab:
           **ask(draw, {"attribution": attribution, "kind": kind, "layer": layer, "head": head},
                 {"looked": looked, "strongest": strongest}), trigger_mode="always_last", **QUIET)
     kind.input(**ask(show_head, {"kind": kind}, {"of_head": of_head}), **QUIET)
-    return Tab(controls)
+    return Tab(controls, own_field=True)
 
 
 def missing(reason: UserError | None, language: Language) -> str:

@@ -35,6 +35,7 @@ class Tab:
 
     controls: Controls
     views: dict[str, View] = field(default_factory=dict)
+    own_field: bool = False  # whether it has a field of its own, to which the sentence in the bar gives way
 
 
 @dataclass(eq=False)
@@ -45,7 +46,8 @@ class Page:
     reviews: ReviewService | UserError | None  # the classifier of reviews; or why there is none
     language: Language
     ask: Ask  # makes listeners on the page's model
-    sentence: gr.Textbox  # what is translated
+    sentence: gr.Textbox  # what is typed
+    asked: gr.Textbox  # the sentence whose translation is on the page
     status: gr.HTML  # what is to say about the sentence
     translation: gr.State  # results.Translation of the sentence
     trace: gr.State  # results.Trace of the pair that is looked into
@@ -53,6 +55,7 @@ class Page:
     tabs: gr.Tabs
     tab: gr.Textbox  # the id of the open tab
     model: gr.Textbox  # the name of the page's model; "" for the default
+    search: gr.Column  # of the menu: how translations are searched for
     controls: Controls  # those of all tabs that are laid out already
     views: dict[str, View] = field(default_factory=dict)
     # Listeners that run one after the other: for a new sentence; when the page is opened; and after something else than

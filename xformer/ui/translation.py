@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
@@ -32,23 +33,23 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     say, settings = page.language.say, Controls(page.service)
-    spanish = gr.HTML(elem_classes="spanish", min_height=170)
-    n_best = gr.HTML(elem_classes="tables")
-    with gr.Accordion(say("search_settings"), open=False), gr.Row():
+    with gr.Row(elem_classes="translate"):
+        with gr.Column(scale=7, min_width=300):
+            spanish = gr.HTML(elem_classes="spanish", min_height=170)
+        with gr.Column(scale=5, min_width=300):
+            n_best = gr.HTML(elem_classes="tables")
+            reference, button, scores = _reference(page)
+    with page.search:
+        gr.HTML(f'<h3>{page.language.html("search_settings")}</h3>')
         settings.add("beam", BEAM, gr.Slider, label=say("beam"), info=say("beam_info"))
         settings.add("n_best", N_BEST, gr.Slider, label=say("n_best"))
         settings.add("length_penalty", LENGTH_PENALTY, gr.Slider, label=say("length_penalty"),
                      info=say("length_penalty_info"))
         settings.add("longest", longest, gr.Slider, label=say("max_pieces"))
-    with gr.Accordion(say("reference_title"), open=False):
-        with gr.Row(elem_classes="ask"):
-            reference = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
-            button = gr.Button(say("compare"), scale=1, min_width=120)
-        scores = gr.HTML(elem_classes="tables")
 
-    translate = {**page.ask(run, {"sentence": page.sentence, **settings.named()},
-                            {"translation": page.translation, "trace": page.trace, "shown": spanish, "others": n_best},
-                            problem=page.status),
+    translate = {**page.ask(run, {"sentence": page.sentence, "former": page.translation, **settings.named()},
+                            {"translation": page.translation, "trace": page.trace, "shown": spanish, "others": n_best,
+                             "asked": page.asked}, problem=page.status),
                  "show_progress_on": [spanish], "api_visibility": "private"}
     page.on_sentence.append(translate)
     page.on_opening.append(translate)
@@ -58,14 +59,36 @@ def build(page: Page) -> Tab:
     return Tab(settings)
 
 
-def run(service: TranslationService, language: Language, *, sentence: str, beam: float, n_best: float,
-        length_penalty: float, longest: float) -> dict[str, Any]:
-    """Translate and trace. An error leaves all on the page as it was."""
+def _reference(page: Page) -> tuple[gr.Textbox, gr.Button, gr.HTML]:
+    """Lay out the field of a reference translation, and where BLEU is shown."""
+    say = page.language.say
+    with gr.Accordion(say("reference_title"), open=False):
+        with gr.Row(elem_classes="ask"):
+            reference = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
+            button = gr.Button(say("compare"), scale=1, min_width=120)
+        scores = gr.HTML(elem_classes="tables")
+    return reference, button, scores
+
+
+def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, beam: float,
+        n_best: float, length_penalty: float, longest: float) -> Iterator[dict[str, Any]]:
+    """Translate and trace. An error leaves all on the page as it was, and says to which text that belongs."""
     options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
-    translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
-    return {"problem": notice([warning.say(language) for warning in translation.warnings], "warning"),
-            "translation": translation, "trace": trace, "shown": _shown(translation, language),
-            "others": figure.n_best(translation.n_best, language)}
+    try:
+        translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
+    except Exception:
+        if former is not None:
+            yield {"shown": _old(former, language)}
+        raise
+    yield {"problem": notice([warning.say(language) for warning in translation.warnings], "warning"),
+           "translation": translation, "trace": trace, "shown": _shown(translation, language),
+           "others": figure.n_best(translation.n_best, language), "asked": sentence}
+
+
+def _old(translation: Translation, language: Language) -> str:
+    """Show a translation of a text that is no longer in the field."""
+    belongs = language.html("belongs_to", text=translation.source)
+    return f'<p class="belongs">{belongs}</p><div class="old">{_shown(translation, language)}</div>'
 
 
 def _shown(translation: Translation, language: Language) -> str:
