@@ -16,9 +16,33 @@ function follow() {
   document.querySelector('.go-back').click();
 }
 
+// A click on what names an address (data-address: values by key, null for none) opens the page there.
+function openAddress(event) {
+  const named = event.target.closest('[data-address]');
+  if (!named) return;
+  const query = new URLSearchParams(location.search);
+  for (const [key, value] of Object.entries(JSON.parse(named.dataset.address))) {
+    if (value === null) query.delete(key);
+    else query.set(key, value);
+  }
+  history.pushState(null, '', `${location.pathname}?${query}`);
+  follow();
+}
+
+// Gradio gives each radio button a name of its own; with one name, a group is one stop of the Tab key, and arrow keys
+// choose in it.
+function groupRadios() {
+  document.querySelectorAll('.gradio-container fieldset').forEach((group, i) => {
+    for (const radio of group.querySelectorAll('input[type=radio]'))
+      if (radio.name !== `group-${i}`) radio.name = `group-${i}`;
+  });
+}
+
 export default function ({element}) {
   document.documentElement.lang = element.querySelector('h1').dataset.language;
   window.addEventListener('popstate', follow);
+  document.addEventListener('click', openAddress);
+  document.addEventListener('focusin', groupRadios);
 
   const bar = element.closest('.bar'), ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
   const menu = bar.querySelector('.menu'), button = menu.querySelector('button'), panel = button.nextElementSibling;

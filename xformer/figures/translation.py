@@ -8,7 +8,7 @@ from html import escape
 
 from xformer.figures.labels import percent, shown
 from xformer.figures.tables import header
-from xformer.pieces import EOS, SPECIAL, WORD_START
+from xformer.pieces import EOS, SPECIAL, UNK, WORD_START
 from xformer.results import Bleu, Candidate
 from xformer.strings import ENGLISH, Language
 
@@ -27,14 +27,16 @@ def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]
            ) -> str:
     """One piece of a translation, after a space where a word begins."""
     probability = math.exp(log_prob)
-    end = piece == SPECIAL[EOS]
-    label = language.say("end") if end else piece.removeprefix(WORD_START) or "\u00a0"
+    end, kind = piece == SPECIAL[EOS], {SPECIAL[EOS]: " end", SPECIAL[UNK]: " unknown"}.get(piece, "")
+    label = piece.removeprefix(WORD_START) or "\u00a0"
+    if kind:
+        label = language.say("end" if end else "unknown_piece")
     space = " " if not first and (piece.startswith(WORD_START) or end) else ""
     listed = "".join(
         f'<li{" class=chosen" if other == piece else ""}><b>{escape(shown(other))}</b> {percent(math.exp(value))}</li>'
         for other, value in alternatives)
     heading = f"{escape(shown(piece))} {percent(probability)}"
-    return (f'{space}<span class="piece{" end" if end else ""}" tabindex="0" style="--unsure:{1 - probability:.3f}">'
+    return (f'{space}<span class="piece{kind}" tabindex="0" style="--unsure:{1 - probability:.3f}">'
             f'{escape(label)}<span class="rivals" role="note"><span class="asked">{heading}</span>'
             f'<span class="sub">{language.html("rivals")}</span><ol>{listed}</ol></span></span>')
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import gradio as gr
 
+from xformer.explain.doubts import looks_spanish, unsure
 from xformer.figures import translation as figure
 from xformer.figures.notice import notice
+from xformer.figures.strip import strip
 from xformer.results import Options, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import TranslationService
@@ -35,7 +37,8 @@ def build(page: Page) -> Tab:
     say, settings = page.language.say, Controls(page.service)
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            spanish = gr.HTML(elem_classes="spanish", min_height=170)
+            spanish = gr.HTML(elem_classes="spanish", min_height=110)
+            seen = gr.HTML(elem_classes="strip", min_height=300)
         with gr.Column(scale=5, min_width=300):
             n_best = gr.HTML(elem_classes="tables")
             reference, button, scores = _reference(page)
@@ -49,7 +52,7 @@ def build(page: Page) -> Tab:
 
     translate = {**page.ask(run, {"sentence": page.sentence, "former": page.translation, **settings.named()},
                             {"translation": page.translation, "trace": page.trace, "shown": spanish, "others": n_best,
-                             "asked": page.asked}, problem=page.status),
+                             "seen": seen, "asked": page.asked}, problem=page.status),
                  "show_progress_on": [spanish], "api_visibility": "private"}
     page.on_sentence.append(translate)
     page.on_opening.append(translate)
@@ -80,9 +83,18 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
         if former is not None:
             yield {"shown": _old(former, language)}
         raise
-    yield {"problem": notice([warning.say(language) for warning in translation.warnings], "warning"),
-           "translation": translation, "trace": trace, "shown": _shown(translation, language),
-           "others": figure.n_best(translation.n_best, language), "asked": sentence}
+    warnings = [warning.say(language) for warning in translation.warnings]
+    if looks_spanish(translation.source):
+        warnings.append(language.say("warning_spanish"))
+    head = service.best_head
+    yield {"problem": notice(warnings, "warning"), "translation": translation, "trace": trace,
+           "shown": _shown(translation, language), "others": figure.n_best(translation.n_best, language),
+           "seen": strip(trace, head, reads_given(service.alignment_errors(head)), language), "asked": sentence}
+
+
+def reads_given(errors: tuple[float, float] | None) -> bool:
+    """Tell whether a head aligns the piece it was given better than the one it predicts, by its error rates."""
+    return errors is not None and errors[1] < errors[0]
 
 
 def _old(translation: Translation, language: Language) -> str:
@@ -95,7 +107,8 @@ def _shown(translation: Translation, language: Language) -> str:
     best, total = translation.best, sum(translation.best.log_probs)
     meta = language.say("meta", seconds=f"{translation.seconds:.2f}", beam=translation.options.beam,
                         pieces=len(best.pieces), log_prob=f"{total:.2f} ({100 * math.exp(total):.2g} %)")
-    return f'{figure.translation(best, language)}<p class="meta">{escape(meta)}</p>'
+    doubt = f'<p class="doubt" role="status">{language.html("warning_unsure")}</p>' if unsure(best) else ""
+    return f'{figure.translation(best, language)}{doubt}<p class="meta">{escape(meta)}</p>'
 
 
 @needs(reference="error_reference_empty", translation="error_reference_empty")
