@@ -7,7 +7,7 @@ import pytest
 from tests.benchmarks import __main__ as benchmarks
 
 
-@pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page", "sliders"]),
+@pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page", "sliders", "layout"]),
                                                    ("npm", ["pictures"])])
 def test_only_what_is_seen_in_a_browser_is_left_out_where_there_is_none(monkeypatch, capsys, missing, left_out):
     monkeypatch.setattr(benchmarks.pictures, "CHROMIUM", None if missing == "chromium" else "/usr/bin/chromium")

@@ -12,21 +12,23 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks import load, page, pictures, sentiment, sliders, soak, training, translation
+from tests.benchmarks import layout, load, page, pictures, sentiment, sliders, soak, training, translation
 from tests.benchmarks.harness import machine
+from tests.harness import ROOT
 from xformer.hub import checkpoint
 from xformer.results import UserError
 
 RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",),
           "sentiment": ("transformers",), "load": (),
-          "soak": (), "page": (), "pictures": ("bertviz",), "sliders": ()}
+          "soak": (), "page": (), "pictures": ("bertviz",), "sliders": (),
+          "layout": ()}
 
 
 def chosen(only: str | None) -> list[str]:
     """The benchmarks to run: the one asked for, or all; what is shown in a browser is left out where there is none."""
     names = [name for name in RIVALS if only in (None, name)]
     lacking = {"pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
-               **dict.fromkeys(("page", "sliders"), "" if pictures.CHROMIUM else "chromium")}
+               **dict.fromkeys(("page", "sliders", "layout"), "" if pictures.CHROMIUM else "chromium")}
     for name, packages in lacking.items():
         if name in names and packages:
             print(f"The {name} are left out: they are seen in Chromium; run “apt-get install {packages}” to have them.",
@@ -43,6 +45,8 @@ def main() -> int:
                         help="a classifier (default: %(default)s; where it is not there, random weights)")
     parser.add_argument("--quick", action="store_true", help="few rounds, to see that everything runs")
     parser.add_argument("--only", choices=tuple(RIVALS), help="one of the benchmarks")
+    parser.add_argument("--checkout", type=Path, default=ROOT, metavar="DIR",
+                        help="a checkout of this project whose page the layout is measured of (default: this one)")
     options = parser.parse_args()
     names = chosen(options.only)
     if not names:
@@ -92,6 +96,8 @@ def main() -> int:
         print(pictures.run(options.checkpoint, rounds, lengths), "\n", flush=True)
     if "sliders" in names:
         print(sliders.run(options.checkpoint, 3 if options.quick else 15), "\n", flush=True)
+    if "layout" in names:
+        print(layout.run(options.checkpoint, 2 if options.quick else 5, options.checkout), "\n", flush=True)
     return 0
 
 

@@ -114,10 +114,11 @@ class Tab:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """This project's page in a process of its own; -> its address."""
+def served(folder: Path, checkout: Path = ROOT) -> Iterator[str]:
+    """This project's page in a process of its own; -> its address. checkout: of the project, maybe an older one."""
     port = free_port()
-    process = subprocess.Popen([sys.executable, "app.py", "--checkpoint", str(folder.resolve())], cwd=ROOT, text=True,
+    process = subprocess.Popen([sys.executable, "app.py", "--checkpoint", str(folder.resolve())], cwd=checkout,
+                               text=True,
                                env={**os.environ, "GRADIO_SERVER_PORT": str(port)}, stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:

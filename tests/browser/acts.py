@@ -51,6 +51,13 @@ def expect_fits(page, width):
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
 
 
+def contrasts(page):
+    """Measure every visible text against what lies behind it: [{"text", "ratio", "place"}], the least contrast first.
+    """
+    _, code = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8").split("export default ")
+    return page.evaluate(f"({code})")
+
+
 def saved(page, click):
     """The content of the file that a click offers, and its name."""
     with page.expect_download() as offered:

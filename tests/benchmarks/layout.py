@@ -1,0 +1,159 @@
+"""Where the pictures stand on the page and how soon they are there, in Chromium, on a desktop's window and a phone's.
+
+All clocks are the browser's own, from the key or the click to the second animation frame after what is waited for.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.benchmarks.harness import median, table
+from tests.benchmarks.pictures import PATIENCE, served
+from tests.browser.acts import contrasts
+from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.harness import ROOT
+
+SIZES = {"1280 × 800": (1280, 800), "375 × 812": (375, 812)}
+WANTED = {"1280 × 800": 200, "375 × 812": 330}  # pixels, at which a main picture begins at the latest
+SENTENCES = ("The children play in the garden.", "We want to buy a house.", "My sister reads a good book.")
+# The main picture of each tab, and what tells that it is drawn.
+PICTURES = {"translate": ".translation .piece", "attention": ".view svg.cells rect, .view svg.cells image, "
+            ".view svg.cells, .view svg.arcs, .view canvas", "sentiment": ".judged .large, .judged .verdict",
+            "positions": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
+            "principles": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
+            "model": ".architecture .box, .architecture svg"}
+SCRIPT = """
+  window.shown = selector => [...document.querySelectorAll(selector)].find(
+      one => one.checkVisibility() && one.getBoundingClientRect().height > 2);
+  window.panel = () => [...document.querySelectorAll('[role=tabpanel]')].find(one => one.checkVisibility());
+  // Notes in window.took the milliseconds until `there()`, in the second frame after it.
+  window.clock = (name, there) => {
+    const began = performance.now();
+    const look = () => there() ? requestAnimationFrame(() => requestAnimationFrame(
+        () => window.took[name] = performance.now() - began)) : requestAnimationFrame(look);
+    look();
+  };
+  window.took = {};
+"""
+OPEN = """([id, selector]) => {
+  window.took = {};
+  const before = window.panel();
+  document.querySelector(`[role=tab][data-tab-id="${id}"]`).click();
+  window.clock('something', () => window.panel() && window.panel() !== before && window.panel().innerText.trim());
+  window.clock('picture', () => window.panel() !== before && window.shown(selector));
+}"""
+ENTER = """() => {
+  window.took = {};
+  const shown = document.querySelector('.translation');
+  document.activeElement.dispatchEvent(new KeyboardEvent('keypress', {key: 'Enter', bubbles: true, cancelable: true}));
+  document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, cancelable: true}));
+  window.clock('translation', () => document.querySelector('.translation') !== shown);
+}"""
+SMALL_MAP = """() => {
+  window.took = {};
+  const drawn = () => document.querySelector('.view [data-drawn]').dataset.drawn, before = drawn();
+  document.addEventListener('pointerdown', () => window.clock('map', () => drawn() !== before),
+                            {once: true, capture: true});
+}"""
+PLACES = """selector => {
+  const picture = window.shown(selector).getBoundingClientRect();
+  const content = window.panel().firstElementChild.getBoundingClientRect().top + scrollY;
+  const seen = Math.max(0, Math.min(innerHeight, picture.bottom) - Math.max(0, picture.top));
+  return {top: picture.top + scrollY, content: 100 * (innerHeight - content) / innerHeight, seen};
+}"""
+
+
+def opened(browser: Browser, address: str, size: tuple[int, int], theme: str = "light", **query: str) -> Page:
+    """A page that has arrived, with its first translation."""
+    page = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce").new_page()
+    page.set_default_timeout(1000 * PATIENCE)
+    page.add_init_script(SCRIPT)
+    page.goto(f"{address}/?{urlencode({'__theme': theme, **query})}")
+    page.locator(".translation .piece").first.wait_for(state="attached")
+    page.wait_for_timeout(500)
+    return page
+
+
+def took(page: Page, *names: str) -> list[float]:
+    """Milliseconds that `clock` noted, by name."""
+    noted = "names => names.every(name => name in window.took) && names.map(name => window.took[name])"
+    return list(page.wait_for_function(noted, arg=list(names), polling=20).json_value())
+
+
+def layout(browser: Browser, address: str) -> tuple[list[list[str]], list[float]]:
+    """Rows of the table of places, a tab each; and the lowest contrast of each tab and theme."""
+    rows = {tab: [tab] for tab in PICTURES}
+    for size in SIZES.values():
+        for tab, selector in PICTURES.items():
+            page = opened(browser, address, size, tab=tab)
+            page.wait_for_function("selector => window.shown(selector)", arg=selector, polling=100)
+            found: dict[str, float] = page.evaluate(PLACES, selector)
+            rows[tab] += [f"{found['top']:,.0f}", f"{found['content']:.0f} %"]
+            page.context.close()
+    least = []
+    for theme in ("light", "dark"):
+        for tab, selector in PICTURES.items():
+            page = opened(browser, address, SIZES["1280 × 800"], theme, tab=tab)
+            page.wait_for_function("selector => window.shown(selector)", arg=selector, polling=100)
+            least.append(contrasts(page)[0]["ratio"])
+            rows[tab].append(f"{least[-1]:.2f}")
+            page.context.close()
+    return list(rows.values()), least
+
+
+def speeds(browser: Browser, address: str, rounds: int) -> list[list[str]]:
+    """Rows of the table of times."""
+    times: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for tab, selector in PICTURES.items():
+            if tab == "translate":
+                continue
+            page = opened(browser, address, SIZES["1280 × 800"])
+            page.evaluate(OPEN, [tab, selector])
+            something, picture = took(page, "something", "picture")
+            times.setdefault(f"first opening of {tab}: something", []).append(something)
+            times.setdefault(f"first opening of {tab}: its picture", []).append(picture)
+            page.context.close()
+    page = opened(browser, address, SIZES["1280 × 800"])
+    for turn in range(rounds + 1):
+        page.get_by_label("English sentence").fill(SENTENCES[turn % len(SENTENCES)])
+        page.evaluate(ENTER)
+        times.setdefault("Enter to translation", []).append(took(page, "translation")[0])
+        page.wait_for_timeout(1000)
+    times["Enter to translation"].pop(0)
+    page.locator("[role=tab][data-tab-id=attention]").click()
+    page.wait_for_function("selector => window.shown(selector)", arg=PICTURES["attention"])
+    grid = page.locator(".heads canvas")
+    for turn in range(rounds + 1):
+        page.wait_for_timeout(500)
+        box = grid.bounding_box()
+        assert box is not None
+        page.evaluate(SMALL_MAP)
+        page.mouse.click(box["x"] + box["width"] * (turn % 2 * 2 + 1) / 10, box["y"] + box["height"] * .8)
+        times.setdefault("small map to picture", []).append(took(page, "map")[0])
+    times["small map to picture"].pop(0)
+    page.context.close()
+    return [[what, f"{median(values):,.0f}", f"{max(values):,.0f}"] for what, values in times.items()]
+
+
+def run(folder: Path, rounds: int, checkout: Path = ROOT) -> str:
+    """Markdown: places and times. checkout: of this project, whose page is measured."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=checkout, text=True, capture_output=True,
+                            check=False).stdout.strip() or "?"
+    with served(folder, checkout) as address, sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        version = browser.version
+        places, least = layout(browser, address)
+        times = speeds(browser, address, rounds)
+        browser.close()
+    columns = ("picture begins at", "content on the first screen")
+    head = ["tab", *(f"{what}, {size}" for size in SIZES for what in columns), "lowest contrast, light", "dark"]
+    wanted = " and ".join(f"{pixels} at {size}" for size, pixels in WANTED.items())
+    return (f"The page of commit {commit} in headless Chromium {version}; pixels from the top of the page (wanted: "
+            f"under {wanted}), and of every text the contrast to what lies behind it (wanted: 4.5; least: "
+            f"{min(least):.2f}).\n\n{table(head, places)}\n\nMilliseconds, median of {rounds} and the slowest; of a "
+            f"first opening, each in a page of its own.\n\n{table(['', 'median', 'slowest'], times)}")
