@@ -201,7 +201,7 @@ def test_the_browser_leaves_out_what_is_a_default(page, service):
 
 def test_what_depends_on_a_control_is_set_before_it(page):
     order = setting_order(page.controls)
-    assert order[0] is page.model and order[-2:] == [page.tab, page.sentence]
+    assert order[0] is page.model and order[-2:] == [page.tab, page.asked]
     place = {key: order.index(control.component) for key, control in page.controls.items()}
     for earlier, later in (("dimensions", "d_model"), ("pair", "d_model"), ("layer", "stack"), ("heads", "stack"),
                            ("first_layer", "first_stack"), ("d_model", "tab"), ("model", "tab")):

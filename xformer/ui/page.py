@@ -137,7 +137,8 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
             if made.own_field:
                 own_fields.append(module.ID)
             one.select(None, None, tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
-    tab.change(None, tab, js=f"id => ({script('tabOpened')})(id, {json.dumps(own_fields)})", **QUIET)
+    opened_in_browser = f'id => ({script("tabOpened")})(id, {json.dumps(own_fields)})'
+    tab.change(None, tab, js=opened_in_browser, **QUIET)
     controls.include(of_model)  # the last, so that it is set first
 
     left_out = gr.Textbox(controls.left_out(models.default), visible=False)

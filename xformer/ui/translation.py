@@ -88,7 +88,7 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
         warnings.append(language.say("warning_spanish"))
     head = service.best_head
     yield {"problem": notice(warnings, "warning"), "translation": translation, "trace": trace,
-           "shown": _shown(translation, language), "others": figure.n_best(translation.n_best, language),
+           "shown": shown(translation, language), "others": figure.n_best(translation.n_best, language),
            "seen": strip(trace, head, reads_given(service.alignment_errors(head)), language), "asked": sentence}
 
 
@@ -100,10 +100,11 @@ def reads_given(errors: tuple[float, float] | None) -> bool:
 def _old(translation: Translation, language: Language) -> str:
     """Show a translation of a text that is no longer in the field."""
     belongs = language.html("belongs_to", text=translation.source)
-    return f'<p class="belongs">{belongs}</p><div class="old">{_shown(translation, language)}</div>'
+    return f'<p class="belongs">{belongs}</p><div class="old">{shown(translation, language)}</div>'
 
 
-def _shown(translation: Translation, language: Language) -> str:
+def shown(translation: Translation, language: Language) -> str:
+    """Show a translation with how sure the model was of it, and how it was searched for."""
     best, total = translation.best, sum(translation.best.log_probs)
     meta = language.say("meta", seconds=f"{translation.seconds:.2f}", beam=translation.options.beam,
                         pieces=len(best.pieces), log_prob=f"{total:.2f} ({100 * math.exp(total):.2g} %)")
