@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from xformer.commands import checkpoint, classify, data, evaluate, explain, space, train, translate
+from xformer.commands import checkpoint, classify, data, evaluate, explain, space, study, train, translate
 from xformer.results import UserError
 
 COMMANDS = {"translate": translate, "explain": explain, "classify": classify, "evaluate": evaluate,
-            "checkpoint": checkpoint, "space": space, "data": data, "train": train}
+            "checkpoint": checkpoint, "space": space, "data": data, "train": train, "study": study}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -385,6 +385,16 @@ class ModelInfo:
 
 
 @dataclass(frozen=True)
+class SublayerGradient:
+    """The gradient of the weights of one sub-layer."""
+
+    stack: str  # "encoder" or "decoder"
+    layer: int  # from 1
+    sublayer: str  # "self_attention", "cross_attention", "feed_forward"
+    norm: float
+
+
+@dataclass(frozen=True)
 class NGram:
     """Some tokens in a row, counted in a translation and in its reference."""
 

@@ -1,0 +1,40 @@
+"""Gradients of an untrained transformer by depth, which tell why one order of normalisation needs a warm-up.
+
+Xiong et al., "On Layer Normalization in the Transformer Architecture" (2020), section 3 and figure 3: with post-norm
+the gradients near the output are large at the beginning, so that a high learning rate ruins the weights; with pre-norm
+they are about the same at all depths.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from xformer.model import Config, Transformer
+from xformer.pieces import BOS
+from xformer.results import SublayerGradient
+
+BATCH, LENGTH = 8, 12  # random sentences, and the pieces of each
+SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
+
+
+def gradients_at_the_beginning(config: Config, seed: int = 0) -> list[SublayerGradient]:
+    """Draw a model's weights and random sentences, and take one step back: the norm of the gradient of the weights of
+    each sub-layer, encoder first, from the input to the output.
+
+    Dropout is left out. The loss is the mean cross-entropy of the target pieces.
+    """
+    with torch.inference_mode(False), torch.enable_grad(), torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = Transformer(config).eval()
+        source, target = torch.randint(BOS + 1, config.vocab_size, (2, BATCH, LENGTH))
+        wanted = torch.randint(BOS + 1, config.vocab_size, (BATCH, LENGTH))
+        F.cross_entropy(model(source, target).flatten(0, 1), wanted.flatten()).backward()
+    gradients = []
+    for stack, layers in (("encoder", model.encoder.layers), ("decoder", model.decoder.layers)):
+        for depth, layer in enumerate(layers, 1):
+            for name in SUBLAYERS:
+                if hasattr(layer, name):
+                    squares = [p.grad.square().sum() for p in getattr(layer, name).parameters() if p.grad is not None]
+                    gradients.append(SublayerGradient(stack, depth, name, float(torch.stack(squares).sum().sqrt())))
+    return gradients
