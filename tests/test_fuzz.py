@@ -17,8 +17,8 @@ from xformer.strings import ENGLISH, SPANISH
 
 # Anything at all, and what is likelier to go wrong: words the models know among signs that mean something somewhere.
 PARTS = ("The cat", "good", "not", "12", ".", "'", '"', "<b>", "&amp;", "</s>", "<s>", "<unk>", "▁", "\n", "\t", "\x00",
-         "\u202e", "\u200d", "\ufeff", "🙂", "你", "é", "e\u0301", "{0}", "%s", "$", "\\", "/", "=1+1", ",", ";",
-         "a" * 300)
+         "\u202e", "\u200d", "\ufeff", "\ud800", "🙂", "你", "é", "e\u0301", "{0}", "%s", "$", "\\", "/", "=1+1", ",",
+         ";", "a" * 300)
 ANY = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PARTS), max_size=12).map(" ".join),
                 st.lists(st.sampled_from(PARTS), max_size=6).map("".join))
 few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])

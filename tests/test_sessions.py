@@ -1,8 +1,15 @@
 """Sessions: those of closed pages are forgotten after a while, and the oldest where all hold too much."""
 
+import asyncio
 import datetime
+import subprocess
+import sys
+import threading
 from types import SimpleNamespace
 
+import pytest
+
+from tests.pages import run
 from xformer.ui import sessions
 
 
@@ -33,3 +40,40 @@ def test_of_what_is_more_than_may_be_kept_the_oldest_is_forgotten(running, learn
     monkeypatch.setattr(sessions, "MOST_KEPT", 2 * sessions.weight(trace))
     sessions.sweep(SimpleNamespace(state_holder=holder, get_blocks=lambda: SimpleNamespace(_queue=queue)))
     assert list(holder.session_data) == ["c", "d"]
+
+
+FREED = """
+import os
+from pathlib import Path
+from xformer.serve.memory import give_back
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+blocks = [bytes(bytearray(b"a" * 100_000)) for _ in range(2_000)]
+del blocks[:-1]  # the last of them keeps the heap from shrinking by itself
+before = held()
+give_back()
+print(before - held())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_that_was_freed_is_given_back():
+    ran = subprocess.run([sys.executable, "-c", FREED], capture_output=True, text=True, check=True)
+    assert float(ran.stdout) > 150  # MB
+
+
+def test_it_is_given_back_again_and_again_while_the_page_is_served(monkeypatch):
+    given = threading.Semaphore(0)
+    monkeypatch.setattr(sessions, "TRIM", 0)
+    monkeypatch.setattr(sessions, "give_back", given.release)
+    queue = SimpleNamespace(event_ids_to_events={}, push=None)
+    app = SimpleNamespace(state=SimpleNamespace(), state_holder=SimpleNamespace(),
+                          get_blocks=lambda: SimpleNamespace(_queue=queue, default_config=None))
+
+    async def serve():
+        async with sessions.sessions(app):
+            for _ in range(2):
+                await asyncio.to_thread(given.acquire)
+    run(serve())

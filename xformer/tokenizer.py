@@ -74,6 +74,8 @@ class Tokenizer:
         for token, name in SPECIAL.items():
             if piece == name:
                 return token
+        if any("\ud800" <= sign <= "\udfff" for sign in piece):  # half a character, which SentencePiece does not take
+            return None
         token = self._sp.piece_to_id(piece)
         return None if token == UNK else token
 

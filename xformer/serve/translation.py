@@ -5,8 +5,6 @@ Everything that belongs to a request is an argument or a result. The model is sh
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -49,6 +47,7 @@ from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard, Wait
+from xformer.serve.memory import give_back
 from xformer.serve.protocol import Source, Target
 from xformer.serve.text import Prepared, one_line, prepare, repeats
 from xformer.translator import Translator, grow_tree, target_limit
@@ -79,8 +78,7 @@ class Service(Pretrained):
         del self.model
         if self.device.type != "cpu":
             getattr(torch, self.device.type).empty_cache()
-        if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-            trim(0)  # glibc would keep it for later: 200 MB after ten models
+        give_back()  # 200 MB after ten models
 
     # What was measured of the model
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
+from xformer.serve.memory import give_back
 from xformer.ui import gradio_private
 from xformer.ui.gradio_private import forget
 
@@ -21,6 +22,7 @@ BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English onl
 SESSIONS = 512  # open pages whose sentences and maps are kept; see `make_room`
 MOST_SESSIONS = 8 * SESSIONS  # after which Gradio itself forgets those that were not used for longest
 KEPT = 600  # seconds that they are kept when their page is closed: a phone may have been asleep
+TRIM = 60  # seconds after which the process gives back what was freed: 190 MB after a hundred people at once
 MOST_KEPT = 1_000_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
 UNHEARD = 10.0  # seconds after which a request is dropped whose answer nobody listens for
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
@@ -43,7 +45,7 @@ async def sessions(app: Any) -> AsyncIterator[None]:
     app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
     app.state.clients = dict[str, str]()  # the address that each session was last used from
     gradio_private.note_clients(app, app.state.clients.__setitem__)
-    tasks = [asyncio.create_task(_sweep(app)), asyncio.create_task(_drop(app))]
+    tasks = [asyncio.create_task(task) for task in (_sweep(app), _drop(app), _trim())]
     yield
     for task in tasks:
         task.cancel()
@@ -55,6 +57,12 @@ async def _sweep(app: Any) -> None:
     while True:
         await asyncio.sleep(KEPT / 60)
         sweep(app)
+
+
+async def _trim() -> None:
+    while True:
+        await asyncio.sleep(TRIM)
+        await asyncio.to_thread(give_back)
 
 
 async def _drop(app: Any) -> None:
