@@ -52,7 +52,8 @@ const headerCell = text => Object.assign(document.createElement('th'), {textCont
 // The chosen map as a table: a row for each query, a column for each key.
 function drawMap() {
   const maps = data[stack], keys = (stack === 'decoder_self' ? data.target : data.source).map(shown);
-  const queries = stack === 'encoder_self' ? keys : data.target.map((piece, i) =>
+  const isGiven = stack === 'decoder_self' || data.given.includes(`${stack}.${layer + 1}.${head + 1}`);
+  const queries = stack === 'encoder_self' ? keys : data.target.map((piece, i) => isGiven ? shown(piece) :
     say('row_target', {given: shown(piece), wanted: shown(data.predicted[i])}));
   byId('title').textContent = say('picture_title', {
     stack: say(stack), layer: layer + 1, layers: maps.length, head: head + 1, heads: maps[0].length});

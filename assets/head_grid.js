@@ -1,10 +1,13 @@
 // Draws all attention maps of a stack on one canvas, a row for each layer, a column for each head, from props.value
-// (xformer/figures/grid_payload.py). A click or an arrow key chooses a head: event 'choose' {layer, head, add}, where
+// (xformer/figures/grid_payload.py); on a phone all in one row, which scrolls. Each is shaded by the square root of the
+// probability, and marks the locked words. A click or an arrow key chooses a head: event 'choose' {layer, head, add}, where
 // `add`, by Shift, adds it to the ones already chosen.
+import {onLock, placeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, bytes, colourTable, label, paintMap, rect} from './shared.js';
 
-const GAP = 6, LEFT = 34, TOP = 20, LARGEST = 116, SMALLEST = 34;  // pixels; LEFT and TOP are margins for labels
+const GAP = 4, LEFT = 24, TOP = 18, LARGEST = 80, SMALLEST = 26, IN_STRIP = 48;  // pixels; LEFT, TOP: room for labels
+const STRIP = window.matchMedia('(max-width: 640px)'), LOCKED = 'rgba(217, 119, 6, 0.5)';
 
 const within = (number, count) => Math.max(1, Math.min(count, number));
 
@@ -20,34 +23,52 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function layout() {
-    const room = element.clientWidth || 600;
-    const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((room - LEFT) / grid.heads) - GAP));
-    return {size, width: LEFT + grid.heads * (size + GAP), height: TOP + grid.layers * (size + GAP)};
+    const {heads, layers} = grid, each = size => size + GAP;
+    if (STRIP.matches)
+      return {size: IN_STRIP, width: LEFT + heads * layers * each(IN_STRIP), height: TOP + each(IN_STRIP)};
+    const room = pane().clientWidth || 280;
+    const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((room - LEFT) / heads) - GAP));
+    return {size, width: LEFT + heads * each(size), height: TOP + layers * each(size)};
   }
+
+  const pane = () => element.querySelector('.maps');
+
+  // The column and the row in which a head stands, from 0.
+  const placeOf = (layer, head) => STRIP.matches ? [(layer - 1) * grid.heads + head - 1, 0] : [head - 1, layer - 1];
 
   // Each map in turn, a pixel a cell, on the same small canvas; with its place, and whether it is chosen.
   function* tiles(size) {
-    const levels = bytes(grid.data), table = colourTable(grid.palette), cells = grid.rows * grid.columns;
+    const levels = bytes(grid.data), table = colourTable(grid.palette, Math.sqrt), cells = grid.rows * grid.columns;
     const tile = Object.assign(document.createElement('canvas'), {width: grid.columns, height: grid.rows});
     for (let layer = 1; layer <= grid.layers; layer++) {
       for (let head = 1; head <= grid.heads; head++) {
-        const first = ((layer - 1) * grid.heads + head - 1) * cells;
+        const first = ((layer - 1) * grid.heads + head - 1) * cells, [column, row] = placeOf(layer, head);
         paintMap(tile, levels.subarray(first, first + cells), table);
-        const chosen = grid.joined.length ? grid.joined.includes(`${layer}.${head}`) :
-          grid.layer === layer && grid.head === head;
-        yield {tile, x: LEFT + (head - 1) * (size + GAP), y: TOP + (layer - 1) * (size + GAP), chosen};
+        yield {tile, x: LEFT + column * (size + GAP), y: TOP + row * (size + GAP),
+               name: `${layer}.${head}`, chosen: grid.lit.includes(`${layer}.${head}`)};
       }
     }
+  }
+
+  // Where the locked words stand in the map of a head, as boxes [x, y, width, height] in a square of this size.
+  function locked(name, size) {
+    const {asks, seen} = placeLock(grid.sides), row = asks === null ? -1 : asks - grid.moved.includes(name);
+    const wide = size / grid.columns, high = size / grid.rows, boxes = [];
+    if (row >= 0 && row < grid.rows) boxes.push([0, row * high, size, Math.max(high, 1)]);
+    if (seen !== null && seen < grid.columns) boxes.push([seen * wide, 0, Math.max(wide, 1), size]);
+    return boxes;
   }
 
   // The labels of layers and heads, with their places.
   function labels(size) {
     const centre = i => i * (size + GAP) + size / 2;
+    const ofHead = (text, i) => ({text, x: LEFT + centre(i), y: TOP - 6, align: 'center'});
+    if (STRIP.matches)
+      return Array.from({length: grid.layers * grid.heads}, (_, i) =>
+        ofHead(`${Math.floor(i / grid.heads) + 1}.${i % grid.heads + 1}`, i));
     const ofLayers = Array.from({length: grid.layers}, (_, i) =>
       ({text: grid.layer_label + (i + 1), x: 2, y: TOP + centre(i) + 4, align: 'start'}));
-    const ofHeads = Array.from({length: grid.heads}, (_, i) =>
-      ({text: grid.head_label + (i + 1), x: LEFT + centre(i), y: TOP - 6, align: 'center'}));
-    return [...ofLayers, ...ofHeads];
+    return [...ofLayers, ...Array.from({length: grid.heads}, (_, i) => ofHead(grid.head_label + (i + 1), i))];
   }
 
   const isSmooth = size => grid.columns > size || grid.rows > size;
@@ -68,11 +89,13 @@ export default function start({element, props, trigger, watch}) {
     const context = canvas.getContext('2d');
     context.scale(scale, scale);
     context.font = '12px system-ui, sans-serif';
-    for (const {tile, x, y, chosen} of tiles(size)) {
-      context.fillStyle = 'rgba(128, 128, 128, 0.12)';
+    for (const {tile, x, y, name, chosen} of tiles(size)) {
+      context.fillStyle = 'rgba(128, 128, 128, 0.2)';
       context.fillRect(x, y, size, size);
       context.imageSmoothingEnabled = isSmooth(size);
       context.drawImage(tile, x, y, size, size);
+      context.fillStyle = LOCKED;
+      for (const [left, above, wide, high] of locked(name, size)) context.fillRect(x + left, y + above, wide, high);
       ({colour: context.strokeStyle, width: context.lineWidth} = frame(chosen));
       context.strokeRect(x, y, size, size);
     }
@@ -85,14 +108,26 @@ export default function start({element, props, trigger, watch}) {
     canvas.dataset.layer = grid.layer;
     canvas.dataset.head = grid.head;
     canvas.dataset.drawn = grid.key;
+    canvas.dataset.locked = JSON.stringify(locked(`${grid.layer}.${grid.head}`, size).map(box => box.map(Math.round)));
+    canvas.dataset.places = JSON.stringify(Array.from(tiles(size), ({name, x, y}) => [name, x + size / 2, y + size / 2]));
+    showChosen(size);
+  }
+
+  // Scrolls the strip of a phone to the map that is chosen.
+  function showChosen(size) {
+    if (!STRIP.matches) return;
+    const x = LEFT + placeOf(grid.layer, grid.head)[0] * (size + GAP);
+    const {scrollLeft, clientWidth} = pane();
+    if (x < scrollLeft || x + size > scrollLeft + clientWidth) pane().scrollLeft = x - (clientWidth - size) / 2;
   }
 
   // One map in the SVG: background, map, frame.
-  function tileSvg({tile, x, y, chosen}, size) {
-    const {colour, width} = frame(chosen);
-    return rect(x, y, size, size, 'fill="rgba(128,128,128,0.12)"') +
+  function tileSvg({tile, x, y, name, chosen}, size) {
+    const {colour, width} = frame(chosen), marked = locked(name, size).map(([left, above, wide, high]) =>
+      rect(x + left, y + above, wide, high, `fill="${LOCKED}"`));
+    return rect(x, y, size, size, 'fill="rgba(128,128,128,0.2)"') +
       `<image x="${x}" y="${y}" width="${size}" height="${size}" preserveAspectRatio="none" ` +
-      `style="image-rendering: ${isSmooth(size) ? 'auto' : 'pixelated'}" href="${tile.toDataURL()}"/>` +
+      `style="image-rendering: ${isSmooth(size) ? 'auto' : 'pixelated'}" href="${tile.toDataURL()}"/>` + marked.join('') +
       rect(x, y, size, size, `fill="none" stroke="${colour}" stroke-width="${width}"`);
   }
 
@@ -118,15 +153,17 @@ export default function start({element, props, trigger, watch}) {
   // The layer and head under the pointer, or null.
   function headAt(event) {
     const {size} = layout(), box = element.querySelector('canvas').getBoundingClientRect();
-    const head = Math.floor((event.clientX - box.left - LEFT) / (size + GAP)) + 1;
-    const layer = Math.floor((event.clientY - box.top - TOP) / (size + GAP)) + 1;
-    return head >= 1 && head <= grid.heads && layer >= 1 && layer <= grid.layers ? {layer, head} : null;
+    const column = Math.floor((event.clientX - box.left - LEFT) / (size + GAP));
+    const row = Math.floor((event.clientY - box.top - TOP) / (size + GAP));
+    const inStrip = {layer: Math.floor(column / grid.heads) + 1, head: column % grid.heads + 1};
+    const {layer, head} = STRIP.matches ? inStrip : {layer: row + 1, head: column + 1};
+    return column >= 0 && row >= 0 && head <= grid.heads && layer <= grid.layers ? {layer, head} : null;
   }
 
   function choose(place, add) {
     Object.assign(grid, place);
     if (!add) {
-      grid.joined = [];
+      grid.lit = [`${grid.layer}.${grid.head}`];
       paint();
     }
     trigger('choose', {...place, add});
@@ -154,6 +191,7 @@ export default function start({element, props, trigger, watch}) {
   });
   saveOnClick(element, {title: () => grid.title, table: null, picture});
   new ResizeObserver(paint).observe(element);
+  onLock(paint);
   watch('value', receive);
   receive();
 }

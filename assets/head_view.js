@@ -1,11 +1,14 @@
 // Draws one attention map from props.value (xformer/figures/head_payload.py) as SVG, a heatmap or arcs, with its two
 // sentences above. The pointer, arrow keys and clicks highlight a row (a query) and a column (a key) in every part.
-import {background, pictureAddress, saveOnClick} from './save.js';
+import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
+import {closeOnLeaving} from './menus.js';
+import {background, brokenLines, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, colour, escapeHtml, fill, floats, label, rect} from './shared.js';
 
 const NAMESPACE = 'http://www.w3.org/2000/svg', FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const ACCENT = '#d97706';
-const CELL_SIZES = [12, 16, 20, 26, 34, 44];  // pixels; the buttons − and + go from one to the next
+const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
+const BAR = 78, NARROW = 480;  // pixels: the width of the colour bar; a view below this draws arcs
 const LEAST = 1 / 512;  // a cell of a smaller probability would look empty, and is not drawn
 
 // A part of a picture as an SVG inside another.
@@ -16,11 +19,6 @@ const placed = ({width, height, body}, x, y) =>
 function sentenceLine(labels, kind, title) {
   const tokens = labels.map((text, i) => `<span class="token" data-${kind}="${i}">${escapeHtml(text)}</span>`);
   return `<p class="line ${kind}"><span class="sub">${escapeHtml(title)}</span> ${tokens.join(' ')}</p>`;
-}
-
-function zoomButton(step, sign, text) {
-  const name = escapeHtml(text);
-  return `<button type="button" data-zoom="${step}" title="${name}" aria-label="${name}">${sign}</button>`;
 }
 
 // The labels of the four largest probabilities, with these; of(i): the probability of label i.
@@ -39,28 +37,47 @@ function opacity(path, row, column) {
 
 const screenPlace = event => `${event.screenX} ${event.screenY}`;
 
-export default function start({element, props, watch}) {
+export default function start({element, props, trigger, watch}) {
   let map = null;            // props.value: labels, texts, palette, and the probabilities as base64
   let probabilities = null;  // decoded, row after row
   let cell = 26, zoomed = false;  // the size of a cell, and whether the visitor has chosen it
-  let locked = {}, hovered = {};  // {row, column}, either of which may be missing; `locked` also has its sentence
+  let locked = {}, hovered = {};  // {row, column}, either of which may be missing
 
   const inside = selector => element.querySelector(selector);
   const probability = (row, column) => probabilities[row * map.keys.length + column];
   const shade = p => colour(map.palette, p);
-  const fontSize = () => Math.min(13, Math.max(10, cell - 4));
-  const sentences = () => map.line.join(' ') + map.keys.join(' ');
+  const isLarge = () => document.body.classList.contains('projector');
+  const fontSize = () => Math.min(isLarge() ? 26 : 13, Math.max(10, cell - 4));
+  const isArcs = () => map.view === 'arcs' || (map.view === 'auto' && element.clientWidth < NARROW && !isLarge());
   const measuring = document.createElement('canvas').getContext('2d');
 
-  function textWidth(labels) {  // of the longest
-    measuring.font = `${fontSize()}px ${FONT}`;
+  function textWidth(labels) {  // of the longest, which may be bold
+    measuring.font = `700 ${fontSize()}px ${FONT}`;
     return Math.ceil(Math.max(10, ...labels.map(text => measuring.measureText(text).width)));
   }
 
-  // Makes cells as large as fits, but never so small that labels could not be read.
-  function fitCells() {
-    const room = element.clientWidth - 110;
-    for (cell of [26, 20]) if (textWidth(map.queries) + 14 + cell * map.keys.length <= room) return;
+  // Where the locked words stand in this picture.
+  function findLocked() {
+    const {asks, seen} = placeLock(map.sides);
+    const at = (words, position) => position === null ? -1 : words.findIndex(word => word.includes(position));
+    const row = at(map.row_words, asks), column = at(map.column_words, seen);
+    locked = {...(row >= 0 && {row}), ...(column >= 0 && {column})};
+  }
+
+  // The height that a picture may take, so that it ends with the window; a picture far down gets most of a window.
+  function roomBelow(place) {
+    const above = place.getBoundingClientRect().top + (isLarge() ? element.scrollTop : window.scrollY);
+    const left = window.innerHeight - above - 16;
+    return left > 300 ? left : window.innerHeight - 160;
+  }
+
+  // Makes cells as large as fits the window, but never so small that labels could not be read: then it scrolls.
+  function fitCells(height) {
+    const {queries, keys} = map;
+    for (cell = isLarge() ? 80 : 34; cell >= 12; cell--) {
+      const wide = textWidth(queries) + 14 + cell * keys.length + BAR + 14 <= element.clientWidth;
+      if (wide && textWidth(keys) + 34 + cell * queries.length <= height) return;
+    }
     cell = 16;
   }
 
@@ -104,7 +121,8 @@ export default function start({element, props, watch}) {
   // Two columns of tokens, and lines from queries to keys, as thick as the probability. `drawn`: how many lines.
   function arcs() {
     const {queries, keys} = map, pitch = Math.max(cell, 16), size = fontSize();
-    const left = textWidth(queries) + 14, middle = Math.max(120, 7 * pitch), right = textWidth(keys) + 14;
+    const left = textWidth(queries) + 14, right = textWidth(keys) + 14;
+    const middle = Math.max(110, Math.min(isLarge() ? 1200 : 480, element.clientWidth - left - right - 4));
     const centre = left + middle / 2, end = left + middle, y = i => (i + .5) * pitch, lines = [];
     for (let q = 0; q < queries.length; q++) {
       for (let k = 0; k < keys.length; k++) {
@@ -137,19 +155,32 @@ export default function start({element, props, watch}) {
 
   function heatmapHtml() {
     const {top: labels, left, cells} = heatmap(), bar = colourBar(Math.max(120, Math.min(cells.height, 320)));
-    const corner = `<div class="corner sub">${escapeHtml(map.asks)} ↓</div>`;
-    return `<div class="sub seen">${escapeHtml(map.seen)} →</div><div class="map">` +
-      scrollingHtml(corner + svgOf(labels, 'top') + svgOf(left, 'left') + svgOf(cells, 'cells')) +
-      svgOf(bar, 'bar') + '</div>';
+    const ends = `<span>${escapeHtml(map.asks)} ↓</span><span class="seen">${escapeHtml(map.seen)} →</span>`;
+    const parts = '<div class="corner"></div>' + svgOf(labels, 'top') + svgOf(left, 'left') + svgOf(cells, 'cells');
+    return `<div class="map"><div class="map-of"><p class="ends sub">${ends}</p>${scrollingHtml(parts)}</div>` +
+      `${svgOf(bar, 'colours')}</div>`;
   }
 
   // The map as HTML, and a hint below it.
   function mapAndHint() {
     const {texts, threshold} = map;
-    if (map.view !== 'arcs') return [heatmapHtml(), texts.view_hint];
+    if (!isArcs()) return [heatmapHtml(), texts.view_hint];
     const drawing = arcs(), all = probabilities.length;
     const count = fill(texts.arcs_drawn, {drawn: drawing.drawn, all, threshold: Math.round(100 * threshold)});
     return [arcsHtml(drawing), `${count} ${texts.view_hint}`];
+  }
+
+  // Another pair of sentences has other words: nothing of it is locked yet.
+  function letGoOfOtherPair() {
+    const pair = map.pair.join('\n'), before = window.lockedPair;
+    window.lockedPair = pair;
+    if (before !== undefined && before !== pair && lockText()) lockWords('');
+  }
+
+  function chip([key, name]) {
+    const text = escapeHtml(fill(map.texts.remove_choice, {name}));
+    return `<button type="button" class="chip" data-chip="${key}" title="${text}" aria-label="${text}">` +
+      `${escapeHtml(name)} <span aria-hidden="true">×</span></button>`;
   }
 
   function draw() {
@@ -157,19 +188,32 @@ export default function start({element, props, watch}) {
     probabilities = map?.data ? floats(map.data) : null;
     element.dataset.empty = !probabilities;
     if (!probabilities) return;
-    const beyond = locked.row >= map.queries.length || locked.column >= map.keys.length;
-    if (beyond || locked.sentence !== sentences()) locked = {};
-    if (!zoomed) fitCells();
-    const {texts} = map, [html, hint] = mapAndHint();
+    letGoOfOtherPair();
+    findLocked();
+    drawMap();
+  }
+
+  function drawMap() {
+    const {texts} = map;
     const before = inside('.scroll'), position = before && [before.scrollLeft, before.scrollTop];
     const focused = element.contains(document.activeElement) && document.activeElement.classList.contains('scroll');
-    const place = inside('.drawing') ||
-      element.appendChild(Object.assign(document.createElement('div'), {className: 'drawing'}));
-    place.innerHTML = `<div class="head"><h4 class="title">${escapeHtml(map.title)}</h4><span class="tools">` +
-      `${zoomButton(-1, '−', texts.smaller)}${zoomButton(1, '+', texts.larger)}</span></div>` +
+    inside('.chips').innerHTML = Object.entries(map.chips).map(chip).join('');
+    const place = inside('.drawing');
+    place.innerHTML = `<h4 class="title">${escapeHtml(map.title)}</h4>` +
       sentenceLine(map.line, 'row', texts.line_asks) + sentenceLine(map.keys, 'column', texts.line_seen) +
-      `<p class="said" aria-live="polite"></p>${html}<p class="sub">${escapeHtml(hint)}</p>`;
+      '<p class="said" aria-live="polite"></p><div class="place"></div><p class="sub more"></p><p class="sub hint"></p>';
+    highlight();  // what is said may take a second line
+    const height = roomBelow(inside('.place'));
+    if (!zoomed) fitCells(height);
+    const [html, hint] = mapAndHint();
+    inside('.place').innerHTML = html;
+    inside('.hint').textContent = hint;
     const after = inside('.scroll');
+    if (!isArcs() || isLarge()) after.style.maxHeight = `${Math.max(200, height)}px`;
+    const hidden = after.scrollHeight > after.clientHeight + 2 || after.scrollWidth > after.clientWidth + 2;
+    inside('.more').textContent = !hidden ? '' :
+      fill(texts.more_rows, {rows: map.queries.length, columns: map.keys.length});
+    after.classList.toggle('long', hidden);
     if (focused) after.focus();
     if (position) [after.scrollLeft, after.scrollTop] = position;
     highlight();
@@ -181,16 +225,24 @@ export default function start({element, props, watch}) {
     if (!probabilities) return;
     const {row = null, column = null} = {...locked, ...hovered};
     shadeTokens(row, column);
-    for (const text of element.querySelectorAll('svg text[data-row], svg text[data-column]')) {
+    markLabels(element, row, column);
+    if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(row, column);
+    fadeArcs(element, row, column);
+    const said = inside('.said');
+    if (said) said.textContent = description(row, column) + (isLocked() ? ' ' + map.texts.view_locked : '');
+  }
+
+  function markLabels(drawing, row, column) {
+    for (const text of drawing.querySelectorAll('svg text[data-row], svg text[data-column]')) {
       const {row: ofRow, column: ofColumn} = text.dataset;
       const chosen = (row !== null && ofRow === String(row)) || (column !== null && ofColumn === String(column));
       text.setAttribute('font-weight', chosen ? 700 : 400);
     }
-    if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(row, column);
-    for (const path of element.querySelectorAll('svg.arcs path'))
+  }
+
+  function fadeArcs(drawing, row, column) {
+    for (const path of drawing.querySelectorAll('path[data-row]'))
       path.setAttribute('stroke-opacity', opacity(path, row, column));
-    const said = inside('.said');
-    if (said) said.textContent = description(row, column) + (isLocked() ? ' ' + map.texts.view_locked : '');
   }
 
   const isLocked = () => locked.row !== undefined || locked.column !== undefined;
@@ -213,11 +265,11 @@ export default function start({element, props, watch}) {
   }
 
   // Frames around the row and column, and a veil over what lies outside the locked ones.
-  function marks(row, column) {
+  function marks(row, column, veil = 'var(--body-background-fill)') {
     const width = map.keys.length * cell, height = map.queries.length * cell, parts = [];
     const frame = (x, y, w, h) => parts.push(rect(x, y, w, h, `fill="none" stroke="${ACCENT}" stroke-width="2"`));
     const dim = (x, y, w, h) => w > 0 && h > 0 &&
-      parts.push(rect(x, y, w, h, 'style="fill:var(--body-background-fill)" fill-opacity=".6"'));
+      parts.push(rect(x, y, w, h, `style="fill:${veil}" fill-opacity=".6"`));
     if (locked.row !== undefined) {
       const y = locked.row * cell;
       dim(0, 0, width, y);
@@ -238,9 +290,13 @@ export default function start({element, props, watch}) {
     const {queries, keys, texts} = map, query = queries[row], key = keys[column];
     if (row !== null && column !== null)
       return fill(texts.looks_at, {query, list: `${key} ${probability(row, column).toFixed(3)}`});
-    if (row !== null) return fill(texts.looks_at, {query, list: largest(keys, k => probability(row, k))});
-    if (column !== null) return fill(texts.looked_at_by, {key, list: largest(queries, q => probability(q, column))});
-    return '';
+    if (row !== null) {
+      const list = largest(keys, k => probability(row, k));
+      return fill(list ? texts.looks_at : texts.looks_at_nothing, {query, list});
+    }
+    if (column === null) return '';
+    const list = largest(queries, q => probability(q, column));
+    return fill(list ? texts.looked_at_by : texts.looked_at_by_nobody, {key, list});
   }
 
   // The row and the column under the pointer, as {row, column}; null where there is nothing.
@@ -270,42 +326,75 @@ export default function start({element, props, watch}) {
       pane.scrollTop = nearest(row * cell, inside('svg.top').clientHeight, pane.clientHeight, pane.scrollTop);
   }
 
-  // Locks a place, or unlocks it where it is locked already.
+  function lockWords(text) {
+    setLock(text);
+    trigger('lock');
+  }
+
+  // Locks a place, or unlocks it where it is locked already. A word of one sentence joins one of the other.
   function toggleLock(place) {
+    const both = here => here.row !== undefined && here.column !== undefined;
     const same = locked.row === place.row && locked.column === place.column;
-    locked = same ? {} : {...place, sentence: sentences()};
-    highlight();
+    const joined = both(place) || both(locked) ? place : {...locked, ...place};
+    const keep = axis => place[axis] !== undefined && locked[axis] === place[axis] && !both(place) && !both(locked);
+    const next = same ? {} : keep('row') ? {column: locked.column} : keep('column') ? {row: locked.row} : joined;
+    const word = (axis, words, side) => next[axis] === undefined ? null : {side, position: words[next[axis]][0]};
+    lockWords(writeLock(word('row', map.row_words, map.sides[0]), word('column', map.column_words, map.sides[1])));
   }
 
-  // The picture for a file: its size, and the SVG between title and notes.
-  function arcsPicture() {
+  // The picture for a file: its size, and the SVG below the titles of its axes; y: where it begins.
+  function arcsPicture(y) {
     const drawing = arcs();
-    return {width: drawing.width, height: drawing.height + 24,
-      body: `<text x="12" y="50">${escapeHtml(map.asks)}</text>` +
-        `<text x="${12 + drawing.end}" y="50">${escapeHtml(map.seen)}</text>` + placed(drawing, 12, 58)};
+    const seen = `<text x="${12 + drawing.width}" y="${y}" text-anchor="end">${escapeHtml(map.seen)}</text>`;
+    return {width: drawing.width, height: drawing.height + 34,
+      body: label(map.asks, 12, y - 18, '') + seen + lockedIn(placed(drawing, 12, y + 10), 'arcs')};
   }
 
-  function heatmapPicture() {
+  function heatmapPicture(y) {
     const {top: labels, left, cells} = heatmap(), bar = colourBar(200);
-    const x = 12 + left.width, y = 58 + labels.height;
+    const x = 12 + left.width, below = y + labels.height + 12;
+    const framed = {...cells, body: cells.body + lockedFrames()};
     return {width: left.width + cells.width + 24 + bar.width,
-      height: labels.height + Math.max(cells.height, bar.height) + 24,
-      body: `<text x="${x}" y="50">${escapeHtml(map.seen)} →</text>` +
-        `<text x="12" y="${y - 6}">${escapeHtml(map.asks)} ↓</text>` + placed(labels, x, 58) + placed(left, 12, y) +
-        placed(cells, x, y) + placed(bar, x + cells.width + 24, y - 6)};
+      height: labels.height + Math.max(cells.height, bar.height) + 44,
+      body: label(`${map.asks} ↓`, 12, y - 18, '') + label(`${map.seen} →`, x, y, '') +
+        lockedIn(placed(labels, x, y + 6) + placed(left, 12, below), 'labels') + placed(framed, x, below) +
+        placed(bar, x + cells.width + 24, below - 6)};
   }
 
-  function picture(kind) {  // with its title above, its rules and the checkpoint below
-    const inner = map.view === 'arcs' ? arcsPicture() : heatmapPicture(), notes = [...map.rules, map.checkpoint];
-    const longest = Math.max(...[map.title, ...notes].map(note => note.length));
-    const width = Math.max(inner.width + 24, 12 + longest * 6.6), height = inner.height + 52 + 18 * notes.length;
+  const lockedFrames = () => marks(locked.row ?? null, locked.column ?? null, background(element));
+
+  // A drawing in which the locked row and column are marked, as they are on the page.
+  function lockedIn(body, kind) {
+    const {row = null, column = null} = locked;
+    if (row === null && column === null) return body;
+    const drawing = new DOMParser().parseFromString(`<svg xmlns="${NAMESPACE}">${body}</svg>`, 'image/svg+xml');
+    markLabels(drawing, row, column);
+    if (kind === 'arcs') fadeArcs(drawing, row, column);
+    return drawing.documentElement.innerHTML;
+  }
+
+  // With both sentences, what is locked, its title above; its rules and the checkpoint below.
+  function picture(kind) {
+    const before = cell;
+    cell = Math.max(cell, 20);
+    const size = fontSize(), least = isArcs() ? arcs().width : heatmap().cells.width + heatmap().left.width + 24 + BAR;
+    const across = Math.max(least, 520), said = description(locked.row ?? null, locked.column ?? null);
+    const small = `12px ${FONT}`;
+    const above = [...brokenLines(map.title, across, `600 16px ${FONT}`).map(text => [text, 'font-size="16" font-weight="600"']),
+      ...[...map.pair, said].filter(Boolean).flatMap(text => brokenLines(text, across, `13px ${FONT}`))
+        .map(text => [text, 'font-size="13"'])];
+    const below = [...map.rules, map.checkpoint].flatMap(text => brokenLines(text, across, small));
+    const first = 26 + 20 * above.length + 24;
+    const inner = isArcs() ? arcsPicture(first) : heatmapPicture(first);
+    const width = Math.ceil(Math.max(inner.width, across) + 24), height = first + inner.height + 18 * below.length + 8;
     const ink = getComputedStyle(element).color;
-    const below = notes.map((note, i) =>
-      label(note, 12, height - 8 - 18 * (notes.length - 1 - i), 'font-size="12" fill-opacity=".75"'));
     const svg = `<svg xmlns="${NAMESPACE}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
-      `color="${ink}" fill="${ink}" font-family='${FONT}' font-size="${fontSize()}">` +
+      `color="${ink}" fill="${ink}" font-family='${FONT}' font-size="${size}">` +
       `<rect width="${width}" height="${height}" fill="${background(element)}"/>` +
-      label(map.title, 12, 26, 'font-size="16" font-weight="600"') + inner.body + below.join('') + '</svg>';
+      above.map(([text, attributes], i) => label(text, 12, 26 + 20 * i, attributes)).join('') + inner.body +
+      below.map((text, i) => label(text, 12, height - 8 - 18 * (below.length - 1 - i),
+                                   'font-size="12" fill-opacity=".75"')).join('') + '</svg>';
+    cell = before;
     return pictureAddress(kind, svg, width, height);
   }
 
@@ -336,14 +425,34 @@ export default function start({element, props, watch}) {
 
   function zoom(step) {
     zoomed = true;
-    cell = CELL_SIZES[Math.max(0, Math.min(CELL_SIZES.length - 1, CELL_SIZES.indexOf(cell) + step))];
-    draw();
+    const others = CELL_SIZES.filter(size => (size - cell) * step > 0);
+    cell = (step > 0 ? others[0] : others.at(-1)) ?? cell;
+    drawMap();
+  }
+
+  // The address says all that is on the page. Without leave to use the clipboard, the link is shown to be copied.
+  async function copyLink(button) {
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {
+      const field = Object.assign(document.createElement('textarea'), {value: location.href});
+      element.append(field);
+      field.select();
+      document.execCommand('copy');
+      field.remove();
+    }
+    inside('.copied').textContent = map.texts.copied;
+    button.addEventListener('blur', () => { inside('.copied').textContent = ''; }, {once: true});
   }
 
   element.addEventListener('click', event => {
     if (!probabilities) return;
     const button = event.target.closest('button');
     if (button?.dataset.zoom) return zoom(Number(button.dataset.zoom));
+    if (button?.dataset.chip) return trigger('undo', {key: button.dataset.chip});
+    if (button?.dataset.export) return trigger('export', {kind: button.dataset.export});
+    if (button?.dataset.act === 'copy') return copyLink(button);
+    if (button?.dataset.act === 'projector') return trigger('project');
     const place = placeOf(event);
     if (!place) return;
     toggleLock(place);
@@ -364,8 +473,8 @@ export default function start({element, props, watch}) {
     if (!probabilities || !event.target.closest('.scroll')) return;
     if (event.key === 'Escape') {
       hovered = {};
-      locked = {};
       highlight();
+      if (lockText() && !isLarge()) lockWords('');
     } else if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
       toggleLock({...hovered});
@@ -374,6 +483,28 @@ export default function start({element, props, watch}) {
       move(ARROWS[event.key]);
     }
   });
+
+  document.addEventListener('keydown', event => {
+    if (event.key === 'Escape' && isLarge()) trigger('project');
+  });
+  onLock(() => {
+    if (!map?.data) return;
+    findLocked();
+    highlight();
+  });
+  closeOnLeaving(element.closest('.attention-picture') ?? element);
+
+  // Draws again where there is more or less room: the window, a tab that was closed, the projector view.
+  let drawnFor = '';
+  function fitAgain() {
+    const room = `${element.clientWidth} ${window.innerHeight} ${isLarge()}`;
+    if (!probabilities || !element.clientWidth || room === drawnFor) return;
+    drawnFor = room;
+    drawMap();
+  }
+  new ResizeObserver(fitAgain).observe(element);
+  window.addEventListener('resize', fitAgain);
+  window.addEventListener('projector', fitAgain);
   watch('value', draw);
   draw();
 }

@@ -70,6 +70,34 @@ function headName(...where) {
   return where.join('.');
 }
 
+// The words that are locked, as assets/lock.js keeps them.
+function lockedWords() {
+  return window.lockedWords ?? '';
+}
+
+// Locks words for all that the page shows.
+function lockWords(text) {
+  if (text === (window.lockedWords ?? '')) return;
+  window.lockedWords = text;
+  window.lockedPair = undefined;  // they are of whatever pair of sentences comes to be shown
+  window.dispatchEvent(new Event('lockchange'));
+}
+
+// Begins or ends the projector view: the picture of attention alone, as large as the window.
+function project(on) {
+  document.body.classList.toggle('projector', on);
+  window.dispatchEvent(new Event('projector'));
+}
+
+function not(on) {
+  return !on;
+}
+
+// Brings the picture of attention into sight, with its title.
+function showPicture() {
+  document.querySelector('.block.view')?.scrollIntoView({block: 'nearest'});
+}
+
 // The base of the positions as the power of ten that its slider holds.
 function powerOfTen(base) {
   return Math.log10(base);

@@ -22,11 +22,11 @@ export function colour(stops, p) {
   return `rgba(${Math.round(red)},${Math.round(green)},${Math.round(blue)},${+opacity.toFixed(3)})`;
 }
 
-// 256 colours of a palette, four bytes each: red, green, blue, opacity.
-export function colourTable(stops) {
+// 256 colours of a palette, four bytes each: red, green, blue, opacity. scale: what is shaded, if not p itself.
+export function colourTable(stops, scale = p => p) {
   const table = new Uint8ClampedArray(1024);
   for (let i = 0; i < 256; i++) {
-    const [red, green, blue, opacity] = mix(stops, i / 255);
+    const [red, green, blue, opacity] = mix(stops, scale(i / 255));
     table.set([red, green, blue, 255 * opacity], 4 * i);
   }
   return table;

@@ -241,7 +241,7 @@ def test_the_page_says_on_how_many_sentences_a_head_was_measured(running, monkey
     found = running.explain("The cat sleeps.")
 
     def said(language):
-        return attention.draw(running, language, trace=found, stack="cross", layer=1, head=2)["below"]
+        return attention.draw(running, language, trace=found, stack="cross", layer=1, head=2)["about"]
 
     monkeypatch.setitem(running.metrics, "alignment", {**measured, "sentences": 3})
     assert "on 3 hand-aligned sentences" in said(ENGLISH) and "en 3 oraciones alineadas a mano" in said(SPANISH)

@@ -55,7 +55,7 @@ def test_everything_on_the_page_is_in_its_address(read):
                             head="8", show="max", heads="encoder_self.1.2,encoder_self.6.8", view="arcs",
                             threshold="12", words="1", hide="0", weigh="1", palette="magma", review="Not <bad>.")
     joined = (Head("encoder_self", 1, 2), Head("encoder_self", 6, 8))
-    assert choice(values) == Choice("encoder_self", 6, 8, "max", joined, "arcs", 12, True, False, True, "magma")
+    assert choice(values) == Choice("encoder_self", 6, 8, "max", joined, "arcs", 12, "own", True, False, True, "magma")
     assert (values["text"], values["tab"], values["spanish"]) == ("A <b> & c?", "attention", "¿Un <b>?")
     assert values["review"] == "Not <bad>." and not problems
 
@@ -78,9 +78,10 @@ def test_heads_of_older_links_are_read(read, query, wanted):
     ("head", "-1", "head is “-1”; it must be a whole number from 1 to 8"), ("head", "1.5", "from 1 to 8"),
     ("stack", "<script>", "stack is “<script>”; it must be one of encoder_self, decoder_self, cross"),
     ("show", "", "one of head, mean, max, rollout"), ("words", "yes", "one of 0, 1"), ("tab", "x", "one of translate"),
-    ("view", "3d", "one of heatmap, arcs"), ("threshold", "0", "from 1 to 50"), ("palette", "jet", "one of blue, grey"),
+    ("view", "3d", "one of auto, heatmap, arcs"), ("threshold", "0", "from 1 to 50"),
+    ("palette", "jet", "one of blue, grey"),
     ("heads", "1.2,9.9", "heads is “1.2,9.9”; it must be layer.head"), ("heads", "<b>", "it must be layer.head"),
-    ("heads", "encoder_self.1.2", "it must be layer.head"),
+    ("heads", "encoder_self.1.2", "it must be layer.head"), ("lock", "word", "such as es4, -en3 or es4-en3"),
     *((key, "x" * 2001, "2,001 characters") for key in ("spanish", "text", "review"))])
 def test_nonsense_is_named_and_the_rest_is_kept(read, key, value, said):
     values, problems = read(**{"head": "3", key: value})
@@ -97,6 +98,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
     """Each declaration as a round trip, with values that are no defaults."""
     chosen = {"text": "A & b?", "tab": "model", "spanish": "¿C?", "beam": 7, "n_best": 2, "length_penalty": 0.3,
               "longest": 9, "stack": "encoder_self", "layer": 1, "head": 2, "show": "max", "view": "arcs",
+              "rows": "predicted", "lock": "es2-en1", "projector": True,
               "palette": "magma", "heads": ["encoder_self.1.2", "encoder_self.2.1"], "threshold": 33, "words": True,
               "hide": True, "weigh": True, "off": ["cross.1.2", "decoder_self.2.4"], "review": "Not bad.", "length": 80,
               "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,

@@ -65,9 +65,34 @@ def test_maps_at_hand_are_not_made_again(trace, monkeypatch, show, stack, made):
 
 def test_rows_say_what_was_given_and_what_is_predicted(trace):
     sent, _ = drawn(trace, Choice("cross"))
+    assert sent["row_words"] == ((1,), (2,), (3,)), "of <s> el gato </s>, counted from 0"
     assert sent["queries"] == ("after <s> → predicts el", "after el → predicts gato", "after gato → predicts </s>")
     assert (sent["asks"], sent["seen"]) == ("asks (decoder position)", "is looked at (English piece)")
     assert sent["line"] == ("el", "gato", "</s>") and not sent["same"]
+
+
+def test_a_head_that_aligns_the_piece_it_was_given_has_its_rows_named_by_it(trace):
+    """As the shipped model's best head does; so have those of the decoder's self-attention, as their columns have."""
+    given = {Head("cross", 1, 2)}
+    own = picture(trace, Choice("cross", 1, 2), given=given)
+    assert own.queries == own.line == ("<s>", "el", "gato") and own.asks == "asks (Spanish piece given)"
+    assert own.row_words == ((0,), (1,), (2,))
+    other = picture(trace, Choice("cross", 1, 1), given=given)
+    assert other.queries[1] == "after el → predicts gato" and other.asks == "asks (decoder position)"
+    np.testing.assert_array_equal(own.values, trace.cross[0, 1])
+    predicted = picture(trace, Choice("cross", 1, 2, rows="predicted"), given=given)
+    assert predicted.queries == other.queries
+    both = Choice("cross", 1, 1, "mean", (Head("cross", 1, 1), Head("cross", 1, 2)))
+    assert picture(trace, both, given=given).queries == other.queries, "no more than half of them align what they got"
+    assert picture(trace, both, given={*given, Head("cross", 1, 1)}).queries == own.queries
+    assert picture(trace, Choice("decoder_self")).queries == ("<s>", "el", "gato")
+    assert picture(trace, Choice("decoder_self", rows="predicted")).queries == other.queries
+
+
+def test_axes_say_whether_they_are_of_pieces_or_of_words(trace):
+    shown = picture(trace, Choice("encoder_self", words=True), SPANISH)
+    assert (shown.asks, shown.seen) == ("pregunta (palabra inglesa)", "es mirada (palabra inglesa)")
+    assert picture(trace, Choice("encoder_self")).seen == "is looked at (English piece)"
 
 
 def test_equal_words_keep_their_own_columns(trace):
@@ -80,7 +105,7 @@ def test_every_text_of_the_drawing_is_in_both_languages(trace):
     for language in (ENGLISH, SPANISH):
         sent, _ = drawn(trace, Choice("decoder_self", 2, 1), language)
         assert set(sent["texts"]) == set(head_payload.TEXTS) and all(sent["texts"].values())
-    assert sent["queries"][1] == "tras el → predice gato" and "{query} mira a {list}" in sent["texts"]["looks_at"]
+    assert sent["queries"][1] == "el" and "{query} mira a {list}" in sent["texts"]["looks_at"]
 
 
 def test_chosen_heads_are_joined_by_their_rule_and_named(trace):
@@ -119,12 +144,16 @@ def test_words_join_their_pieces_and_say_by_which_rule(trace):
     assert shown.rules[-1].startswith("Words: the columns of a word’s pieces are summed")
 
 
-def test_hidden_sinks_are_zero_the_rest_renormalised_and_both_said(trace):
+def test_hidden_sinks_have_no_row_and_no_column_and_the_rest_is_renormalised(trace):
+    whole = trace.cross[1, 0]
     shown = picture(trace, Choice("cross", 2, 1, hide=True))
-    assert (shown.values[:, -1] == 0).all()
-    np.testing.assert_allclose(shown.values.sum(axis=1), 1, atol=1e-6)
-    assert shown.sinks == pytest.approx(float(trace.cross[1, 0, :, -1].mean()))
-    assert "renormalised" in shown.rules[-1]
+    assert shown.keys == ("the", "ca", "…t", "the") and shown.line == ("el", "gato")
+    np.testing.assert_allclose(shown.values, whole[:2, :4] / whole[:2, :4].sum(axis=1, keepdims=True), rtol=1e-5)
+    assert shown.sinks is None and "renormalised" in shown.rules[-1]
+    assert shown.row_words == ((1,), (2,)) and shown.column_words == ((0,), (1,), (2,), (3,))
+    assert picture(trace, Choice("cross", 2, 1)).sinks == pytest.approx(float(whole[:, -1].mean()))
+    nothing = replace(trace, source=("</s>",), encoder_self=np.ones((2, 2, 1, 1), np.float32))
+    assert picture(nothing, Choice("encoder_self", hide=True)).values.tolist() == [[0]], "there is nothing else to show"
 
 
 def random_trace(draw):
@@ -158,10 +187,12 @@ def test_rows_sum_to_one_or_are_empty_as_the_rules_say(trace, stack, show, words
         assert not empty.any()
         return
     plain = picture(trace, Choice(stack, 2, 1, show, words=words, weigh=weigh))
-    sinks = [i for i, key in enumerate(plain.keys) if key in ("<s>", "</s>", ".", "….", "▁.")]
-    left = 1 - plain.values[:, sinks].sum(axis=1)
-    assert (shown.values[:, sinks] == 0).all()
-    np.testing.assert_array_equal(empty, left < 1e-6)
+    marks = ("<s>", "</s>", ".", "….", "▁.")
+    kept = [i for i, key in enumerate(plain.keys) if key not in marks]
+    rows = [i for i, word in enumerate(plain.line) if word not in marks] or [*range(len(plain.line))]
+    assert shown.queries == tuple(plain.queries[i] for i in rows)
+    assert shown.keys == (tuple(plain.keys[i] for i in kept) or plain.keys)
+    np.testing.assert_array_equal(empty, plain.values[rows][:, kept].sum(axis=1) < 1e-6)
     assert shown.rules[-1].endswith("a row with nothing left is empty.")
     said = summary(shown)
     for query, nothing in zip(shown.queries, empty, strict=True):
@@ -172,13 +203,12 @@ def test_a_word_whose_first_piece_sees_sinks_only_is_whole(trace):
     """As of every decoder picture whose first word has several pieces: the first row can see <s> and nothing else."""
     given, predicted = ("<s>", "▁ga", "to"), ("▁ga", "to", "</s>")
     own = np.broadcast_to(np.array([[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]], np.float32), (2, 2, 3, 3))
-    shown = picture(replace(trace, target=given, predicted=predicted, decoder_self=own),
-                    Choice("decoder_self", 1, 1, words=True, hide=True))
-    assert shown.queries == ("after <s> → predicts gato", "after gato → predicts </s>")
-    assert shown.keys == ("<s>", "gato")
-    np.testing.assert_allclose(shown.values, [[0, 1], [0, 1]])
+    choice = Choice("decoder_self", 1, 1, words=True, hide=True, rows="predicted")
+    shown = picture(replace(trace, target=given, predicted=predicted, decoder_self=own), choice)
+    assert shown.queries == ("after <s> → predicts gato",) and shown.keys == ("gato",)
+    np.testing.assert_allclose(shown.values, [[1]])
     pieces = picture(replace(trace, target=given, predicted=predicted, decoder_self=own),
-                     Choice("decoder_self", 1, 1, hide=True), SPANISH)
+                     replace(choice, words=False), SPANISH)
     assert (pieces.values[0] == 0).all() and "tras <s> → predice ga no mira nada" in summary(pieces, SPANISH)
     assert pieces.rules[-1].endswith("una fila sin nada más queda vacía.")
 
@@ -222,12 +252,23 @@ def test_the_grid_holds_every_cell_of_every_head_as_a_byte(trace):
     cells = np.frombuffer(base64.b64decode(sent["data"]), dtype=np.uint8).reshape(2, 2, 3, 5)
     np.testing.assert_array_equal(cells, np.round(trace.cross * 255))
     assert (sent["layers"], sent["heads"], sent["rows"], sent["columns"]) == (2, 2, 3, 5)
-    assert "Chosen: layer 2, head 1" in sent["description"] and sent["joined"] == []
+    assert "Shown: layer 2, head 1." in sent["description"] and sent["lit"] == ["2.1"]
     assert (sent["layer_label"], sent["head_label"]) == ("L", "H")
     spanish = grid_payload.payload(trace.cross, Choice("cross", 2, 1), SPANISH)
     assert f"{spanish['layer_label']}: capa, {spanish['head_label']}: cabeza" in SPANISH.say("grid_hint")
-    joined = grid_payload.payload(trace.cross, Choice("cross", 2, 1, "max", (Head("cross", 1, 2),)))
-    assert joined["joined"] == ["1.2"]
+    assert (sent["sides"], sent["moved"]) == (["es", "en"], ["1.1", "1.2", "2.1", "2.2"])
+    given = grid_payload.payload(trace.cross, Choice("cross", 2, 1), given={Head("cross", 1, 2)})
+    assert given["moved"] == ["1.1", "2.1", "2.2"], "the others have a word one row higher than where it is given"
+
+
+@pytest.mark.parametrize(("stack", "show", "heads", "lit"), [
+    ("cross", "head", (), ["2.1"]), ("cross", "mean", (), ["2.1", "2.2"]), ("cross", "max", ("1.2",), ["1.2"]),
+    ("cross", "rollout", (), ["2.1", "2.2"]), ("encoder_self", "rollout", (), [])])
+def test_the_grid_marks_the_heads_of_the_picture_and_no_others(trace, stack, show, heads, lit):
+    choice = Choice(stack, 2, 1, show, tuple(Head.parse(name, stack) for name in heads))
+    sent = grid_payload.chosen(all_maps(trace, stack, False), choice)
+    assert sent["lit"] == lit
+    assert ("all of them" in sent["description"]) == (not lit)
 
 
 def candidate(*pieces):

@@ -7,24 +7,34 @@ from collections.abc import Sequence
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 WORD_START = "▁"  # SentencePiece's mark, U+2581
+APOSTROPHES = ("'", "’")  # inside a word they belong to it: "don't", "Tom's"
 
 
 def words(pieces: Sequence[str]) -> list[list[int]]:
     """Group pieces into words: lists of indices, in order, that together hold every index once.
 
-    A word begins at a piece that starts with "▁"; punctuation and special pieces are words of their own.
+    A word begins at a piece that starts with "▁"; punctuation and special pieces are words of their own, but for an
+    apostrophe between letters.
 
     >>> words(["▁gat", "o", "s", ".", "</s>"])
     [[0, 1, 2], [3], [4]]
+    >>> words(["▁Tom", "'", "s", "▁cats", "'", "▁milk"])
+    [[0, 1, 2], [3], [4], [5]]
     """
     groups: list[list[int]] = []
     joins = False  # whether the next piece may continue the word before it
     for i, piece in enumerate(pieces):
         text = piece.removeprefix(WORD_START)
         is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
-        if joins and is_word and not piece.startswith(WORD_START):
+        is_inside = joins and piece in APOSTROPHES and _goes_on(pieces[i + 1:i + 2])
+        if joins and (is_inside or is_word and not piece.startswith(WORD_START)):
             groups[-1].append(i)
         else:
             groups.append([i])
-        joins = is_word
+        joins = is_word or is_inside
     return groups
+
+
+def _goes_on(following: Sequence[str]) -> bool:
+    """Whether a piece follows that begins with a letter and begins no word."""
+    return any(piece not in SPECIAL.values() and piece[:1].isalnum() for piece in following)

@@ -18,10 +18,11 @@ const seen = {
 // What the visitor does in turn 0, 1, ...; both change between decoder self-attention and cross-attention.
 const acts = {
   stack: turn => first(`input[type=radio][value=${turn % 2 ? 'cross' : 'decoder_self'}]`).click(),
-  map: (turn, layers, heads) => {  // 34 and 20 are the margins in assets/head_grid.js
-    const canvas = first('.heads canvas'), box = canvas.getBoundingClientRect(), size = (box.width - 34) / heads;
-    click(canvas, {clientX: box.left + 34 + (turn % heads + .4) * size,
-                   clientY: box.top + 20 + (turn % layers + .4) * size});
+  map: (turn, layers, heads) => {
+    const canvas = first('.heads canvas'), box = canvas.getBoundingClientRect();
+    const wanted = `${turn % layers + 1}.${turn % heads + 1}`;
+    const [, x, y] = JSON.parse(canvas.dataset.places).find(([name]) => name === wanted);
+    click(canvas, {clientX: box.left + x, clientY: box.top + y});
   },
   filter: turn => option('#filter', 1 + turn % 2),
   layer: (turn, layers) => option('#layer', (turn + 1) % layers),

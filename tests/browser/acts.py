@@ -1,5 +1,7 @@
 """What the visitors of the tests do, and how they wait for what they should see."""
 
+import json
+import re
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -44,6 +46,26 @@ def open_attention(page, learned_pairs):
     title = page.locator(".view .title")
     expect(title).to_have_text("Cross-attention (Spanish looks at English) · layer 2 of 2 · head 1 of 4")
     return title
+
+
+def choose_map(page, layer, head, **how):
+    """Click the small map of a head."""
+    small = page.locator(".heads canvas")
+    expect(small).to_have_attribute("data-places", re.compile(rf'"{layer}\.{head}"'))
+    _, x, y = next(place for place in json.loads(small.get_attribute("data-places")) if place[0] == f"{layer}.{head}")
+    small.click(position={"x": x, "y": y}, **how)
+
+
+def open_view(page, name="View"):
+    """Open the menu of how the picture is drawn, where it is not open."""
+    if not page.locator(".view-menu [data-testid=accordion-content]").is_visible():
+        page.locator(".view-menu").get_by_role("button", name=name).click()
+    return page.locator(".view-menu")
+
+
+def choose_view(page, name):
+    """Choose a radio button or a switch of that menu."""
+    open_view(page).get_by_text(name, exact=True).click()
 
 
 def expect_fits(page, width):

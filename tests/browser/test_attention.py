@@ -4,14 +4,24 @@ import csv
 import io
 import json
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 import xformer
-from tests.browser.acts import expect_spanish, open_attention, saved, translate, type_into
+from tests.browser.acts import (
+    choose_map,
+    choose_view,
+    expect_fits,
+    expect_spanish,
+    open_attention,
+    open_view,
+    saved,
+    translate,
+    type_into,
+)
 from xformer.hub.checkpoint import examine
 
 
@@ -28,8 +38,8 @@ def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
     title = open_attention(page, learned_pairs)
     expect(page.locator(".view svg.left text").first).to_contain_text("after <s> → predicts")
     expect(page.locator(".view .seen")).to_have_text("is looked at (English piece) →")
-    expect(page.locator(".view svg.bar text").filter(has_text="0.25")).to_be_visible()
-    page.get_by_role("radio", name="2", exact=True).last.press("Space")  # the second of the heads, by keyboard
+    expect(page.locator(".view svg.colours text").filter(has_text="0.25")).to_be_visible()
+    page.locator(".heads canvas").press("ArrowRight")
     expect(title).to_contain_text("head 2 of 4")
     page.get_by_text("Encoder self", exact=True).click()
     expect(title).to_contain_text("Encoder self-attention · layer 2 of 2 · head 2 of 4")
@@ -39,43 +49,92 @@ def test_the_attention_tab_shows_the_head_that_is_chosen(visit, learned_pairs):
 def test_a_small_map_opens_its_head_by_click_and_by_arrow_keys(visit, learned_pairs):
     page = visit()
     title = open_attention(page, learned_pairs)
-    small = page.locator(".heads canvas")
-    expect(small).to_have_attribute("data-drawn", re.compile("^cross"))
-    box = small.bounding_box()
-    size = (box["width"] - 34) / 4
-    small.click(position={"x": 34 + 2.5 * size, "y": 20 + 0.4 * size})
+    choose_map(page, 1, 3)
     expect(title).to_contain_text("layer 1 of 2 · head 3 of 4")
+    small = page.locator(".heads canvas")
     small.focus()
     page.keyboard.press("ArrowDown")
     expect(title).to_contain_text("layer 2 of 2 · head 3 of 4")
     page.keyboard.press("ArrowRight")
     expect(title).to_contain_text("layer 2 of 2 · head 4 of 4")
-    expect(page.get_by_role("radio", name="4", exact=True)).to_be_checked()
+    expect(small).to_have_attribute("aria-label", re.compile(r"Shown: layer 2, head 4\.$"))
 
 
 def test_words_aggregates_and_sinks_say_their_rules(visit, learned_pairs):
     page = visit()
     title = open_attention(page, learned_pairs)
     expect(page.locator(".rules")).to_contain_text("of this picture’s attention lies on </s>")
-    page.get_by_label("Join pieces into words").check()
+    choose_view(page, "Join pieces into words")
     expect(page.locator(".rules")).to_contain_text("columns of a word’s pieces are summed")
     expect(page.locator(".view svg.top text")).to_have_text(["The", "cat", "sleeps", ".", "</s>"])
-    page.get_by_label("Hide </s>, <s> and full stops").check()
+    expect(page.locator(".view .seen")).to_have_text("is looked at (English word) →")
+    choose_view(page, "Hide </s>, <s> and full stops")
     expect(page.locator(".rules")).to_contain_text("renormalised over what is left")
-    page.get_by_text("Mean", exact=True).click()
+    expect(page.locator(".view svg.top text")).to_have_text(["The", "cat", "sleeps"])  # no empty columns, and no rows
+    expect(page.locator(".view svg.left text")).to_have_text(
+        ["after <s> → predicts El", "after El → predicts gato", "after gato → predicts duerme"])
+    expect(page.locator(".rules")).not_to_contain_text("lies on </s>")
+    choose_view(page, "Mean")
     expect(title).to_contain_text("mean of 4 heads")
-    page.get_by_text("Rollout", exact=True).click()
+    choose_view(page, "Rollout")
     expect(page.locator(".rules")).to_contain_text("Abnar and Zuidema")
+
+
+def test_contractions_are_one_word(visit):
+    page = visit("/?" + urlencode({"text": "I don't have a house.", "tab": "attention", "stack": "encoder_self",
+                                   "words": 1, "hide": 1}))
+    expect(page.locator(".view svg.top text")).to_have_text(["I", "don't", "have", "a", "house"])
+
+
+def test_what_was_chosen_in_the_menu_shows_and_is_undone(visit, learned_pairs):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    chips = page.locator(".view .chip")
+    expect(chips).to_have_count(0)
+    choose_view(page, "Join pieces into words")
+    choose_view(page, "Rollout")
+    expect(chips).to_have_text(["Rollout ×", "words ×"])
+    page.locator(".locked-word h4").click()  # elsewhere, and the menu closes
+    expect(page.get_by_label("Join pieces into words")).to_be_hidden()
+    page.get_by_role("button", name="Undo: Rollout").click()
+    expect(title).to_contain_text("head 1 of 4")
+    expect(chips).to_have_text(["words ×"])
+    page.wait_for_url("**show=head**words=1**")
+    open_view(page)
+    expect(page.get_by_label("Join pieces into words")).to_be_checked()
+    expect(page.get_by_role("radio", name="One head")).to_be_checked()
+
+
+def test_rollout_marks_no_head_that_it_does_not_use(visit, learned_pairs):
+    page = visit("/?tab=attention&show=rollout&stack=encoder_self&text=" + quote(learned_pairs[0][0]))
+    expect(page.locator(".view .title")).to_contain_text("rollout through 2 layers")
+    expect(page.locator(".heads canvas")).to_have_attribute("aria-label", re.compile(r"Shown: all of them\.$"))
+
+
+def test_what_a_choice_makes_meaningless_is_dimmed(visit, learned_pairs):
+    page = visit("/?tab=attention&view=heatmap&stack=encoder_self&text=" + quote(learned_pairs[0][0]))
+    expect(page.locator(".view .title")).to_contain_text("Encoder")
+    open_view(page)
+    least = page.get_by_label("number input for Least probability drawn")
+    expect(least).to_be_disabled()
+    expect(page.get_by_role("radio", name="the word to predict")).to_be_disabled()
+    choose_view(page, "Arcs")
+    expect(least).to_be_enabled()
+    page.locator(".stacks").get_by_text("Cross").click()
+    expect(page.locator(".view .title")).to_contain_text("Cross")
+    open_view(page)
+    expect(page.get_by_role("radio", name="the word to predict")).to_be_enabled()
 
 
 def test_the_finder_opens_the_head_it_names(visit, learned_pairs):
     page = visit()
     title = open_attention(page, learned_pairs)
-    page.get_by_role("button", name="Head finder").click()
+    page.set_viewport_size({"width": 1280, "height": 500})
     row = page.locator(".finder tbody tr").filter(has_text="aligns: one English piece")
     layer, head = re.search(r"layer (\d), head (\d)", row.inner_text()).groups()
     row.click()
     expect(title).to_contain_text(f"layer {layer} of 2 · head {head} of 4")
+    expect(title).to_be_in_viewport()
 
 
 def test_the_picture_is_also_in_words(visit):
@@ -90,7 +149,7 @@ def test_a_link_opens_the_same_picture_and_names_its_nonsense(visit, learned_pai
     page = visit(f"/?text={quote(english)}&tab=attention&stack=encoder_self&layer=1&head=3&words=1&show=sideways")
     expect(page.locator(".view .title")).to_have_text("Encoder self-attention · layer 1 of 2 · head 3 of 4")
     expect(page.get_by_text("In the address, show is “sideways”; it must be one of head")).to_be_visible()
-    page.get_by_text("Cross", exact=True).click()
+    page.locator(".stacks").get_by_text("Cross").click()
     page.wait_for_url("**stack=cross**")
     copied = page.url
     again = visit("/" + copied.split("/", 3)[3])
@@ -106,7 +165,7 @@ def test_a_link_opens_the_same_picture_and_names_its_nonsense(visit, learned_pai
 def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pairs):
     page = visit()
     open_attention(page, learned_pairs)
-    page.get_by_role("button", name="Switch heads off and translate again").click()
+    page.get_by_role("tab", name="Switch heads off").click()
     page.get_by_role("button", name="Translate without them").click()
     expect(page.get_by_text("No head is switched off: add one")).to_be_visible()
     page.get_by_role("button", name="Add its whole layer").click()
@@ -120,7 +179,7 @@ def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pair
 def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(visit, learned_pairs):
     page = visit(width=375)
     open_attention(page, learned_pairs)
-    page.get_by_role("button", name="Switch heads off and translate again").click()
+    page.get_by_role("tab", name="Switch heads off").click()
     page.get_by_role("button", name="Add its whole layer").click()
     page.get_by_role("button", name="Translate without them").click()
     table = page.locator(".ablation table.changes")
@@ -140,7 +199,7 @@ def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
     expect(field).to_have_value(learned_pairs[0][1])
     type_into(field, "El perro duerme.")
     field.press("Enter")
-    page.get_by_label("Join pieces into words").check()
+    choose_view(page, "Join pieces into words")
     expect(page.locator(".view svg.left text")).to_have_text(
         ["after <s> → predicts El", "after El → predicts perro", "after perro → predicts duerme",
          "after duerme → predicts .", "after . → predicts </s>"])
@@ -174,7 +233,7 @@ def test_a_word_is_locked_by_a_click_and_let_go_by_escape(visit, learned_pairs, 
     expect(said).to_have_text(re.compile(rf"The is looked at by .*{most:.3f}.*Locked: click it again"))
     page.locator("h1").hover()  # elsewhere, and it stays
     expect(said).to_contain_text("Locked")
-    page.get_by_text("Arcs", exact=True).click()  # in every view
+    choose_view(page, "Arcs")  # in every view
     expect(page.locator(".view svg.arcs")).to_be_visible()
     expect(said).to_have_text(re.compile(rf"The is looked at by .*{most:.3f}.*Locked"))
     page.locator(".view .scroll").focus()
@@ -189,7 +248,7 @@ def test_a_word_is_locked_by_a_click_and_let_go_by_escape(visit, learned_pairs, 
 def test_arcs_are_those_above_the_threshold_as_thick_as_probable(visit, learned_pairs, trace):
     page = visit()
     open_attention(page, learned_pairs)
-    page.get_by_text("Arcs", exact=True).click()
+    choose_view(page, "Arcs")
     arcs = page.locator(".view svg.arcs path")
     expect(arcs).to_have_count(int((trace.cross[1, 0] >= 0.05).sum()))
     type_into(page.get_by_label("number input for Least probability drawn"), "30")
@@ -206,11 +265,9 @@ def test_arcs_are_those_above_the_threshold_as_thick_as_probable(visit, learned_
 def test_heads_clicked_with_shift_are_joined(visit, learned_pairs):
     page = visit()
     title = open_attention(page, learned_pairs)
-    small = page.locator(".heads canvas")
-    expect(small).to_have_attribute("data-drawn", re.compile("^cross"))
-    size = (small.bounding_box()["width"] - 34) / 4
     for layer, head in ((0, 1), (1, 3)):
-        small.click(position={"x": 34 + (head + .4) * size, "y": 20 + (layer + .4) * size}, modifiers=["Shift"])
+        choose_map(page, layer + 1, head + 1, modifiers=["Shift"])
+        open_view(page)
         expect(page.locator(".joined")).to_contain_text(f"layer {layer + 1}, head {head + 1}")
     expect(title).to_have_text("Cross-attention (Spanish looks at English) · mean of 2 chosen heads")
     expect(page.locator(".rules")).to_contain_text("Mean over layer 1, head 2, layer 2, head 4.")
@@ -223,9 +280,10 @@ def test_heads_clicked_with_shift_are_joined(visit, learned_pairs):
 def test_what_is_shown_is_saved_with_its_numbers_labels_and_checkpoint(visit, learned_pairs, trace, tiny_checkpoint):
     page = visit()
     open_attention(page, learned_pairs)
-    page.get_by_label("Weigh by what is taken along").check()
+    choose_view(page, "Weigh by what is taken along")
     expect(page.locator(".rules")).to_contain_text("Kobayashi")
     view = page.locator(".block.view")
+    view.get_by_text("Save", exact=True).click()
     drawing, name = saved(page, view.get_by_role("button", name="Save as SVG").click)
     text = drawing.decode()
     assert name.endswith("head-1-of-4.svg") and "after &#60;s&#62; → predicts" in text and "tiny-en-es" in text
@@ -243,7 +301,6 @@ def test_what_is_shown_is_saved_with_its_numbers_labels_and_checkpoint(visit, le
     found = json.loads(saved(page, view.get_by_role("button", name="Save as JSON").click)[0])
     assert [row[1:] for row in found["rows"]] == [list(map(float, row[1:])) for row in table[1:]]
     assert [row[0] for row in found["rows"]] == [row[0] for row in table[1:]] and found["columns"][1:] == table[0][1:]
-    page.get_by_role("button", name="Save the numbers").click()
     content, _ = saved(page, page.get_by_role("button", name="JSON of all heads").click)
     np.testing.assert_allclose(json.loads(content)["cross"], trace.cross, atol=1e-6)
     content, _ = saved(page, page.get_by_role("button", name="NPZ of all heads").click)
@@ -271,7 +328,7 @@ def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_
     page = visit(f"/es?tab=attention&stack=encoder_self&layer=1&head=3&text={quote(learned_pairs[0][0])}")
     seen = "Autoatención del codificador · capa 1 de 2 · cabeza 3 de 4"
     expect(page.locator(".view .title")).to_have_text(seen)
-    page.get_by_role("button", name="Guardar los números").click()
+    page.locator(".view").get_by_text("Guardar", exact=True).click()
     content, _ = saved(page, page.get_by_role("button", name="HTML de todas las cabezas").click)
     offline = page.context.new_page()
     offline.set_content(content.decode())
@@ -289,7 +346,7 @@ def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_
 def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, trace):
     page = visit()
     open_attention(page, learned_pairs)
-    page.get_by_role("button", name="Beyond attention").click()
+    page.get_by_role("tab", name="What a word needs").click()
     page.get_by_role("button", name="Leave each word out in turn").click()
     table = page.locator(".compared table")
     expect(table.locator("caption")).to_have_text(
@@ -304,14 +361,147 @@ def test_three_answers_for_one_word_stand_side_by_side(visit, learned_pairs, tra
 def test_markup_in_a_sentence_stays_text_in_every_view(visit):
     page = visit("/?text=" + quote("The cat <img src=x onerror=alert(1)>") + "&tab=attention&view=arcs")
     expect(page.locator(".view svg.arcs")).to_be_visible()
-    page.get_by_text("Heatmap", exact=True).click()
+    choose_view(page, "Heatmap")
     expect(page.locator(".view svg.cells")).to_be_visible()
     assert page.locator(".view img").count() == 0
 
 
 def test_colours_are_chosen_for_all_pictures(visit, learned_pairs):
     page = visit("/?tab=attention&palette=viridis")
-    expect(page.locator(".view svg.bar rect").first).to_have_attribute("fill", re.compile(r"rgba\(2\d\d,2\d\d,"))
-    page.get_by_label("Colours").click()
+    expect(page.locator(".view svg.colours rect").first).to_have_attribute("fill", re.compile(r"rgba\(2\d\d,2\d\d,"))
+    open_view(page).get_by_label("Colours").click()
     page.get_by_role("option", name="Blue").click()
-    expect(page.locator(".view svg.bar rect").first).to_have_attribute("fill", re.compile(r"rgba\(43,122,246,"))
+    expect(page.locator(".view svg.colours rect").first).to_have_attribute("fill", re.compile(r"rgba\(43,122,246,"))
+
+
+def test_a_locked_word_is_known_to_the_small_maps_the_panel_the_drawer_and_the_link(visit, learned_pairs, trace):
+    page = visit()
+    title = open_attention(page, learned_pairs)
+    page.locator(".view .line.row .token").nth(1).click()  # the row that predicts gato
+    panel = page.locator(".locked-word")
+    expect(panel.locator("h4")).to_have_text("gato")
+    row = trace.cross[1, 0, 1]
+    expect(panel.locator("ul li .number").first).to_have_text(f"{row.max():.3f}")
+    marked = json.loads(page.locator(".heads canvas").get_attribute("data-locked"))
+    assert len(marked) == 1 and marked[0][1] > 0, "the second row, from side to side"
+    page.get_by_role("tab", name="Another word").click()
+    expect(page.get_by_role("combobox", name="Step")).to_have_value(re.compile("^2 · after"))
+    page.get_by_role("tab", name="What a word needs").click()
+    expect(page.get_by_label("Spanish word")).to_have_value("gato")
+    page.wait_for_url("**lock=es2**")
+    choose_map(page, 1, 2)  # another head keeps it
+    expect(title).to_contain_text("layer 1 of 2 · head 2 of 4")
+    expect(page.locator(".view .said")).to_contain_text("predicts gato looks at")
+    again = visit("/" + page.url.split("/", 3)[3])
+    expect(again.locator(".view .said")).to_have_text(page.locator(".view .said").text_content())
+    expect(again.locator(".locked-word h4")).to_have_text("gato")
+    translate(again, learned_pairs[1][0])  # other words, none of which is locked
+    expect(again.locator(".locked-word .sub").first).to_contain_text("Click a word")
+    again.wait_for_function("!location.search.includes('lock=')")
+
+
+def test_which_heads_link_two_words_is_answered_and_a_click_opens_one(visit, learned_pairs, trace):
+    page = visit("/?tab=attention&stack=encoder_self&text=" + quote(learned_pairs[0][0]))
+    title = page.locator(".view .title")
+    expect(title).to_contain_text("Encoder")
+    page.locator(".view .line.row .token").nth(1).click()
+    page.locator(".view .line.column .token").nth(0).click()  # a word of each line
+    links = page.locator(".locked-word .links button")
+    expect(links).to_have_count(6)
+    shown = page.locator(".view .line.row .token").nth(1).text_content()
+    expect(page.locator(".locked-word h4")).to_have_text(f"{shown} → The")
+    heads = sorted(((float(trace.encoder_self[i, j, 1, 0]), i + 1, j + 1) for i in range(2) for j in range(4)),
+                   reverse=True)
+    expect(links).to_have_text([re.compile(rf"layer {i}, head {j}\s*{p:.3f}$") for p, i, j in heads[:6]])
+    links.nth(1).click()
+    expect(title).to_contain_text(f"layer {heads[1][1]} of 2 · head {heads[1][2]} of 4")
+    other = page.get_by_label("and the word").locator("option").nth(3)
+    page.get_by_label("and the word").select_option(index=3)
+    expect(page.locator(".locked-word h4")).to_have_text(f"{shown} → {other.text_content()}")
+    page.get_by_role("button", name="Let go").click()
+    expect(page.locator(".view .said")).to_have_text("")
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_link_is_copied(visit, learned_pairs, width):
+    page = visit("/?tab=attention&lock=es2&text=" + quote(learned_pairs[0][0]), width=width)
+    expect(page.locator(".locked-word h4")).to_have_text("gato")
+    page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_visible()
+    assert page.evaluate("window.copied === location.href && location.href.includes('lock=es2')")
+
+
+def test_the_projector_view_shows_the_picture_alone_and_escape_ends_it(visit, learned_pairs):
+    page = visit("/?tab=attention&projector=1&lock=es2&text=" + quote(learned_pairs[0][0]))
+    view = page.locator(".block.view")
+    expect(page.locator(".view .said")).to_contain_text("gato")
+    page.wait_for_function("document.body.classList.contains('projector')")
+    box = view.bounding_box()
+    assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 900)
+    expect(page.get_by_role("button", name="Copy link")).to_be_hidden()
+    large = page.locator(".view svg.cells").bounding_box()["width"]
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+    page.wait_for_function("large => document.querySelector('.view svg.cells').clientWidth < large", arg=large)
+    page.wait_for_function("!location.search.includes('projector')")
+    expect(page.locator(".view .said")).to_contain_text("gato")  # Escape let nothing else go
+    page.get_by_role("button", name="Projector view").click()
+    page.wait_for_url("**projector=1**")
+
+
+def test_the_picture_and_all_heads_stand_on_the_first_screen(visit, learned_pairs):
+    page = visit("/?tab=attention&text=" + quote(learned_pairs[4][0]))
+    cells = page.locator(".view svg.cells")
+    expect(cells).to_be_visible()
+    panel = page.locator(".attention").bounding_box()["y"]
+    boxes = {name: page.locator(name).first.bounding_box() for name in
+             (".heads canvas", ".view .title", ".view svg.cells", ".locked-word h4")}
+    assert boxes[".view .title"]["y"] - panel < 60, "the picture begins at once"
+    heads, picture, word = (boxes[name] for name in (".heads canvas", ".view svg.cells", ".locked-word h4"))
+    assert heads["x"] + heads["width"] < picture["x"] and picture["x"] + picture["width"] < word["x"]
+    assert page.locator(".view .scroll").evaluate(
+        "pane => pane.scrollHeight <= pane.clientHeight && pane.scrollWidth <= pane.clientWidth"), "it all fits"
+
+
+def test_a_long_sentence_scrolls_inside_and_says_so(visit):
+    page = visit("/?tab=attention&stack=encoder_self&text=" + quote("The cat sleeps, and the dog eats the bread. " * 4))
+    expect(page.locator(".view .more")).to_contain_text("do not all fit: scroll inside the picture")
+    assert page.locator(".view .scroll").evaluate("pane => pane.scrollHeight > pane.clientHeight")
+
+
+def test_on_a_phone_arcs_are_drawn_and_a_tap_on_a_small_map_changes_what_is_seen(visit, learned_pairs):
+    page = visit("/?tab=attention&text=" + quote(learned_pairs[0][0]), width=375)
+    expect(page.locator(".view svg.arcs")).to_be_visible()
+    strip = page.locator(".heads .maps")
+    assert strip.evaluate("strip => strip.scrollWidth > strip.clientWidth && strip.clientHeight < 120")
+    choose_map(page, 1, 3)
+    title = page.locator(".view .title")
+    expect(title).to_contain_text("layer 1 of 2 · head 3 of 4")
+    expect(title).to_be_in_viewport()
+    expect_fits(page, 375)
+
+
+def test_a_saved_picture_holds_both_sentences_and_what_is_locked_and_nothing_lies_over_another(visit, learned_pairs):
+    page = visit("/?tab=attention&stack=encoder_self&lock=en1&text=" + quote(learned_pairs[0][0]))
+    expect(page.locator(".view .said")).to_contain_text("Locked")
+    page.locator(".view").get_by_text("Save", exact=True).click()
+    drawing = saved(page, page.locator(".view").get_by_role("button", name="Save as SVG").click)[0].decode()
+    for text in (*learned_pairs[0], "head 1 of 4", "asks (English piece)", "is looked at (English piece)"):
+        assert f">{text}" in drawing or text in drawing, text
+    assert "looks at" in drawing and "#d97706" in drawing, "the locked row, in words and framed"
+    overlaps = page.evaluate("""drawing => {
+        const place = document.body.appendChild(document.createElement('div'));
+        place.style = 'position: absolute; left: 0; top: 0';
+        place.innerHTML = drawing;
+        const svg = place.querySelector('svg'), box = element => element.getBoundingClientRect();
+        const texts = [...svg.querySelectorAll('text')].map(text => [text.textContent, box(text)]);
+        const outside = texts.filter(([, b]) => b.left < box(svg).left || b.right > box(svg).right + 1);
+        const meet = (a, b) => a.left < b.right - 2 && b.left < a.right - 2 &&
+            a.top < b.bottom - 5 && b.top < a.bottom - 5;
+        const over = texts.flatMap(([one, a], i) => texts.slice(i + 1).filter(([, b]) => meet(a, b))
+            .map(([other]) => `${one} | ${other}`));
+        place.remove();
+        return [...outside.map(([text]) => text), ...over];
+    }""", drawing)
+    assert not overlaps

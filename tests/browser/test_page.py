@@ -215,7 +215,7 @@ def test_a_link_searches_as_it_says_and_a_change_of_the_search_is_in_the_address
     wanted = ("beam=2", "n_best=2", "length_penalty=0.5", "off=cross.1.2")
     page.wait_for_url(lambda url: all(part in url for part in wanted))
     page.get_by_role("tab", name="Attention").click()
-    page.get_by_role("button", name="Switch heads off and translate again").click()
+    page.get_by_role("tab", name="Switch heads off").click()
     expect(page.get_by_text("Cross · layer 1, head 2", exact=True)).to_be_visible()
 
 

@@ -37,13 +37,15 @@ def run(args: argparse.Namespace) -> None:
         print_layers(Service.open(checkpoint_folder(args.checkpoint), args.device), args.text, args.target)
         return
     from xformer.explain import export
+    from xformer.explain.alignment import given_heads
     from xformer.hub import checkpoint
     out = Path(args.out)
     export.check(out)
     service = Service.open(checkpoint_folder(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
+    given = given_heads(service.info, service.alignment_errors)
     try:  # whole or not at all
-        checkpoint.write(out, export.encode(trace, service.info, out.suffix, service.best_head))
+        checkpoint.write(out, export.encode(trace, service.info, out.suffix, service.best_head, given=given))
     except OSError as error:
         raise UserError(f"The file {out} cannot be written ({error.strerror}); name another.") from error
 

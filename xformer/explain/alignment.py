@@ -6,7 +6,7 @@ Och and Ney (2003), "A systematic comparison of various statistical alignment mo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from xformer.explain.maps import by_words
 from xformer.pieces import EOS, SPECIAL, WORD_START, words
-from xformer.results import Trace
+from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ASSETS
 
 GOLD = ASSETS / "alignments.tsv"
@@ -139,6 +139,20 @@ def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]]
     if not links and not sure:
         raise ValueError("there are neither links nor sure links; give at least one to compare")
     return 1 - (len(links & sure) + len(links & possible)) / (len(links) + len(sure))
+
+
+def reading(errors: tuple[float, float] | None) -> str:
+    """Name the reading in which a head aligns better, one of READINGS, by its error rates; the first if unknown."""
+    return READINGS[0] if errors is None or errors[0] <= errors[1] else READINGS[1]
+
+
+def given_heads(info: ModelInfo, errors_of: Callable[[Head], tuple[float, float] | None]) -> frozenset[Head]:
+    """List the heads of a model's cross-attention that align the piece they were given better than the one to come.
+
+    errors_of: gives the error rates of a head in both readings, where they were measured.
+    """
+    heads = (Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(info.n_decoder_layers, info.n_heads))
+    return frozenset(head for head in heads if reading(errors_of(head)) == "given")
 
 
 def head_scores(traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "predicted") -> np.ndarray:

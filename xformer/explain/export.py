@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ def check(path: Path) -> None:
         raise UserError(f"There is no folder {path.parent}; make it first, or name another.")
 
 
-def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, language: Language = ENGLISH) -> bytes:
+def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, language: Language = ENGLISH,
+           given: Collection[Head] = ()) -> bytes:
     """Write a trace as the content of a file of the kind `suffix`; raises UserError for a kind that is not known.
 
-    start: the head on which a page opens; language: of its texts.
+    start: the head on which a page opens; language: of its texts; given: the heads whose rows are named by the piece
+    that they were given.
     """
     if suffix == ".json":
         return json.dumps(as_json(trace, info), ensure_ascii=False).encode()
@@ -43,7 +46,7 @@ def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, lang
                             **_arrays(trace))
         return buffer.getvalue()
     if suffix == ".html":
-        return _page(trace, info, start, language).encode()
+        return _page(trace, info, start, language, given).encode()
     raise UserError(f"The kind of file {suffix or '(none)'} is not known; choose one of {', '.join(FORMATS)}.")
 
 
@@ -67,14 +70,15 @@ def _arrays(trace: Trace) -> dict[str, Any]:
     return arrays
 
 
-def _page(trace: Trace, info: ModelInfo, start: Head, language: Language) -> str:
+def _page(trace: Trace, info: ModelInfo, start: Head, language: Language, given: Collection[Head]) -> str:
     """Fill the template assets/explain.html with numbers and texts; the page asks for nothing from outside."""
     # Three decimals are more than a screen shows, and a quarter of the size.
     arrays = {stack: np.round(trace.of(stack).probabilities.astype(float), 3) for stack in STACKS}
     layers, heads = arrays[start.stack].shape[:2]
     model = language.say("html_model", name=info.name, identity=info.identity, norm=info.norm,
                          encoder=info.n_layers, decoder=info.n_decoder_layers, heads=info.n_heads)
-    data = {**_about(trace, info), "model": model, "texts": {key: language.texts[key] for key in TEXTS},
+    data = {**_about(trace, info), "model": model, "given": sorted(map(str, given)),
+            "texts": {key: language.texts[key] for key in TEXTS},
             "start": {"stack": start.stack,  # the script counts layers and heads from 0
                       "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
             **{stack: array.tolist() for stack, array in arrays.items()}}

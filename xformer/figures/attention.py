@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from xformer.explain import maps
+from xformer.explain.alignment import READINGS
 from xformer.figures.labels import percent, place, shown
 from xformer.pieces import words
-from xformer.results import Head, Trace
+from xformer.results import Head, Maps, Trace
 from xformer.strings import ENGLISH, Language
 
 SHOW = ("head", "mean", "max", "rollout")
-VIEWS = ("heatmap", "arcs")
-AXES = {"encoder_self": ("axis_asks_source", "axis_seen_source"),  # titles of the axes of queries and of keys
-        "decoder_self": ("axis_asks_target", "axis_seen_target"), "cross": ("axis_asks_target", "axis_seen_source")}
+VIEWS = ("auto", "heatmap", "arcs")  # auto: arcs where the window is narrow
+ROWS = ("own", "predicted")  # rows of a decoder are named by the word that the head reads, or by the one to come
+SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,9 @@ class Choice:
     head: int = 1  # from 1
     show: str = "head"  # of SHOW
     heads: tuple[Head, ...] = ()  # joined by mean or max; none: all of the layer
-    view: str = "heatmap"  # of VIEWS
+    view: str = "auto"  # of VIEWS
     threshold: int = 5  # percent; arcs below it are not drawn
+    rows: str = "own"  # of ROWS
     words: bool = False  # pieces joined into words
     hide: bool = False  # sinks hidden, rows renormalised
     weigh: bool = False  # attention times the norm of the value vectors
@@ -49,17 +52,44 @@ class Picture:
     queries: tuple[str, ...]  # label of each row
     keys: tuple[str, ...]  # label of each column
     values: np.ndarray  # (queries, keys), float32
-    sinks: float  # share of the attention that lies on sinks, before they are hidden
+    sinks: float | None  # share of the attention that lies on sinks; None where they are hidden
     asks: str  # title of the axis of queries
     seen: str  # title of the axis of keys
     line: tuple[str, ...]  # the queries in short, as they stand in the sentence
+    row_words: tuple[tuple[int, ...], ...]  # positions of each row's pieces in their sentence, as `Lock` counts them
+    column_words: tuple[tuple[int, ...], ...]
 
 
-def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_maps: np.ndarray | None = None
-            ) -> Picture:
+def named_by(choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()) -> str:
+    """Say whether rows of a decoder are named by the piece "given" or "predicted" (alignment.READINGS).
+
+    given: the heads of the cross-attention that align the piece they were given. heads: those of the picture; several
+    are read as most of them are. In self-attention a row is the piece given, as its column is.
+    """
+    if choice.rows == "predicted":
+        return READINGS[0]
+    if choice.stack != "cross":
+        return READINGS[1]
+    heads = heads or [choice.chosen]
+    return READINGS[2 * sum(head in given for head in heads) > len(heads)]
+
+
+def heads_of(choice: Choice, layers: int, heads: int) -> list[Head]:
+    """List the heads that a picture is made of, in a stack of so many layers and heads in each."""
+    if choice.show == "head":
+        return [choice.chosen]
+    all_of = [Head(choice.stack, layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+    if choice.show == "rollout":
+        return [one for one in all_of if choice.stack != "cross" or one.layer == choice.layer]
+    joined = [one for one in choice.heads if one in all_of]
+    return joined or [one for one in all_of if one.layer == choice.layer]
+
+
+def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_maps: np.ndarray | None = None,
+            given: Collection[Head] = ()) -> Picture:
     """Choose, weigh, join, and hide as asked; every step that changes a number adds its rule.
 
-    stack_maps: `all_maps` of the choice, where they are at hand.
+    stack_maps: `all_maps` of the choice, where they are at hand. given: the heads that align the piece they were given.
     """
     if stack_maps is None:
         stack_maps = all_maps(trace, choice.stack, choice.weigh)
@@ -68,26 +98,71 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
     rules = [language.say("rule_weigh")] if choice.weigh else []
     if rule:
         rules.append(rule)
-    sinks = maps.sinks(attention.seen)
-    share = maps.mass(values, sinks)
-    rows = attention.predicted or attention.asks  # a row of a decoder is counted for the piece it is to predict
+    to_come = named_by(choice, given, heads_of(choice, *stack_maps.shape[:2])) == READINGS[0]
+    share = None if choice.hide else maps.mass(values, maps.sinks(attention.seen))
+    shown = units(values, attention, choice, to_come, language)
+    rules += [language.say(rule) for rule, used in (("rule_words", choice.words), ("rule_hidden", choice.hide)) if used]
+    unit = "word" if choice.words else "piece"
+    asks = "source" if not attention.predicted else "predicted" if to_come else "given"
+    return Picture(title, tuple(rules), shown.queries, shown.keys, shown.values.astype(np.float32), share,
+                   language.say(f"axis_asks_{asks}_{unit}"),
+                   language.say(f"axis_seen_{SIDES[choice.stack][1]}_{unit}"), shown.line, shown.row_words,
+                   shown.column_words)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with what their rows and columns are."""
+
+    values: np.ndarray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    line: tuple[str, ...]
+    row_words: tuple[tuple[int, ...], ...]  # as in `Picture`
+    column_words: tuple[tuple[int, ...], ...]
+    sinks: tuple[int, ...]  # columns
+
+
+def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, language: Language = ENGLISH) -> Units:
+    """Join the pieces of maps (…, queries, keys) into words and hide sinks, as asked.
+
+    to_come: whether rows of a decoder are named by the piece to predict. Where nothing but sinks is there, they stay,
+    empty.
+    """
+    to_come = to_come and bool(attention.predicted)
+    rows = attention.predicted if to_come else attention.asks
+    row_groups, key_groups = _groups(rows, choice.words), _groups(attention.seen, choice.words)
     if choice.words:
-        row_groups, key_groups = words(rows), words(attention.seen)
         values = maps.by_words(values, row_groups, key_groups)
-        rules.append(language.say("rule_words"))
-    else:
-        row_groups, key_groups = ([[i] for i in range(len(pieces))] for pieces in (rows, attention.seen))
-    if choice.hide:
-        values = maps.hide(values, [i for i, group in enumerate(key_groups) if group[0] in sinks])
-        rules.append(language.say("rule_hidden"))
     line = [_label(rows, group) for group in row_groups]
     queries = line
-    if attention.predicted:  # the word given last, and the one to predict
-        given = [shown(attention.asks[0]), *line[:-1]]
-        queries = [language.say("row_target", given=g, wanted=w) for g, w in zip(given, line, strict=True)]
-    asks, seen = AXES[choice.stack]
-    return Picture(title, tuple(rules), tuple(queries), tuple(_label(attention.seen, group) for group in key_groups),
-                   values.astype(np.float32), share, language.say(asks), language.say(seen), tuple(line))
+    if to_come:  # the word given last, and the one to predict
+        before = [shown(attention.asks[0]), *line[:-1]]
+        queries = [language.say("row_target", given=g, wanted=w) for g, w in zip(before, line, strict=True)]
+    keys = [_label(attention.seen, group) for group in key_groups]
+    of_rows, of_keys = _sinks(rows, row_groups), _sinks(attention.seen, key_groups)
+    if choice.hide:
+        values = maps.hide(values, of_keys)
+        kept = [i for i in range(len(row_groups)) if i not in of_rows] or [*range(len(row_groups))]
+        seen = [i for i in range(len(key_groups)) if i not in of_keys] or [*range(len(key_groups))]
+        values = values[..., kept, :][..., seen]
+        queries, line = ([labels[i] for i in kept] for labels in (queries, line))
+        row_groups, key_groups = [row_groups[i] for i in kept], [key_groups[i] for i in seen]
+        keys = [keys[i] for i in seen]
+        of_keys = []
+    return Units(values, tuple(queries), tuple(keys), tuple(line),
+                 tuple(tuple(i + to_come for i in group) for group in row_groups), tuple(map(tuple, key_groups)),
+                 tuple(of_keys))
+
+
+def _groups(pieces: Sequence[str], joined: bool) -> list[list[int]]:
+    return words(pieces) if joined else [[i] for i in range(len(pieces))]
+
+
+def _sinks(pieces: Sequence[str], groups: maps.Groups) -> list[int]:
+    """List the groups that are sinks, each of which is a word of its own."""
+    pieces_that_are = maps.sinks(pieces)
+    return [i for i, group in enumerate(groups) if group[0] in pieces_that_are]
 
 
 def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
@@ -122,7 +197,7 @@ def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
     return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
 
 
-def _label(pieces: tuple[str, ...], group: list[int]) -> str:
+def _label(pieces: Sequence[str], group: Sequence[int]) -> str:
     """Label a word; a piece alone keeps the mark that it goes on with a word."""
     return shown("".join(pieces[i] for i in group))
 

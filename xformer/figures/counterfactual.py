@@ -39,7 +39,7 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     reach = max(0.1, float(np.abs(values).max()))  # heads that hardly changed stay pale
     return heatmap.matrix(values.reshape(len(heads), -1), rows, shown_all(old.source), hover,
                           title=say("rivals_title", old=old_piece, new=new_piece), rows=say("rivals_rows"),
-                          columns=say("axis_seen_source"), bar=say("rivals_bar"), colours=heatmap.DIVERGING,
+                          columns=say("axis_seen_source_piece"), bar=say("rivals_bar"), colours=heatmap.DIVERGING,
                           span=(-reach, reach))
 
 

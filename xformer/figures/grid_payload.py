@@ -3,36 +3,54 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from xformer.figures.attention import Choice
+from xformer.explain.alignment import READINGS
+from xformer.figures.attention import SIDES, Choice, heads_of, named_by
+from xformer.figures.labels import place
+from xformer.figures.locked_word import LETTERS
 from xformer.figures.palettes import PALETTES
+from xformer.results import Head
 from xformer.strings import ENGLISH, Language
 
 
-def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH) -> dict[str, Any]:
+def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH, given: Collection[Head] = ()
+            ) -> dict[str, Any]:
     """Pack maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1, and mark the chosen head.
 
-    A byte a cell and no nested lists: eight heads of 40 by 40 are 17 kB.
+    A byte a cell and no nested lists: eight heads of 40 by 40 are 17 kB. given: heads whose rows are the piece given.
     """
     say = language.say
     layers, heads, rows, columns = stack_maps.shape
     levels = np.round(np.clip(stack_maps, 0, 1) * 255).astype(np.uint8)
-    return {"data": base64.b64encode(levels.tobytes()).decode("ascii"),
+    moved = [f"{layer}.{head}" for layer in range(1, layers + 1) for head in range(1, heads + 1)
+             if choice.stack != "encoder_self"
+             and named_by(choice, given, [Head(choice.stack, layer, head)]) == READINGS[0]]
+    return {"data": base64.b64encode(levels.tobytes()).decode("ascii"), "stack": choice.stack, "moved": moved,
+            "sides": [LETTERS[side] for side in SIDES[choice.stack]],
             "layers": layers, "heads": heads, "rows": rows, "columns": columns, "palette": PALETTES[choice.palette],
             "layer_label": say("layer_short"), "head_label": say("head_short"),
             "layer_word": say("layer").lower(), "head_word": say("head").lower(),
-            "title": f"{say('grid_title')} · {say(choice.stack)}", "rules": [say("rule_weigh")] if choice.weigh else [],
+            "title": f"{say('grid_title')} · {say(choice.stack)}",
+            "rules": [*([say("rule_weigh")] if choice.weigh else []), say("grid_rule")],
             **chosen(stack_maps, choice, language)}
 
 
 def chosen(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH) -> dict[str, Any]:
-    """Mark the chosen head: the part of the payload that changes with another head."""
+    """Mark the heads of the picture: the part of the payload that changes with another head."""
     layers, heads, rows, columns = stack_maps.shape
-    joined = [f"{one.layer}.{one.head}" for one in choice.heads] if choice.show in ("mean", "max") else []
-    return {"layer": choice.layer, "head": choice.head, "joined": joined,
-            "key": f"{choice.stack} {rows} {columns} {choice.layer} {choice.head}",
+    lit = [f"{one.layer}.{one.head}" for one in heads_of(choice, layers, heads)]
+    whole = choice.show == "rollout" and choice.stack != "cross"  # all heads, so none is marked
+    return {"layer": choice.layer, "head": choice.head, "lit": [] if whole else lit,
+            "key": f"{choice.stack} {rows} {columns} {choice.layer} {choice.head} {choice.show}",
             "description": language.say("grid_description", stack=language.say(choice.stack), layers=layers,
-                                        heads=heads, layer=choice.layer, head=choice.head)}
+                                        heads=heads, chosen=_chosen(choice, lit, whole, language))}
+
+
+def _chosen(choice: Choice, lit: list[str], whole: bool, language: Language) -> str:
+    if whole:
+        return language.say("grid_all")
+    return ", ".join(place(Head.parse(name, choice.stack), language) for name in lit)

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from xformer.figures.attention import Choice, Picture
+from xformer.figures.attention import SIDES, Choice, Picture
+from xformer.figures.locked_word import LETTERS
 from xformer.figures.palettes import PALETTES
 from xformer.strings import ENGLISH, Language
 
-TEXTS = ("looks_at", "looked_at_by", "view_hint", "view_locked", "arcs_drawn", "larger", "smaller", "probability",
-         "line_asks", "line_seen")  # that the script fills in itself
+# Texts that the script fills in itself.
+TEXTS = ("looks_at", "looks_at_nothing", "looked_at_by", "looked_at_by_nobody", "view_hint", "view_locked",
+         "arcs_drawn", "probability", "line_asks", "line_seen", "more_rows", "copied", "remove_choice")
 
 
-def payload(picture: Picture, choice: Choice, checkpoint: str, language: Language = ENGLISH) -> dict[str, Any]:
+def payload(picture: Picture, choice: Choice, checkpoint: str, language: Language = ENGLISH, pair: Sequence[str] = (),
+            chips: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Pack a picture: labels as text, which the script escapes, and values (queries, keys) as float32 bytes.
 
-    checkpoint: name and identity, which stand under an exported picture. In the payload, `same` says whether row i and
-    column i are the same position of the same sentence, and `key` differs for pictures that look different.
+    checkpoint: name and identity, which stand under an exported picture. pair: both sentences, which stand in it.
+    chips: by the keys of controls, what was chosen that is not the default. In the payload, `same` says whether rows
+    and columns are of the same sentence, and `key` differs for pictures that look different.
     """
     values = np.ascontiguousarray(picture.values, dtype="<f4")
     key = (picture.title, *values.shape, choice.view, choice.threshold, choice.words, choice.hide, choice.weigh,
-           choice.palette)
+           choice.palette, choice.rows)
     return {"data": base64.b64encode(values.tobytes()).decode("ascii"), "queries": picture.queries,
             "keys": picture.keys, "line": picture.line, "title": picture.title, "rules": picture.rules,
+            "row_words": picture.row_words, "column_words": picture.column_words,
+            "sides": [LETTERS[side] for side in SIDES[choice.stack]], "pair": list(pair),
             "asks": picture.asks, "seen": picture.seen, "view": choice.view, "threshold": choice.threshold / 100,
             "palette": PALETTES[choice.palette], "same": choice.stack != "cross", "checkpoint": checkpoint,
+            "chips": dict(chips or {}),
             "texts": {name: language.texts[name] for name in TEXTS}, "key": " ".join(map(str, key))}

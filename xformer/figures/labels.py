@@ -24,6 +24,11 @@ def shown_all(pieces: Sequence[str]) -> list[str]:
     return [shown(piece) for piece in pieces]
 
 
+def sentence(pieces: Sequence[str]) -> str:
+    """Join pieces to the text they spell, without the special ones."""
+    return "".join(piece for piece in pieces if piece not in SPECIAL.values()).replace(WORD_START, " ").strip()
+
+
 def place(head: Head, language: Language = ENGLISH) -> str:
     """Name a head within its stack: "layer 1, head 2"."""
     return language.say("finder_where", layer=head.layer, head=head.head)

@@ -19,14 +19,14 @@ def build(page: Page, look: Controls) -> Controls:
     """Lay the part out, called inside the tab; -> its controls. look: the tab's, whose stack, layer and head it adds.
     """
     say, controls = page.language.say, Controls(page.service)
-    with gr.Accordion(say("ablation"), open=False):
-        off = controls.add("off", some_heads(page.language), gr.Dropdown, multiselect=True, label=say("ablation_off"))
-        with gr.Row():
-            this = gr.Button(say("ablation_add"), size="sm", min_width=140)
-            whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
-            run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
-            rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
-        result = gr.HTML(elem_classes="tables ablation", min_height=80)
+    gr.HTML(f'<h3>{page.language.html("ablation")}</h3>')
+    off = controls.add("off", some_heads(page.language), gr.Dropdown, multiselect=True, label=say("ablation_off"))
+    with gr.Row():
+        this = gr.Button(say("ablation_add"), size="sm", min_width=140)
+        whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
+        run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
+        rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
+    result = gr.HTML(elem_classes="tables ablation", min_height=80)
     this.click(**page.ask(add, {"off": off, **look.named("stack", "layer", "head")}, {"off": off}), **QUIET)
     whole.click(**page.ask(add, {"off": off, **look.named("stack", "layer")}, {"off": off}), **QUIET)
     run_button.click(**page.ask(run, {"translation": page.translation, "off": off}, {"result": result}, result),

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
 import gradio as gr
 
-from xformer.explain import roles
+from xformer.explain import alignment, roles
 from xformer.figures import grid_payload as grid
-from xformer.figures import head_payload
-from xformer.figures.attention import SHOW, VIEWS, Choice, all_maps, picture, summary
-from xformer.figures.labels import percent, place
+from xformer.figures import head_payload, locked_word
+from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, picture, summary
+from xformer.figures.labels import percent, place, sentence
+from xformer.figures.locked_word import Lock
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
-from xformer.results import STACKS, Head, Trace, Translation
+from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui import ablation, attribution_methods, counterfactual, export
-from xformer.ui.components import PICTURES, canvas, script
+from xformer.ui.components import FILES, PICTURES, canvas, script
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.tabs import Listener, Page, Tab
 
 ID = "attention"
 STACK = OneOf(STACKS, "cross")
+CHIPS = ("show", "view", "rows", "words", "hide", "weigh", "palette")  # of the View menu, each of which can be undone
 
 
 def layer_of(service: TranslationService, so_far: Values) -> Numbered:
@@ -39,75 +42,101 @@ def head_of(service: TranslationService, _: Values) -> Numbered:
     return Numbered(service.best_head.head, 1, service.info.n_heads)
 
 
+@dataclass(frozen=True)
+class Locks:
+    """The locked words of `locked_word.Lock`, as text; empty for none."""
+
+    default: str = ""
+
+    def read(self, key: str, value: str) -> str:
+        try:
+            Lock.parse(value)
+        except ValueError:
+            raise UserError(Message.of("address_lock", key=key, value=value[:40])) from None
+        return value
+
+    def properties(self) -> dict[str, Any]:
+        return {}
+
+
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it. All that is declared in `look` is redrawn from the trace alone."""
     language, say = page.language, page.language.say
-    inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
-                            info=say("inspected_info"), elem_classes="inspected")
-    problem = gr.HTML(elem_classes="status")
     look = Controls(page.service)  # its keys are the fields of figures.attention.Choice
-    with gr.Row(elem_classes="controls"):
-        stack = look.add("stack", STACK, gr.Radio, always=True, label=say("stack"), scale=4, min_width=280,
-                         choices=[(say(f"stack_{name}"), name) for name in STACKS])
-        layer = look.add("layer", layer_of, gr.Radio, label=say("layer"), scale=3, min_width=180)
-        head = look.add("head", head_of, gr.Radio, label=say("head"), scale=4, min_width=280)
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=4, min_width=300):
-            gr.HTML(f'<h3>{language.html("grid_title")} <span class="sub">{language.html("grid_hint")}</span></h3>')
-            heads = canvas("head_grid.js", '<canvas tabindex="0" role="img"></canvas>', "heads",
-                           save=language, files=PICTURES)
-            below = gr.HTML(elem_classes="summary")
-            gr.HTML(f'<p class="note">{language.html("attention_note")}</p>')
-        with gr.Column(scale=7, min_width=300):
-            with gr.Row(elem_classes="controls"):
-                look.add("show", OneOf(SHOW, Choice.show), gr.Radio, always=True, label=say("show"), scale=4,
-                         min_width=280, choices=[(say(f"show_{name}"), name) for name in SHOW])
-                look.add("view", OneOf(VIEWS, Choice.view), gr.Radio, always=True, label=say("view"), scale=2,
-                         min_width=160, choices=[(say(f"view_{name}"), name) for name in VIEWS])
-                look.add("palette", OneOf(tuple(PALETTES), Choice.palette), gr.Dropdown, always=True,
-                         label=say("palette"), scale=1, min_width=110, filterable=False,
-                         choices=[(say(f"palette_{name}"), name) for name in PALETTES])
-            look.add("heads", some_heads(language, "stack"), gr.Dropdown, multiselect=True, visible=False,
-                     label=say("joined"), info=say("joined_info"), elem_classes="joined")
-            look.add("threshold", Whole(Choice.threshold, 1, 50), gr.Slider, always=True, visible=False,
-                     label=say("threshold"))
-            with gr.Row(elem_classes="controls checks"):
-                look.add("words", Switch(), gr.Checkbox, always=True, label=say("words"), min_width=150)
-                look.add("hide", Switch(), gr.Checkbox, always=True, label=say("hide_sinks"), min_width=150)
-                look.add("weigh", Switch(), gr.Checkbox, always=True, label=say("weigh"), min_width=150)
-            picture_of_head = canvas("head_view.js", '<div class="drawing"></div>', "view", save=language)
-            export.build(page, look)
-    with gr.Accordion(say("finder"), open=False):
-        gr.HTML(f'<p class="note">{language.html("finder_text")}</p>')
-        finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
-                            headers=[say("finder_role"), say("finder_head"), say("finder_score")], show_label=False,
-                            elem_classes="finder")
-    of_ablation = ablation.build(page, look)
-    attribution_methods.build(page, look)
-    counterfactual.build(page)
+    problem = gr.HTML(elem_classes="status")
+    with gr.Row(elem_classes="attention"):
+        with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
+            with gr.Row(elem_classes="controls stacks"):
+                stack = look.add("stack", STACK, gr.Radio, always=True, label=say("stack"), container=False,
+                                 choices=[(say(f"stack_{name}"), name) for name in STACKS])
+            # The small maps are the menu of layers and heads.
+            look.add("layer", layer_of, gr.Number, visible=False, precision=0)
+            look.add("head", head_of, gr.Number, visible=False, precision=0)
+            heads = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>'
+                           f'<p class="sub">{language.html("grid_hint")}</p>', "heads", save=language, files=PICTURES)
+            inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
+                                    info=say("inspected_info"), elem_classes="inspected")
+        with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
+            with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
+                _view_menu(look, language)
+            picture_of_head = canvas("head_view.js", _toolbar(language), "view")
+            below = gr.HTML(elem_classes="summary words-of-picture")
+        with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
+            word = canvas("locked_word.js", _word(language), "locked-word")
+            about = gr.HTML(elem_classes="summary about-picture")
+    lock = look.add("lock", Locks(), gr.Textbox, visible=False)
+    projector = look.add("projector", Switch(), gr.Checkbox, visible=False)
+    file = canvas("download.js", "<span></span>", "download")
+    drawing = look.named(*(one.name for one in fields(Choice)))
+    shown = {"trace": page.trace, **drawing}
+    # Before the drawer, whose parts follow the lock too: gradio asks for one listener after the other.
+    lock.change(None, lock, None, js=script("lockWords"), **QUIET)
+    gr.on([lock.change, page.trace.change, picture_of_head.change], trigger_mode="always_last",
+          **page.ask(tell, {**shown, "lock": lock}, {"word": word}), **SWIFT)
+    with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap"):
+        with gr.Tab(say("drawer_finder")):
+            gr.HTML(f'<h3>{language.html("finder")}</h3><p class="note">{language.html("finder_text")}</p>')
+            finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
+                                headers=[say("finder_role"), say("finder_head"), say("finder_score")],
+                                show_label=False, elem_classes="finder")
+        with gr.Tab(say("drawer_ablation")):
+            of_ablation = ablation.build(page, look)
+        with gr.Tab(say("drawer_occlusion")):
+            attribution_methods.build(page, look)
+        with gr.Tab(say("drawer_rivals")):
+            counterfactual.build(page, lock)
     best_heads, again = gr.State([]), gr.Textbox("", visible=False)
 
-    pictures = {"grid": heads, "picture": picture_of_head, "below": below, **look.named("heads", "threshold")}
-    shown = {"trace": page.trace, **look.named()}
+    pictures = {"grid": heads, "picture": picture_of_head, "below": below, "about": about,
+                **look.named("heads", "threshold", "rows")}
     seen: Listener = {**page.ask(draw, shown, pictures), **SWIFT}
     # Another head changes only the frame in the grid: the maps in it need not travel again.
     another: Listener = {**page.ask(draw, shown, pictures, maps_too=False), **SWIFT}
+    to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
     roles_of: Listener = {**page.ask(find, {"trace": page.trace, "stack": stack},
                                      {"finder": finder, "best_heads": best_heads}), **QUIET}
     # One listener for all of them, so that an older answer can never come after a newer one and stay.
-    gr.on([page.trace.change, again.change,
-           *(control.component.input for key, control in look.items() if key != "stack")],
+    gr.on([page.trace.change, again.change, *(one.input for key, one in drawing.items() if key != "stack")],
           trigger_mode="always_last", **seen)
     page.trace.change(**roles_of)
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
     chosen = {**look.named("layer", "head", "show"), **pictures}
     stack.input(**page.ask(other_stack, shown, chosen), trigger_mode="always_last", **SWIFT).then(**roles_of)
-    heads.choose(**page.ask(choose, shown, chosen), trigger_mode="multiple", **SWIFT)
+    for menu in (heads, word):
+        menu.choose(**page.ask(choose, shown, chosen), trigger_mode="multiple", **SWIFT).then(**to_sight)
+    picture_of_head.undo(**page.ask(undo, shown, {**drawing, **pictures}), trigger_mode="multiple", **SWIFT)
     # A picture that answers what was asked before something else was chosen is asked for again.
-    heads.change(None, [heads, again, stack, layer, head], again, js=script("askAgain"), **QUIET)
+    heads.change(None, [heads, again, *look.named("stack", "layer", "head").values()], again, js=script("askAgain"),
+                 **QUIET)
     finder.click(**page.ask(open_best, {"index": finder, "best_heads": best_heads},
-                            look.named("layer", "head", "show")), **QUIET).then(**another)
-    page.on_choice += [seen, roles_of]
+                            look.named("layer", "head", "show")), **QUIET).then(**another).then(**to_sight)
+    page.on_choice += [seen, roles_of, to_sight]
+    for locking in (picture_of_head, word):
+        locking.lock(None, None, lock, js=script("lockedWords"), **QUIET)
+    picture_of_head.project(None, projector, projector, js=script("not"), **QUIET)
+    projector.change(None, projector, None, js=script("project"), **QUIET)
+    picture_of_head.export(**page.ask(export.save, {"trace": page.trace, **look.named("stack", "layer", "head")},
+                                      {"file": file}, problem), api_visibility="private")
 
     looked_into = {"trace": page.trace, "spanish": page.spanish}
     inspected.input(**page.ask(inspect, {"translation": page.translation, "target": inspected}, looked_into, problem),
@@ -120,9 +149,56 @@ def build(page: Page) -> Tab:
     return Tab(look)
 
 
+def _view_menu(look: Controls, language: Language) -> None:
+    """Lay out how the picture is drawn, inside its menu."""
+    say = language.say
+    with gr.Row(elem_classes="controls"):
+        look.add("show", OneOf(SHOW, Choice.show), gr.Radio, always=True, label=say("show"),
+                 choices=[(say(f"show_{name}"), name) for name in SHOW])
+    look.add("heads", some_heads(language, "stack"), gr.Dropdown, multiselect=True, visible=False,
+             label=say("joined"), info=say("joined_info"), elem_classes="joined")
+    with gr.Row(elem_classes="controls"):
+        look.add("view", OneOf(VIEWS, Choice.view), gr.Radio, always=True, label=say("view"),
+                 choices=[(say(f"view_{name}"), name) for name in VIEWS])
+    look.add("threshold", Whole(Choice.threshold, 1, 50), gr.Slider, always=True, label=say("threshold"))
+    with gr.Row(elem_classes="controls"):
+        look.add("rows", OneOf(ROWS, Choice.rows), gr.Radio, label=say("rows"),
+                 choices=[(say(f"rows_{name}"), name) for name in ROWS])
+    look.add("words", Switch(), gr.Checkbox, always=True, label=say("words"), min_width=150)
+    look.add("hide", Switch(), gr.Checkbox, always=True, label=say("hide_sinks"), min_width=150)
+    look.add("weigh", Switch(), gr.Checkbox, always=True, label=say("weigh"), min_width=150)
+    look.add("palette", OneOf(tuple(PALETTES), Choice.palette), gr.Dropdown, always=True, label=say("palette"),
+             filterable=False, choices=[(say(f"palette_{name}"), name) for name in PALETTES])
+
+
+def _toolbar(language: Language) -> str:
+    """The picture's place and what stands above it, as a template of `canvas`."""
+    html = language.html
+    buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="{html("save_as", kind=kind.upper())}">'
+                      f"{kind.upper()}</button>" for kind in FILES)
+    of_all = "".join(f'<button type="button" data-export="{kind}">{html(f"export_{kind}")}</button>'
+                     for kind in export.KINDS)
+    return (f'<div class="toolbar"><span class="chips"></span><span class="copied" role="status"></span>'
+            f'<details class="save-menu"><summary>{html("save_menu")}</summary><div role="group">{buttons}'
+            f'<p class="sub">{html("export")}</p>{of_all}</div></details>'
+            f'<button type="button" data-zoom="-1" title="{html("smaller")}" aria-label="{html("smaller")}">−</button>'
+            f'<button type="button" data-zoom="1" title="{html("larger")}" aria-label="{html("larger")}">+</button>'
+            f'<button type="button" data-act="copy">{html("copy_link")}</button>'
+            f'<button type="button" data-act="projector">{html("projector")}</button></div>'
+            f'<div class="drawing"></div>')
+
+
+def _word(language: Language) -> str:
+    """The panel of the locked words, as a template of `canvas`."""
+    html = language.html
+    return (f'<div class="head"><h4>{html("lock_title")}</h4><button type="button" class="let-go" hidden>'
+            f'{html("lock_let_go")}</button></div><div class="word"></div>')
+
+
 def choice_of(look: Values) -> Choice:
     """The choice that the controls of this tab stand for."""
-    return Choice(**{**look, "heads": tuple(map(Head.parse, look.get("heads") or ()))})
+    return Choice(**{**look, "layer": int(look["layer"]), "head": int(look["head"]),
+                     "heads": tuple(map(Head.parse, look.get("heads") or ()))})
 
 
 def other_stack(service: TranslationService, language: Language, *, trace: Trace | None, **look: Any) -> dict[str, Any]:
@@ -130,8 +206,7 @@ def other_stack(service: TranslationService, language: Language, *, trace: Trace
     layers, joined = layer_of(service, look), some_heads(language, "stack")(service, look)
     look |= {"layer": min(look["layer"], layers.most), "heads": []}
     answer = draw(service, language, trace=trace, **look)
-    return {**answer, "layer": gr.update(**layers.properties(), value=look["layer"]),
-            "heads": {**answer["heads"], **joined.properties(), "value": []}}
+    return {**answer, "layer": look["layer"], "heads": {**answer["heads"], **joined.properties(), "value": []}}
 
 
 def choose(service: TranslationService, language: Language, *, trace: Trace | None, event: gr.EventData, **look: Any
@@ -150,11 +225,32 @@ def choose(service: TranslationService, language: Language, *, trace: Trace | No
             "heads": {**answer["heads"], "value": look["heads"]}}
 
 
+def undo(service: TranslationService, language: Language, *, trace: Trace | None, event: gr.EventData, **look: Any
+         ) -> dict[str, Any]:
+    """Take one choice of the View menu back, whose chip was clicked."""
+    key = str(event.key)
+    if key not in CHIPS:
+        return {}
+    value = getattr(Choice, key)
+    answer = draw(service, language, trace=trace, **{**look, key: value})
+    return {**answer, key: {**answer[key], "value": value} if key in answer else value}
+
+
+def chips(choice: Choice, language: Language) -> dict[str, str]:
+    """Name what was chosen in the View menu that is not the default."""
+    say, names = language.say, {}
+    for key in CHIPS:
+        value = getattr(choice, key)
+        if value != getattr(Choice, key):
+            names[key] = say(f"chip_{key}") if key in ("rows", "words", "hide", "weigh") else say(f"{key}_{value}")
+    return names
+
+
 def open_layer(service: TranslationService, language: Language, stack: str, layer: int) -> dict[str, Any]:
     """Open this tab at a stack and layer, one head at a time: values of `Page.tabs`, `Page.tab` and controls here."""
     so_far = {"stack": stack}
     return {"tabs": gr.Tabs(selected=ID), "tab": ID, "stack": stack, "show": "head",
-            "layer": gr.update(**layer_of(service, so_far).properties(), value=layer),
+            "layer": min(layer, layer_of(service, so_far).most),
             "heads": gr.update(**some_heads(language, "stack")(service, so_far).properties(), value=[])}
 
 
@@ -203,36 +299,61 @@ def find(service: TranslationService, language: Language, *, trace: Trace | None
 
 def draw(service: TranslationService, language: Language, *, trace: Trace | None, maps_too: bool = True, **look: Any
          ) -> dict[str, Any]:
-    """Draw the grid of small maps and the picture of what is chosen; its rules, sink meter and summary in words.
+    """Draw the grid of small maps and the picture of what is chosen; what it is about, and its summary in words.
 
     maps_too: whether the small maps are sent, or only which of them is chosen.
     """
     choice = choice_of(look)
     needed = {"heads": gr.update(visible=choice.show in ("mean", "max")),
-              "threshold": gr.update(visible=choice.view == "arcs")}
+              "threshold": gr.update(interactive=choice.view != "heatmap"),
+              "rows": gr.update(interactive=choice.stack != "encoder_self")}
     if trace is None:
-        return {"grid": None, "picture": None, "below": f"<p>{language.html('no_trace')}</p>", **needed}
+        return {"grid": None, "picture": None, "below": f"<p>{language.html('no_trace')}</p>", "about": "", **needed}
     maps = all_maps(trace, choice.stack, choice.weigh)
-    seen = picture(trace, choice, language, maps)
+    given = alignment.given_heads(service.info, service.alignment_errors)
+    seen = picture(trace, choice, language, maps, given)
+    small = grid.payload(maps, choice, language, given) if maps_too else grid.chosen(maps, choice, language)
+    pair = [sentence(pieces) for pieces in (trace.source, trace.predicted)]
+    return {"grid": {**small, "about": [trace.number, choice.stack, choice.layer, choice.head]},
+            "picture": head_payload.payload(seen, choice, f"{service.info.name} {service.info.identity}", language,
+                                            pair, chips(choice, language)),
+            "below": f"<details><summary>{language.html('summary_label')}</summary>"
+                     f"<p>{escape(summary(seen, language))}</p></details>",
+            "about": _about(service, trace, choice, seen, language), **needed}
+
+
+def tell(service: TranslationService, language: Language, *, trace: Trace | None, lock: str, **look: Any
+         ) -> dict[str, Any]:
+    """Say what the locked words look at in the picture, and which heads of its stack link them."""
+    if trace is None:
+        return {"word": None}
+    choice, given = choice_of(look), alignment.given_heads(service.info, service.alignment_errors)
+    maps = all_maps(trace, choice.stack, choice.weigh)
+    seen = picture(trace, choice, language, maps, given)
+    words = Lock.parse(lock) if lock else Lock()
+    return {"word": locked_word.payload(trace, choice, words, seen, maps, given, language)}
+
+
+def _about(service: TranslationService, trace: Trace, choice: Choice, seen: Picture, language: Language) -> str:
+    """What the head does, how its numbers were made, and what to notice; as HTML."""
     said = [*seen.rules]
     if choice.show == "head":
         said += filter(None, [_alignment(service, choice, language), _roles(trace, choice, language)])
     rules = "".join(f"<p>{escape(rule)}</p>" for rule in said)
-    meter = language.html("sink_meter", percent=percent(seen.sinks))
-    small = (grid.payload if maps_too else grid.chosen)(maps, choice, language)
-    return {"grid": {**small, "about": [trace.number, choice.stack, choice.layer, choice.head]},
-            "picture": head_payload.payload(seen, choice, f"{service.info.name} {service.info.identity}", language),
-            "below": f'<div class="rules" role="status">{rules}<p><meter max="1" value="{seen.sinks:.3f}"></meter> '
-                     f'{meter}</p></div><details><summary>{language.html("summary_label")}</summary>'
-                     f"<p>{escape(summary(seen, language))}</p></details>", **needed}
+    meter = "" if seen.sinks is None else (f'<p><meter max="1" value="{seen.sinks:.3f}"></meter> '
+                                           f'{language.html("sink_meter", percent=percent(seen.sinks))}</p>')
+    empty = int((seen.values.sum(axis=1) == 0).sum())
+    note = language.html("attention_note_empty", count=empty) if empty else language.html("attention_note")
+    return (f'<h4>{language.html("head_about")}</h4><div class="rules" role="status">{rules}{meter}</div>'
+            f'<p class="note">{note}</p>')
 
 
 def _alignment(service: TranslationService, choice: Choice, language: Language) -> str:
     """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
-    errors = service.alignment_errors(Head(choice.stack, choice.layer, choice.head))
+    errors = service.alignment_errors(choice.chosen)
     if errors is None or "sentences" not in service.metrics["alignment"]:
         return ""
-    return language.say("aligns_given" if errors[1] < errors[0] else "aligns_predicted",
+    return language.say(f"aligns_{alignment.reading(errors)}",
                         predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}",
                         count=service.metrics["alignment"]["sentences"])
 

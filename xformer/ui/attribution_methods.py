@@ -7,9 +7,11 @@ from typing import Any
 
 import gradio as gr
 
+from xformer.explain.alignment import reading
 from xformer.explain.attribution_methods import answers
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.labels import place, shown
+from xformer.figures.locked_word import locked_target
 from xformer.pieces import words
 from xformer.results import Head, Occlusion, Trace
 from xformer.serve.protocol import TranslationService
@@ -23,14 +25,13 @@ from xformer.ui.tabs import Listener, Page
 def build(page: Page, look: Controls) -> None:
     """Lay the part out, called inside the tab; it asks about the pair and the head that the tab looks into."""
     language, say = page.language, page.language.say
-    with gr.Accordion(say("occlusion"), open=False):
-        gr.HTML(f'<p class="note">{language.html("occlusion_text")}</p>')
-        with gr.Row(elem_classes="ask"):
-            word = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160, elem_classes="compared-word")
-            button = gr.Button(say("occlusion_run"), min_width=160)
-        problem = gr.HTML(elem_classes="status")
-        table = gr.HTML(elem_classes="tables compared")
-        picture = plot("occluded", language)
+    gr.HTML(f'<h3>{language.html("occlusion")}</h3><p class="note">{language.html("occlusion_text")}</p>')
+    with gr.Row(elem_classes="ask"):
+        word = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160, elem_classes="compared-word")
+        button = gr.Button(say("occlusion_run"), min_width=160)
+    problem = gr.HTML(elem_classes="status")
+    table = gr.HTML(elem_classes="tables compared")
+    picture = plot("occluded", language)
     result = gr.State()  # results.Occlusion of the pair; None until somebody asks for it
     # Stack, layer and head in one: when another model has others, they change one after the other.
     where = gr.Textbox(str(page.service.best_head), visible=False)
@@ -38,21 +39,36 @@ def build(page: Page, look: Controls) -> None:
     gr.on([control.change for control in place], None, place, where, js=script("headName"), **QUIET)
     again: Listener = {**page.ask(compare, {"trace": page.trace, "result": result, "word": word, "head": where},
                                   {"table": table}), **QUIET}
-    page.trace.change(**page.ask(offer_words, {"trace": page.trace},
+    lock = look.named("lock")
+    page.trace.change(**page.ask(offer_words, {"trace": page.trace, **lock},
                                  {"word": word, "result": result, "table": table, "picture": picture}), **QUIET)
     button.click(**page.ask(occlude, {"trace": page.trace}, {"picture": picture, "result": result}, problem),
                  api_visibility="private").then(**again)
     gr.on([word.change, where.change], **again)
+    lock["lock"].change(**page.ask(follow, {"trace": page.trace, **lock}, {"word": word}), **QUIET)
 
 
-def offer_words(service: TranslationService, language: Language, *, trace: Trace | None) -> dict[str, Any]:
-    """Offer the target words of a new pair, first the one that is longer than three letters; all else is forgotten."""
+def offer_words(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
+    """Offer the target words of a new pair; all else is forgotten.
+
+    First comes the one that is locked, or the first that is longer than three letters.
+    """
     forgotten = {"result": None, "table": "", "picture": None}
     if trace is None:
         return forgotten
     names = _names(trace)
     first = next((i for i, name in enumerate(names) if len(name) > 3), 0)
-    return {**forgotten, "word": gr.update(choices=[(name, i) for i, name in enumerate(names)], value=first)}
+    chosen = follow(service, language, trace=trace, lock=lock).get("word", first)
+    return {**forgotten, "word": gr.update(choices=[(name, i) for i, name in enumerate(names)], value=chosen)}
+
+
+def follow(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
+    """Choose the target word that is locked, if one is."""
+    piece = locked_target(lock)
+    if trace is None or piece is None:
+        return {}
+    holding = [i for i, group in enumerate(words(trace.predicted)) if piece in group]
+    return {"word": holding[0]} if holding else {}
 
 
 def _names(trace: Trace) -> list[str]:
@@ -76,7 +92,7 @@ def compare(service: TranslationService, language: Language, *, trace: Trace | N
         chosen = service.best_head
     group = words(trace.predicted)[int(word)]
     errors = service.alignment_errors(chosen)
-    given = errors is not None and errors[1] < errors[0]
+    given = reading(errors) == "given"
     label = f"{language.say('cross')} · {place(chosen, language)}"
     return {"table": compared(answers(trace, result, chosen, group, given),
                               _names(trace)[int(word)], label, language, errors)}

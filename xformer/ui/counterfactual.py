@@ -9,6 +9,7 @@ import gradio as gr
 
 from xformer.figures import counterfactual as figures
 from xformer.figures.labels import percent, shown
+from xformer.figures.locked_word import locked_target
 from xformer.figures.notice import notice
 from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
@@ -21,21 +22,21 @@ from xformer.ui.tabs import Page
 NOTHING: dict[str, Any] = {"choices": [], "value": None}
 
 
-def build(page: Page) -> None:
-    """Lay the part out; called inside the tab."""
+def build(page: Page, lock: gr.Textbox) -> None:
+    """Lay the part out, called inside the tab. lock: the words that are locked."""
     language, say = page.language, page.language.say
-    with gr.Accordion(say("rivals_part"), open=False):
-        gr.HTML(f'<p class="note">{language.html("rivals_text")}</p>')
-        with gr.Row(elem_classes="controls"):
-            step = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
-            piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
-        button = gr.Button(say("rivals_run"), variant="primary", size="sm")
-        result = gr.HTML(elem_classes="tables another-word")
-        picture = plot("difference", language)
+    gr.HTML(f'<h3>{language.html("rivals_part")}</h3><p class="note">{language.html("rivals_text")}</p>')
+    with gr.Row(elem_classes="controls"):
+        step = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
+        piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
+    button = gr.Button(say("rivals_run"), variant="primary", size="sm")
+    result = gr.HTML(elem_classes="tables another-word")
+    picture = plot("difference", language)
     translation = {"translation": page.translation}
-    page.translation.change(**page.ask(offer, translation,
+    page.translation.change(**page.ask(offer, {**translation, "lock": lock},
                                        {"step": step, "piece": piece, "result": result, "picture": picture}), **QUIET)
     step.input(**page.ask(offer_pieces, {**translation, "step": step}, {"piece": piece}), **QUIET)
+    lock.change(**page.ask(follow, {**translation, "lock": lock}, {"step": step, "piece": piece}), **QUIET)
     button.click(**page.ask(run, {**translation, "step": step, "piece": piece}, {"result": result, "picture": picture},
                             result), api_visibility="private")
 
@@ -48,15 +49,34 @@ def steps(candidate: Candidate, language: Language) -> list[tuple[str, int]]:
             for i, (piece, log_prob) in enumerate(zip(candidate.pieces, candidate.log_probs, strict=True))]
 
 
-def offer(service: TranslationService, language: Language, *, translation: Translation | None) -> dict[str, Any]:
-    """Offer the steps of a new translation, first the one at which the model was least sure; nothing is compared yet.
+def offer(service: TranslationService, language: Language, *, translation: Translation | None, lock: str = ""
+          ) -> dict[str, Any]:
+    """Offer the steps of a new translation; nothing is compared yet.
+
+    First comes the step that wrote the locked word, or the one at which the model was least sure.
     """
     if translation is None:
         return {"step": gr.update(**NOTHING), "piece": gr.update(**NOTHING), "result": "", "picture": None}
     best = translation.best
     least = min(range(len(best.log_probs)), key=best.log_probs.__getitem__)
-    return {"step": gr.update(choices=steps(best, language), value=least), "result": "", "picture": None,
-            **offer_pieces(service, language, translation=translation, step=least)}
+    at = _locked(best, lock)
+    step = least if at is None else at
+    return {"step": gr.update(choices=steps(best, language), value=step), "result": "", "picture": None,
+            **offer_pieces(service, language, translation=translation, step=step)}
+
+
+def follow(service: TranslationService, language: Language, *, translation: Translation | None, lock: str
+           ) -> dict[str, Any]:
+    """Choose the step that wrote the word that is locked, if one is."""
+    step = None if translation is None else _locked(translation.best, lock)
+    if step is None:
+        return {}
+    return {"step": step, **offer_pieces(service, language, translation=translation, step=step)}
+
+
+def _locked(candidate: Candidate, lock: str) -> int | None:
+    step = locked_target(lock)
+    return step if step is not None and step < len(candidate.pieces) else None
 
 
 def offer_pieces(service: TranslationService, language: Language, *, translation: Translation | None, step: int | None

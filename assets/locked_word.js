@@ -1,0 +1,61 @@
+// Says what the locked words look at and which heads link them, from props.value (xformer/figures/locked_word.py). A
+// click on a head opens it: event 'choose' {layer, head, add}; another word of the list locks that too, and 'lock' tells.
+import {setLock} from './lock.js';
+import {escapeHtml} from './shared.js';
+
+const LETTER = {row: 0, column: 1};
+
+function list({title, words, empty}) {
+  const item = ({label, value}) => `<li><span class="name">${escapeHtml(label)}</span>` +
+    `<span class="share" style="--share:${value}"></span><span class="number">${value.toFixed(3)}</span></li>`;
+  const items = words.length ? `<ul>${words.map(item).join('')}</ul>` : `<p class="sub">${escapeHtml(empty)}</p>`;
+  return `<h5>${escapeHtml(title)}</h5>${items}`;
+}
+
+function link({layer, head, place, words, value, here}) {
+  const text = `${escapeHtml(place)}${words && `<span class="sub"> ${escapeHtml(words)}</span>`}`;
+  return `<li><button type="button" data-layer="${layer}" data-head="${head}" aria-pressed="${here}">` +
+    `<span class="name">${text}</span><span class="number">${value.toFixed(3)}</span></button></li>`;
+}
+
+function otherWord({other, none, others, chosen}) {
+  const options = others.map((text, i) =>
+    `<option value="${i}" ${i === chosen ? 'selected' : ''}>${escapeHtml(text)}</option>`);
+  return `<label class="other">${escapeHtml(other)} <select><option value="">${escapeHtml(none)}</option>` +
+    `${options.join('')}</select></label>`;
+}
+
+export default function start({element, props, trigger, watch}) {
+  const inside = selector => element.querySelector(selector);
+
+  function draw() {
+    const word = props.value, place = inside('.word');
+    element.dataset.empty = !word;
+    if (!word || !place) return;
+    inside('h4').textContent = word.title || word.heading;
+    inside('.let-go').hidden = !word.title;
+    const linked = word.title && `<h5>${escapeHtml(word.question)}</h5>${otherWord(word)}` +
+      `<ol class="links">${word.links.map(link).join('')}</ol>`;
+    place.innerHTML = word.title ? word.lists.map(list).join('') + linked : `<p class="sub">${escapeHtml(word.hint)}</p>`;
+  }
+
+  function lock(text) {
+    setLock(text);
+    trigger('lock');
+  }
+
+  element.addEventListener('click', event => {
+    const button = event.target.closest('button');
+    if (button?.dataset.layer)
+      trigger('choose', {layer: Number(button.dataset.layer), head: Number(button.dataset.head), add: false});
+    else if (button?.matches('.let-go')) lock('');
+  });
+  element.addEventListener('change', event => {
+    const {locks, axis} = props.value, chosen = event.target.value;
+    if (event.target.tagName !== 'SELECT') return;
+    const other = chosen === '' ? '' : locks.others[Number(chosen)];
+    lock(LETTER[axis] ? locks.own + (other && '-' + other) : other + '-' + locks.own);
+  });
+  watch('value', draw);
+  draw();
+}

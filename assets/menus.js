@@ -1,0 +1,23 @@
+// Closes the menus of a part of the page, <details class="save-menu"> and accordions of Gradio with the class .view-menu, when
+// somebody clicks elsewhere or presses Escape.
+const accordion = menu => menu.querySelector('[data-testid=accordion-content]');
+
+function closeMenu(menu) {
+  if (menu.tagName === 'DETAILS') menu.open = false;
+  else if (accordion(menu)?.checkVisibility()) menu.querySelector('button.label-wrap').click();
+}
+
+export function closeOnLeaving(part) {
+  const menus = () => [...part.querySelectorAll('details.save-menu[open], .view-menu')];
+  document.addEventListener('pointerdown', event => {
+    menus().filter(menu => !menu.contains(event.target)).forEach(closeMenu);
+  });
+  part.addEventListener('keydown', event => {
+    if (event.key !== 'Escape') return;
+    const menu = menus().find(one => one.contains(document.activeElement));
+    if (!menu) return;
+    event.stopPropagation();
+    menu.querySelector('summary, button.label-wrap').focus();
+    closeMenu(menu);
+  });
+}

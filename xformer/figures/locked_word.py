@@ -1,0 +1,173 @@
+"""The words that a reader has locked: where they stand in a picture, what they look at, and which heads link them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xformer.explain.alignment import READINGS
+from xformer.figures.attention import SIDES, Choice, Picture, Units, named_by, units
+from xformer.figures.labels import place
+from xformer.results import Head, Trace
+from xformer.strings import ENGLISH, Language
+
+LETTERS = {"source": "en", "target": "es"}  # the sides of a pair, as a lock writes them
+LOCK = re.compile(r"(?=.)(?:(en|es)(\d{1,4}))?(?:-(en|es)(\d{1,4}))?", re.ASCII)
+MOST = 6  # words and heads that are listed
+LEAST = 0.005  # probability that is listed
+
+
+@dataclass(frozen=True)
+class Lock:
+    """The words that a reader has locked, as pieces of their sentences: who asks and who is looked at, or one of them.
+
+    A position counts from 0; in the Spanish, 0 is <s>. Written "es4-en3" in addresses, "es4" or "-en3" with one word.
+    """
+
+    asks: tuple[str, int] | None = None  # a side, "source" or "target", and a position
+    seen: tuple[str, int] | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Lock:
+        """Read a lock; raises ValueError for anything that is none."""
+        parts = LOCK.fullmatch(text)
+        if parts is None:
+            raise ValueError(f"{text[:40]!r} locks no words; write es4-en3, es4 or -en3: language and position")
+        sides = {letters: side for side, letters in LETTERS.items()}
+        first, at, second, by = parts.groups()
+        return cls((sides[first], int(at)) if first else None, (sides[second], int(by)) if second else None)
+
+    def placed(self, stack: str) -> Lock:
+        """Move the words to where they stand in a stack, and leave out those that do not stand there.
+
+        A word that asks in one stack may only be looked at in another, and the other way round.
+        """
+        rows, columns = SIDES[stack]
+        asks = self.asks if self.asks and self.asks[0] == rows else None
+        seen = self.seen if self.seen and self.seen[0] == columns else None
+        if asks is None and self.seen and self.seen[0] == rows != columns:
+            asks = self.seen
+        if seen is None and self.asks and self.asks[0] == columns != rows:
+            seen = self.asks
+        return Lock(asks, seen)
+
+
+
+def locked_target(lock: str) -> int | None:
+    """Find the piece of the translation, from 0, that is locked; None where there is none."""
+    words = Lock.parse(lock) if lock else Lock()
+    pieces = [word[1] for word in (words.asks, words.seen) if word and word[0] == "target" and word[1] > 0]
+    return pieces[0] - 1 if pieces else None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A head of a stack, and how much a word looks at another in it."""
+
+    head: Head
+    asks: str
+    seen: str
+    probability: float
+
+
+def row_of(words: Sequence[Sequence[int]], word: tuple[str, int] | None) -> int | None:
+    """Find the row or column in which a word stands, among the positions of all; None where it stands in none."""
+    return next((i for i, positions in enumerate(words) if word and word[1] in positions), None)
+
+
+def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, given: Collection[Head] = ()) -> list[Link]:
+    """List the heads of a stack by how much one locked word looks at the other, best first.
+
+    With one word, each head counts by what that word looks at most, or who looks at it most, but for itself and sinks.
+    stack_maps: `all_maps` of the choice. given: the heads that align the piece they were given, each of which is read
+    so, as its picture is.
+    """
+    lock = lock.placed(choice.stack)
+    if lock == Lock():
+        return []
+    attention, found = trace.of(choice.stack), []
+    layers, heads = stack_maps.shape[:2]
+    of_stack = [Head(choice.stack, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
+    for reading in READINGS:
+        own = [head for head in of_stack if named_by(choice, given, [head]) == reading]
+        if own:
+            seen = units(stack_maps, attention, choice, reading == READINGS[0])
+            found += [link for head in own if (link := _link(head, seen, choice.stack, lock))]
+    return sorted(found, key=lambda link: -link.probability)
+
+
+def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
+    """The link of one head, where its map holds the locked words."""
+    row, column = row_of(shown.row_words, lock.asks), row_of(shown.column_words, lock.seen)
+    if (lock.asks and row is None) or (lock.seen and column is None):
+        return None
+    values = shown.values[head.layer - 1, head.head - 1]
+    same = stack != "cross"
+    if column is None:
+        column = _largest(values[row], [k for k, words in enumerate(shown.column_words) if k in shown.sinks or
+                                        same and words == shown.row_words[row or 0]])
+    elif row is None:
+        row = _largest(values[:, column], [q for q, words in enumerate(shown.row_words)
+                                           if same and words == shown.column_words[column]])
+    if row is None or column is None:
+        return None
+    return Link(head, shown.line[row], shown.keys[column], float(values[row, column]))
+
+
+def _largest(values: np.ndarray, but: Sequence[int]) -> int | None:
+    """The place of the largest of some values, those left out that are named; None where none is left."""
+    left = [i for i in range(len(values)) if i not in but]
+    return max(left, key=values.__getitem__) if left else None
+
+
+def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps: np.ndarray, given: Collection[Head],
+            language: Language = ENGLISH) -> dict[str, Any]:
+    """Say of the locked words what assets/locked_word.js shows: what they look at here, and which heads link them.
+
+    seen: the picture on the page. Texts are plain; the script escapes them.
+    """
+    say, lock = language.say, lock.placed(choice.stack)
+    row, column = row_of(seen.row_words, lock.asks), row_of(seen.column_words, lock.seen)
+    if row is None and column is None:
+        return {"title": "", "heading": say("lock_title"),
+                "hint": say("lock_hint" if lock == Lock() else "lock_not_here")}
+    asks, looked = "" if row is None else seen.line[row], "" if column is None else seen.keys[column]
+    both, from_row = row is not None and column is not None, row is not None
+    if choice.stack != "cross":  # the same word stands in the other line too
+        asking = row if from_row else row_of(seen.row_words, lock.seen)
+        looked_at = row_of(seen.column_words, lock.asks) if column is None else column
+    else:
+        asking, looked_at = row, column
+    lists = []
+    if asking is not None:
+        lists.append({"title": say("lock_looks", word=seen.line[asking]), "empty": say("lock_nothing"),
+                      "words": _most(seen.keys, seen.values[asking])})
+    if looked_at is not None:
+        lists.append({"title": say("lock_seen", word=seen.keys[looked_at]), "empty": say("lock_nobody"),
+                      "words": _most(seen.line, seen.values[:, looked_at])})
+    question = say("lock_both", asks=asks, seen=looked) if both else say("lock_from" if from_row else "lock_to",
+                                                                       word=asks or looked)
+    sides = [LETTERS[side] for side in SIDES[choice.stack]]
+    of_rows = [f"{sides[0]}{positions[0]}" for positions in seen.row_words]
+    of_columns = [f"{sides[1]}{positions[0]}" for positions in seen.column_words]
+    return {"title": f"{asks} → {looked}" if both else asks or looked, "lists": lists, "question": question,
+            "other": say("lock_other"), "none": say("lock_no_other"),
+            "others": [*(seen.keys if from_row else seen.line)], "chosen": column if from_row else None,
+            "axis": "column" if from_row else "row",
+            "locks": {"own": of_columns[column or 0] if row is None else of_rows[row],
+                      "others": of_columns if from_row else of_rows},
+            "links": [{"layer": link.head.layer, "head": link.head.head, "place": place(link.head, language),
+                       "value": round(link.probability, 3),
+                       "words": "" if both else f"→ {link.seen}" if from_row else f"{link.asks} →",
+                       "here": choice.show == "head" and link.head == choice.chosen}
+                      for link in links(trace, choice, lock, stack_maps, given)[:MOST]]}
+
+
+def _most(labels: Sequence[str], values: np.ndarray) -> list[dict[str, Any]]:
+    """The labels of the largest values, the largest first."""
+    order = np.argsort(-values, kind="stable")[:MOST - 1]
+    return [{"label": labels[i], "value": round(float(values[i]), 3)} for i in order if values[i] >= LEAST]
