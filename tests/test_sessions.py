@@ -7,10 +7,11 @@ import sys
 import threading
 from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 from tests.pages import run
-from xformer.ui import sessions
+from xformer.ui import gradio_private, sessions
 
 
 def test_a_page_that_was_closed_is_forgotten_after_a_while():
@@ -77,3 +78,10 @@ def test_it_is_given_back_again_and_again_while_the_page_is_served(monkeypatch):
             for _ in range(2):
                 await asyncio.to_thread(given.acquire)
     run(serve())
+
+
+def test_an_idle_page_looks_for_work_a_hundred_times_a_second():
+    with gr.Blocks() as demo:
+        assert demo._queue.sleep_when_free < 0.01, "Gradio may have mended it"
+    gradio_private.look_for_work(SimpleNamespace(get_blocks=lambda: demo))
+    assert demo._queue.sleep_when_free == 0.01

@@ -127,6 +127,12 @@ def keep_little(app: Any) -> None:
     app.state_holder.blocks = SimpleNamespace(default_config=app.get_blocks().default_config, blocks={})
 
 
+def look_for_work(app: Any, seconds: float = 0.01) -> None:
+    """Let the queue look for waiting events this often. Gradio's thousand times a second keep an idle page busy: a
+    twentieth of a core."""
+    app.get_blocks()._queue.sleep_when_free = seconds
+
+
 def sessions(app: Any) -> Iterator[tuple[str, Any]]:
     """The sessions that are kept and the values of their States, the one that was used longest ago first."""
     for session, state in list(app.state_holder.session_data.items()):

@@ -42,6 +42,7 @@ def at_once() -> int:
 async def sessions(app: Any) -> AsyncIterator[None]:
     """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
     gradio_private.keep_little(app)
+    gradio_private.look_for_work(app)
     app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
     app.state.clients = dict[str, str]()  # the address that each session was last used from
     gradio_private.note_clients(app, app.state.clients.__setitem__)
