@@ -164,6 +164,13 @@ def test_nobody_asks_for_a_session_as_if_it_were_a_call(app):
     assert code == 200 and "event: complete" in said
 
 
+def test_a_session_that_waits_for_nothing_is_told_so_and_fills_no_log(app):
+    code, said = send(app, "/gradio_api/queue/data?session_hash=nobody", None)
+    message = json.loads(said.removeprefix("data: "))
+    assert code == 200 and message["msg"] == "unexpected_error" and message["session_not_found"]
+    assert not message["success"] and "Traceback" not in app.log
+
+
 def test_before_a_login_nothing_of_a_session_is_ended(guarded):
     for path, body in (("/gradio_api/heartbeat/owner", None), ("/gradio_api/call/anything/owner", None),
                        ("/gradio_api/cancel", b'{"session_hash": "owner", "fn_index": 1, "event_id": "a"}')):

@@ -19,6 +19,7 @@ from annotated_types import MaxLen
 from gradio import routes
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
+from gradio.server_messages import UnexpectedErrorMessage
 from gradio.utils import get_function_description
 
 TRIED = ("6.31.0", "6.31.0")  # the oldest and the newest version
@@ -75,6 +76,17 @@ def is_call(app: Any, name: str) -> bool:
     queue = app.get_blocks()._queue
     return name in queue.event_ids_to_events or any(
         name in calls for calls in list(queue.pending_event_ids_session.values()))
+
+
+def lost(app: Any, session: str) -> str | None:
+    """What a stream of the answers of a session says that waits for none; None for one that waits for some.
+
+    Gradio says the same, and then fails: seventy lines in the log for each such request.
+    """
+    if session in app.get_blocks()._queue.pending_messages_per_session:
+        return None
+    message = UnexpectedErrorMessage(message="404: Not Found", session_not_found=True)
+    return f"data: {message.model_dump_json()}\n\n"
 
 
 def note_clients(app: Any, note: Callable[[str, str], None]) -> None:

@@ -25,6 +25,7 @@ from xformer.ui.gradio_private import (
     is_call,
     jobs,
     logged_in,
+    lost,
 )
 from xformer.ui.sessions import listening, make_room
 
@@ -123,6 +124,10 @@ class Gate:
             return
         if call and not logged_in(app, requested.cookies):
             call = None  # Gradio refuses it
+        listens = path.rstrip("/") == LISTEN
+        if listens and len(names) == 1 and logged_in(app, requested.cookies) and (said := lost(app, names[0])):
+            await PlainTextResponse(said, media_type="text/event-stream")(scope, receive, send)
+            return
         joins = bool(JOIN.fullmatch(path)) and scope["method"] == "POST"
         most = MOST_JOINED if joins else MOST_BYTES
         received: list[int] = []
@@ -142,7 +147,7 @@ class Gate:
             if call:
                 stack.callback(forget, app, call[1])
                 stack.enter_context(listening(app, call[1]))
-            if path.rstrip("/") == LISTEN:
+            if listens:
                 for session in names:
                     stack.enter_context(listening(app, session))
             if joins:
