@@ -29,6 +29,12 @@ function openAddress(event) {
   follow();
 }
 
+// A click on what stands for a button elsewhere (data-press: its selector) presses that.
+function press(event) {
+  const named = event.target.closest('[data-press]');
+  if (named) document.querySelector(named.dataset.press)?.click();
+}
+
 // Gradio gives each radio button a name of its own; with one name, a group is one stop of the Tab key, and arrow keys
 // choose in it.
 function groupRadios() {
@@ -38,11 +44,35 @@ function groupRadios() {
   });
 }
 
+// What the skip link leads to: what is seen first in any tab.
+const PICTURES = '.translation, .view, .judged, .first-scores, .picture:not([data-empty=true]), .architecture';
+
+// Moves the focus to the main picture of the open tab.
+function skip(event) {
+  event.preventDefault();
+  const panel = [...document.querySelectorAll('[role=tabpanel]')].find(one => one.checkVisibility());
+  const picture = [...panel.querySelectorAll(PICTURES)].find(one => one.checkVisibility()) ?? panel;
+  const target = picture.querySelector('[tabindex="0"], button') ?? picture;
+  if (target.tabIndex < 0) target.tabIndex = -1;
+  picture.scrollIntoView({block: 'nearest'});
+  target.focus();
+}
+
+// Fetches Plotly's script while nothing else is done, so that the first figure need not wait for it.
+function fetchAhead() {
+  if (navigator.connection?.saveData) return;
+  const link = Object.assign(document.createElement('link'), {rel: 'prefetch', as: 'script', href: './plotly.js'});
+  document.head.append(link);
+}
+
 export default function ({element}) {
   document.documentElement.lang = element.querySelector('h1').dataset.language;
   window.addEventListener('popstate', follow);
   document.addEventListener('click', openAddress);
+  document.addEventListener('click', press);
   document.addEventListener('focusin', groupRadios);
+  new MutationObserver(groupRadios).observe(document.body, {subtree: true, attributeFilter: ['name']});
+  (window.requestIdleCallback ?? setTimeout)(fetchAhead);
 
   const bar = element.closest('.bar'), ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
   const menu = bar.querySelector('.menu'), button = menu.querySelector('button'), panel = button.nextElementSibling;
@@ -53,7 +83,10 @@ export default function ({element}) {
     ask.classList.add('typing');
     ask.classList.toggle('open', examples);
   };
-  const rest = () => ask.classList.remove('typing', 'open');
+  const rest = () => {
+    ask.classList.remove('typing', 'open');
+    field.scrollLeft = 0;
+  };
 
   field.addEventListener('pointerdown', () => type(true));
   field.addEventListener('input', () => type());
@@ -66,6 +99,7 @@ export default function ({element}) {
   // A browser that gives no focus to a button that is clicked would close the examples before the click.
   ask.addEventListener('mousedown', event => event.target.closest('.examples') && event.preventDefault());
 
+  bar.querySelector('.skip').addEventListener('click', skip);
   const tell = () => button.setAttribute('aria-expanded', opened());
   new MutationObserver(tell).observe(panel, {attributes: true, attributeFilter: ['style']});
   tell();

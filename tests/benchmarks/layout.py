@@ -13,19 +13,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.benchmarks.harness import median, table
 from tests.benchmarks.pictures import PATIENCE, served
-from tests.browser.acts import contrasts
+from tests.browser.acts import PICTURES, contrasts
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.harness import ROOT
 
 SIZES = {"1280 × 800": (1280, 800), "375 × 812": (375, 812)}
 WANTED = {"1280 × 800": 200, "375 × 812": 330}  # pixels, at which a main picture begins at the latest
 SENTENCES = ("The children play in the garden.", "We want to buy a house.", "My sister reads a good book.")
-# The main picture of each tab, and what tells that it is drawn.
-PICTURES = {"translate": ".translation .piece", "attention": ".view svg.cells rect, .view svg.cells image, "
-            ".view svg.cells, .view svg.arcs, .view canvas", "sentiment": ".judged .large, .judged .verdict",
-            "positions": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
-            "principles": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
-            "model": ".architecture .box, .architecture svg"}
 SCRIPT = """
   window.shown = selector => [...document.querySelectorAll(selector)].find(
       one => one.checkVisibility() && one.getBoundingClientRect().height > 2);

@@ -6,6 +6,20 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+# The main picture of each tab, and what tells that it is drawn.
+PICTURES = {"translate": ".translation .piece", "attention": ".view svg.cells rect, .view svg.cells image, "
+            ".view svg.cells, .view svg.arcs, .view canvas", "sentiment": ".judged .large, .judged .verdict",
+            "positions": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
+            "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
+            "model": ".architecture .box, .architecture svg"}
+
+
+def open_tab(page, tab):
+    """Open a tab by its id, and wait for its main picture."""
+    page.locator(f"[role=tab][data-tab-id={tab}]").click()
+    page.wait_for_function("""selector => [...document.querySelectorAll(selector)].some(
+        one => one.checkVisibility() && one.getBoundingClientRect().height > 2)""", arg=PICTURES[tab])
+
 
 def type_into(field, text):
     """Fill a field as a person can: what is written in the instant in which a field appears, gradio forgets."""

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, open_menu, translate, type_into
+from tests.browser.acts import contrasts, expect_fits, expect_spanish, open_menu, open_tab, translate, type_into
 from xformer.ui.page import TABS
 
 
@@ -79,6 +79,74 @@ def test_every_tab_is_in_one_line_and_its_content_begins_below_it(visit, path, w
                       return tab.left > -1 && tab.right < innerWidth + 1;}""", arg=module.ID)
         assert page.locator("[role=tabpanel]:visible > *").first.bounding_box()["y"] <= highest
     expect_fits(page, width)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_text_of_every_tab_can_be_read(visit, learned_pairs, theme):
+    page = visit(f"/?__theme={theme}")
+    translate(page, learned_pairs[1][0])
+    expect_spanish(page, learned_pairs[1][1])
+    for module in TABS:
+        open_tab(page, module.ID)
+        found = contrasts(page)
+        assert len(found) > 20
+        assert not [one for one in found if one["ratio"] < 4.5], module.ID
+
+
+def test_a_text_that_is_too_pale_is_found(same_page):
+    same_page.evaluate("""document.body.insertAdjacentHTML('beforeend',
+        '<p id="pale" style="color:#94a3b8; background:#fff">pale</p>')""")
+    pale, *_ = contrasts(same_page)
+    same_page.evaluate("document.querySelector('#pale').remove()")
+    assert pale["text"] == "pale" and pale["ratio"] == pytest.approx(2.56, abs=0.01)
+
+
+def test_the_keyboard_reaches_the_picture_in_three_steps(visit):
+    page = visit()
+    expect(page.get_by_label("English sentence")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Translate", exact=True)).to_be_focused()
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the picture")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Enter")
+    expect(page.locator(".piece").first).to_be_focused()
+    page.get_by_role("tab", name="Model", exact=True).click()
+    skip.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.closest('.architecture') !== null")
+
+
+def test_a_group_of_radio_buttons_is_one_stop_and_arrow_keys_choose_in_it(visit):
+    page = visit("/?tab=positions")
+    group = page.locator("[role=tabpanel]:visible fieldset:has(input[type=radio]:checked)").first
+    radios = group.locator("input[type=radio]")
+    chosen = radios.evaluate_all("radios => radios.findIndex(radio => radio.checked)")
+    radios.nth(chosen).focus()
+    for step in (1, 2):
+        page.keyboard.press("ArrowRight")
+        expect(radios.nth((chosen + step) % radios.count())).to_be_checked()
+        page.wait_for_function(
+            "new Set([...document.activeElement.closest('fieldset').elements].map(one => one.name)).size === 1")
+    page.keyboard.press("Tab")
+    assert not group.evaluate("group => group.contains(document.activeElement)")
+
+
+def test_a_window_zoomed_to_twice_the_size_needs_no_scrolling_sideways(visit):
+    page = visit(width=640)
+    page.set_viewport_size({"width": 640, "height": 400})
+    for module in TABS:
+        open_tab(page, module.ID)
+        expect_fits(page, 640)
+
+
+def test_the_page_speaks_one_language_and_its_menu_leads_on(visit):
+    page = visit("/es")
+    expect(page.locator("footer")).to_be_hidden()
+    open_menu(page, "Menú")
+    page.get_by_role("button", name="API", exact=True).click()
+    expect(page.get_by_text("/translate").first).to_be_visible()
 
 
 def test_the_sentence_gives_way_where_a_tab_has_a_field_of_its_own(visit):

@@ -103,14 +103,14 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
                 button = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
             examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
                                   label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-        gr.HTML(_languages(language), elem_classes="languages")
+        gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{_languages(language)}', elem_classes="languages")
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
             models_menu = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),
                                       allow_custom_value=models.any_name,
                                       info=say("model_menu_info") if models.any_name else None,
                                       visible=models.any_name or len(models.names) > 1)
             settings = gr.Column()
-            gr.HTML(f'<p>{language.html("tagline")}</p>')
+            gr.HTML(_links(language), elem_classes="links")
     about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
     loading = gr.HTML(elem_classes="status")
     problems, status = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="status")
@@ -259,6 +259,16 @@ def _about(service: TranslationService, language: Language) -> str:
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
     return f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'
+
+
+def _links(language: Language) -> str:
+    """Say what this page is, and offer what Gradio's footer offers in the language of the browser, not of the page.
+
+    assets/bar.js presses the button of the footer, which is hidden.
+    """
+    buttons = " ".join(f'<button type="button" data-press="footer .{name}">{language.html(key)}</button>'
+                       for name, key in (("show-api", "api_link"), ("settings", "settings_link")))
+    return f'<p>{language.html("tagline")}</p><p>{buttons}</p>'
 
 
 def _languages(language: Language) -> str:
