@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.benchmarks.harness import median, table
 from tests.benchmarks.pictures import PATIENCE, served
-from tests.browser.acts import PICTURES, contrasts
+from tests.browser.acts import PICTURES, contrasts, open_tab
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.harness import ROOT
 
@@ -61,12 +60,13 @@ PLACES = """selector => {
 }"""
 
 
-def opened(browser: Browser, address: str, size: tuple[int, int], theme: str = "light", **query: str) -> Page:
+def opened(browser: Browser, address: str, size: tuple[int, int], theme: str = "light", tab: str = "translate"
+           ) -> Page:
     """A page that has arrived, with its first translation."""
     page = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce").new_page()
     page.set_default_timeout(1000 * PATIENCE)
     page.add_init_script(SCRIPT)
-    page.goto(f"{address}/?{urlencode({'__theme': theme, **query})}")
+    page.goto(f"{address}/?__theme={theme}&tab={tab}")
     page.locator(".translation .piece").first.wait_for(state="attached")
     page.wait_for_timeout(500)
     return page
@@ -78,9 +78,9 @@ def took(page: Page, *names: str) -> list[float]:
     return list(page.wait_for_function(noted, arg=list(names), polling=20).json_value())
 
 
-def layout(browser: Browser, address: str) -> tuple[list[list[str]], list[float]]:
-    """Rows of the table of places, a tab each; and the lowest contrast of each tab and theme."""
-    rows = {tab: [tab] for tab in PICTURES}
+def layout(browser: Browser, address: str) -> tuple[list[list[str]], float]:
+    """Rows of the table of places, a tab each; and the lowest contrast of all."""
+    rows, least = {tab: [tab] for tab in PICTURES}, []
     for size in SIZES.values():
         for tab, selector in PICTURES.items():
             page = opened(browser, address, size, tab=tab)
@@ -88,15 +88,14 @@ def layout(browser: Browser, address: str) -> tuple[list[list[str]], list[float]
             found: dict[str, float] = page.evaluate(PLACES, selector)
             rows[tab] += [f"{found['top']:,.0f}", f"{found['content']:.0f} %"]
             page.context.close()
-    least = []
     for theme in ("light", "dark"):
-        for tab, selector in PICTURES.items():
-            page = opened(browser, address, SIZES["1280 × 800"], theme, tab=tab)
-            page.wait_for_function("selector => window.shown(selector)", arg=selector, polling=100)
+        page = opened(browser, address, SIZES["1280 × 800"], theme)
+        for tab in PICTURES:
+            open_tab(page, tab)
             least.append(contrasts(page)[0]["ratio"])
             rows[tab].append(f"{least[-1]:.2f}")
-            page.context.close()
-    return list(rows.values()), least
+        page.context.close()
+    return list(rows.values()), min(least)
 
 
 def speeds(browser: Browser, address: str, rounds: int) -> list[list[str]]:
@@ -135,19 +134,21 @@ def speeds(browser: Browser, address: str, rounds: int) -> list[list[str]]:
 
 
 def run(folder: Path, rounds: int, checkout: Path = ROOT) -> str:
-    """Markdown: places and times. checkout: of this project, whose page is measured."""
+    """Markdown: prints the places, and gives the times. checkout: of this project, whose page is measured."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=checkout, text=True, capture_output=True,
                             check=False).stdout.strip() or "?"
     with served(folder, checkout) as address, sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         version = browser.version
         places, least = layout(browser, address)
+        columns = ("picture begins at", "content on the first screen")
+        head = ["tab", *(f"{what}, {size}" for size in SIZES for what in columns), "lowest contrast, light", "dark"]
+        wanted = " and ".join(f"{pixels} at {size}" for size, pixels in WANTED.items())
+        said = (f"The page of commit {commit} in headless Chromium {version}; pixels from the top of the page (wanted: "
+                f"under {wanted}), and of every text the contrast to what lies behind it (wanted: 4.5; least: "
+                f"{least:.2f}).\n\n{table(head, places)}\n")
+        print(said, flush=True)
         times = speeds(browser, address, rounds)
         browser.close()
-    columns = ("picture begins at", "content on the first screen")
-    head = ["tab", *(f"{what}, {size}" for size in SIZES for what in columns), "lowest contrast, light", "dark"]
-    wanted = " and ".join(f"{pixels} at {size}" for size, pixels in WANTED.items())
-    return (f"The page of commit {commit} in headless Chromium {version}; pixels from the top of the page (wanted: "
-            f"under {wanted}), and of every text the contrast to what lies behind it (wanted: 4.5; least: "
-            f"{min(least):.2f}).\n\n{table(head, places)}\n\nMilliseconds, median of {rounds} and the slowest; of a "
-            f"first opening, each in a page of its own.\n\n{table(['', 'median', 'slowest'], times)}")
+    return (f"Milliseconds, median of {rounds} and the slowest; of a first opening, each in a page of its own.\n\n"
+            f"{table(['', 'median', 'slowest'], times)}")

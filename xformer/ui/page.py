@@ -264,10 +264,11 @@ def _about(service: TranslationService, language: Language) -> str:
 def _links(language: Language) -> str:
     """Say what this page is, and offer what Gradio's footer offers in the language of the browser, not of the page.
 
-    assets/bar.js presses the button of the footer, which is hidden.
+    assets/bar.js presses the button of the footer, which is hidden. The API is that of the English page alone.
     """
+    offered = [("show-api", "api_link")] if language is ENGLISH else []
     buttons = " ".join(f'<button type="button" data-press="footer .{name}">{language.html(key)}</button>'
-                       for name, key in (("show-api", "api_link"), ("settings", "settings_link")))
+                       for name, key in (*offered, ("settings", "settings_link")))
     return f'<p>{language.html("tagline")}</p><p>{buttons}</p>'
 
 
