@@ -11,7 +11,7 @@ PICTURES = {"translate": ".translation .piece", "attention": ".view svg.cells re
             ".view svg.cells, .view svg.arcs, .view canvas", "sentiment": ".judged .large, .judged .verdict",
             "positions": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
             "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
-            "model": ".architecture .box, .architecture svg"}
+            "model": ".architecture .towers"}
 
 
 def open_tab(page, tab):
