@@ -1,7 +1,7 @@
 // Draws one attention map from props.value (xformer/figures/head_payload.py) as SVG, a heatmap or arcs, with its two
 // sentences above. The pointer, arrow keys and clicks highlight a row (a query) and a column (a key) in every part.
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
-import {closeOnLeaving} from './menus.js';
+import {closeOnLeaving, openDrawer} from './menus.js';
 import {background, brokenLines, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, colour, escapeHtml, fill, floats, label, rect} from './shared.js';
 
@@ -140,8 +140,8 @@ export default function start({element, props, trigger, watch}) {
       body: [...lines, ...rows, ...columns].join('')};
   }
 
-  const svgOf = ({width, height, body}, name) =>
-    `<svg xmlns="${NAMESPACE}" class="${name}" width="${width}" height="${height}" font-size="${fontSize()}" ` +
+  const svgOf = ({width, height, body}, name, size = fontSize()) =>
+    `<svg xmlns="${NAMESPACE}" class="${name}" width="${width}" height="${height}" font-size="${size}" ` +
     `fill="currentColor">${body}<g class="marks"></g></svg>`;
 
   function scrollingHtml(content) {
@@ -158,7 +158,7 @@ export default function start({element, props, trigger, watch}) {
     const ends = `<span>${escapeHtml(map.asks)} ↓</span><span class="seen">${escapeHtml(map.seen)} →</span>`;
     const parts = '<div class="corner"></div>' + svgOf(labels, 'top') + svgOf(left, 'left') + svgOf(cells, 'cells');
     return `<div class="map"><div class="map-of"><p class="ends sub">${ends}</p>${scrollingHtml(parts)}</div>` +
-      `${svgOf(bar, 'colours')}</div>`;
+      `${svgOf(bar, 'colours', 13)}</div>`;
   }
 
   // The map as HTML, and a hint below it.
@@ -229,7 +229,7 @@ export default function start({element, props, trigger, watch}) {
     if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(row, column);
     fadeArcs(element, row, column);
     const said = inside('.said');
-    if (said) said.textContent = description(row, column) + (isLocked() ? ' ' + map.texts.view_locked : '');
+    if (said) said.textContent = description(row, column) + (isLocked() && !isLarge() ? ' ' + map.texts.view_locked : '');
   }
 
   function markLabels(drawing, row, column) {
@@ -378,7 +378,7 @@ export default function start({element, props, trigger, watch}) {
     const before = cell;
     cell = Math.max(cell, 20);
     const size = fontSize(), least = isArcs() ? arcs().width : heatmap().cells.width + heatmap().left.width + 24 + BAR;
-    const across = Math.max(least, 520), said = description(locked.row ?? null, locked.column ?? null);
+    const across = Math.max(least, 600), said = description(locked.row ?? null, locked.column ?? null);
     const small = `12px ${FONT}`;
     const above = [...brokenLines(map.title, across, `600 16px ${FONT}`).map(text => [text, 'font-size="16" font-weight="600"']),
       ...[...map.pair, said].filter(Boolean).flatMap(text => brokenLines(text, across, `13px ${FONT}`))
@@ -493,6 +493,7 @@ export default function start({element, props, trigger, watch}) {
     highlight();
   });
   closeOnLeaving(element.closest('.attention-picture') ?? element);
+  openDrawer();
 
   // Draws again where there is more or less room: the window, a tab that was closed, the projector view.
   let drawnFor = '';

@@ -21,3 +21,17 @@ export function closeOnLeaving(part) {
     closeMenu(menu);
   });
 }
+
+// The drawer of a phone: a tap on one of its tabs opens it, on the same again or elsewhere closes it.
+export function openDrawer() {
+  let shown = null;
+  if (window.drawerOpens) return;
+  window.drawerOpens = true;
+  document.addEventListener('click', event => {
+    const drawer = document.querySelector('.drawer'), tab = event.target.closest('.drawer [role=tab]');
+    if (!drawer || (!tab && drawer.contains(event.target))) return;
+    const isOpen = drawer.dataset.open === 'true' && tab === shown;
+    drawer.dataset.open = Boolean(tab) && !isOpen;
+    shown = tab;
+  });
+}

@@ -342,3 +342,13 @@ def test_variance_and_splitting_are_drawn_with_their_axes():
 def test_every_step_has_its_formula_and_its_text(language):
     for name in figures.FORMULAS:
         assert "<i>" in figures.heading(name, language) and 'class="note"' in figures.heading(name, language)
+
+
+@pytest.mark.parametrize(("lock", "head", "query"), [
+    ("", "cross.1.1", None), ("es3", "cross.1.1", 3), ("es3", "cross.1.2", 4), ("es0", "cross.1.1", None),
+    ("es3-en1", "encoder_self.1.1", None), ("en1", "encoder_self.1.1", 2), ("es3", "decoder_self.1.1", 4)])
+def test_the_locked_word_asks_as_the_attention_tab_reads_each_head(running, monkeypatch, lock, head, query):
+    """Spanish word 3 is predicted in the third row; a head that aligns what it was given has it in the fourth."""
+    measured = {"predicted": [[0.2, 0.8, 0.2, 0.2]] * 2, "given": [[0.8, 0.1, 0.8, 0.8]] * 2}
+    monkeypatch.setitem(running.metrics, "alignment", {"alignment_error_rate": measured})
+    assert tab.locked_query(running, lock, Head.parse(head)) == query

@@ -174,6 +174,7 @@ def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pair
     expect(page.locator(".ablation [lang=es].large").first).to_have_text(learned_pairs[0][1])
     page.get_by_role("button", name="Rank this stack’s heads by effect").click()
     expect(page.locator(".ablation tbody tr")).to_have_count(8)
+    assert max(row.bounding_box()["height"] for row in page.locator(".ablation tbody tr").all()) < 50, "no name wraps"
 
 
 def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(visit, learned_pairs):
@@ -377,24 +378,28 @@ def test_colours_are_chosen_for_all_pictures(visit, learned_pairs):
 def test_a_locked_word_is_known_to_the_small_maps_the_panel_the_drawer_and_the_link(visit, learned_pairs, trace):
     page = visit()
     title = open_attention(page, learned_pairs)
-    page.locator(".view .line.row .token").nth(1).click()  # the row that predicts gato
+    first = page.locator(".view .line.row .token").first
+    first.click()  # the row that predicts the first piece
     panel = page.locator(".locked-word")
-    expect(panel.locator("h4")).to_have_text("gato")
-    row = trace.cross[1, 0, 1]
+    expect(panel.locator("h4")).to_have_text(first.text_content())
+    row = trace.cross[1, 0, 0]
     expect(panel.locator("ul li .number").first).to_have_text(f"{row.max():.3f}")
-    marked = json.loads(page.locator(".heads canvas").get_attribute("data-locked"))
-    assert len(marked) == 1 and marked[0][1] > 0, "the second row, from side to side"
+    (left, above, wide, high), = json.loads(page.locator(".heads canvas").get_attribute("data-locked"))
+    assert (left, above) == (0, 0) and wide > 3 * high, "a row, from side to side"
     page.get_by_role("tab", name="Another word").click()
-    expect(page.get_by_role("combobox", name="Step")).to_have_value(re.compile("^2 · after"))
+    expect(page.get_by_role("combobox", name="Step")).to_have_value(re.compile("^1 · after <s> → "))
     page.get_by_role("tab", name="What a word needs").click()
-    expect(page.get_by_label("Spanish word")).to_have_value("gato")
-    page.wait_for_url("**lock=es2**")
+    expect(page.get_by_label("Spanish word")).to_have_value("El")
+    page.wait_for_url("**lock=es1**")
+    page.get_by_role("tab", name="First principles").click()
+    expect(page.get_by_role("combobox", name="Who asks")).to_have_value(re.compile("^1 · after <s> → predicts"))
+    page.get_by_role("tab", name="Attention", exact=True).click()
     choose_map(page, 1, 2)  # another head keeps it
     expect(title).to_contain_text("layer 1 of 2 · head 2 of 4")
-    expect(page.locator(".view .said")).to_contain_text("predicts gato looks at")
+    expect(page.locator(".view .said")).to_contain_text(f"after <s> → predicts {first.text_content()} looks at")
     again = visit("/" + page.url.split("/", 3)[3])
     expect(again.locator(".view .said")).to_have_text(page.locator(".view .said").text_content())
-    expect(again.locator(".locked-word h4")).to_have_text("gato")
+    expect(again.locator(".locked-word h4")).to_have_text(first.text_content())
     translate(again, learned_pairs[1][0])  # other words, none of which is locked
     expect(again.locator(".locked-word .sub").first).to_contain_text("Click a word")
     again.wait_for_function("!location.search.includes('lock=')")
@@ -480,6 +485,11 @@ def test_on_a_phone_arcs_are_drawn_and_a_tap_on_a_small_map_changes_what_is_seen
     expect(title).to_contain_text("layer 1 of 2 · head 3 of 4")
     expect(title).to_be_in_viewport()
     expect_fits(page, 375)
+    drawer = page.locator(".drawer .finder")
+    expect(drawer).to_be_hidden()
+    for is_open in (True, False):  # from below, and down again
+        page.get_by_role("tab", name="Find heads").click()
+        expect(drawer).to_be_visible(visible=is_open)
 
 
 def test_a_saved_picture_holds_both_sentences_and_what_is_locked_and_nothing_lies_over_another(visit, learned_pairs):

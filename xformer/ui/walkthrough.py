@@ -10,9 +10,11 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
+from xformer.explain import alignment, walkthrough
 from xformer.explain import key_value_store as key_values
-from xformer.explain import walkthrough
 from xformer.figures import walkthrough as figures
+from xformer.figures.attention import Choice, named_by
+from xformer.figures.locked_word import Lock
 from xformer.results import STACKS, Head, Message, Trace, UserError, Walk
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
@@ -29,6 +31,7 @@ STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *walkthrough.POWERS, step=0.25)
 MOST_PADDING = 4
+QUERY = 2  # who asks at first: the second, which has something to look at
 STORE: dict[str, Any] = json.loads((ASSETS / "store.json").read_text(encoding="utf-8"))
 RECORDS = Words("\n".join(": ".join(record) for record in STORE["records"]))
 STORE_QUERY = Words(STORE["query"])
@@ -46,6 +49,7 @@ class Drawn:
     switches: dict[str, Any] | None = None
     vectors: int | None = None  # the query whose vectors are drawn; None where they are not
     mapped: dict[str, Any] | None = None  # the switches of the map of all queries; None where it is not drawn
+    lock: str = ""  # the words that were locked in the Attention tab
 
 
 def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
@@ -67,7 +71,7 @@ def build(page: Page) -> Tab:
                          choices=[(say(f"stack_{name}"), name) for name in STACKS])
             controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"))
             controls.add("first_head", head_of, gr.Radio, label=say("head"))
-            controls.add("query", lambda service, so_far: Whole(2, 1, service.max_pieces), gr.Dropdown,
+            controls.add("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
                          properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
                          label=say("first_query"))
             padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
@@ -106,7 +110,7 @@ def build(page: Page) -> Tab:
     gr.on([page.opened[ID].change, page.trace.change, vectors_open.change, map_open.change,
            *(control.component.input for control in controls.values())],
           **page.ask(draw, {"drawn": drawn, "trace": page.trace, "vectors_open": vectors_open, "map_open": map_open,
-                            **controls.named()},
+                            **page.controls.named("lock"), **controls.named()},
                      {"drawn": drawn, **controls.named("first_layer", "query", "mask"), **plots, "summary": summary,
                       "scores": scores, "map": map_of_all}, problem, only_in=ID),
           trigger_mode="always_last", **SWIFT)
@@ -126,8 +130,11 @@ def build(page: Page) -> Tab:
 @needs(trace="no_trace")
 def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace: Trace, first_stack: str,
          first_layer: int, first_head: int, query: int | None, padding: int, beta_power: float, scoring: str, mask: str,
-         vectors_open: bool, map_open: bool) -> dict[str, Any]:
-    """Walk through the chosen head, and draw what is not drawn yet; set the controls that follow another one."""
+         vectors_open: bool, map_open: bool, lock: str = "") -> dict[str, Any]:
+    """Walk through the chosen head, and draw what is not drawn yet; set the controls that follow another one.
+
+    lock: the words locked in the Attention tab; one that has just been locked becomes who asks.
+    """
     answer: dict[str, Any] = {}
     layers = layer_of(service, {"stack": first_stack})
     head = Head(first_stack, min(int(first_layer), layers.most), int(first_head))
@@ -137,8 +144,11 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
     walk, padding = drawn.walk, int(padding)
     if walk is None or (head, padding) != (drawn.head, drawn.padding) or trace is not drawn.trace:
         walk = service.walk(trace.text, trace.tokens, head, padding)
+    chosen = query
+    if lock != drawn.lock and (drawn.head is not None or query == QUERY):
+        query = locked_query(service, lock, head) or query
     other_walk, asks = walk is not drawn.walk, _asked(walk, query)
-    if other_walk:
+    if other_walk or query != chosen:
         choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1) for i in range(len(walk.queries))]
         answer["query"] = gr.update(choices=choices, value=asks + 1)
     switches: dict[str, Any] = {"rule": scoring, "power": float(beta_power), "mask": mask}
@@ -150,7 +160,17 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
     if map_open and (other_walk or switches != drawn.mapped):
         answer["map"] = figure(figures.all_queries(walk, **switches, language=language))
     return {**answer, "drawn": Drawn(head, padding, trace, walk, asks, switches, asks if vectors_open else None,
-                                     switches if map_open else None)}
+                                     switches if map_open else None, lock)}
+
+
+def locked_query(service: TranslationService, lock: str, head: Head) -> int | None:
+    """Find the query, from 1, in which the locked word asks in a head, as the Attention tab reads it; None for none."""
+    word = (Lock.parse(lock) if lock else Lock()).placed(head.stack).asks
+    if word is None:
+        return None
+    given = alignment.given_heads(service.info, service.alignment_errors)
+    to_come = head.stack != "encoder_self" and named_by(Choice(*head), given) == "predicted"
+    return word[1] + (0 if to_come else 1) or None
 
 
 def _asked(walk: Walk, query: int | None) -> int:
