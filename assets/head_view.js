@@ -3,7 +3,7 @@
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {closeOnLeaving, openDrawer} from './menus.js';
 import {background, brokenLines, pictureAddress, saveOnClick} from './save.js';
-import {ARROWS, colour, escapeHtml, fill, floats, label, rect} from './shared.js';
+import {ARROWS, colour, escapeHtml, fill, floats, inkOn, label, rect} from './shared.js';
 
 const NAMESPACE = 'http://www.w3.org/2000/svg', FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const ACCENT = '#d97706';
@@ -252,10 +252,9 @@ export default function start({element, props, trigger, watch}) {
   function shadeTokens(row, column) {
     const rows = map.queries.length, columns = map.keys.length;
     const fromRow = row ?? (map.same ? column : null), fromColumn = column ?? (map.same ? row : null);
-    const opaque = map.palette[0][3] === 1;
     const paint = (token, p, chosen) => {
       token.style.background = p === null ? '' : shade(p);
-      token.style.color = p !== null && opaque ? (p > .55 ? '#111' : '#fff') : '';
+      token.style.color = p === null ? '' : inkOn(map.palette, p);
       token.classList.toggle('chosen', chosen);
     };
     element.querySelectorAll('.token[data-column]').forEach((token, k) =>

@@ -22,6 +22,15 @@ export function colour(stops, p) {
   return `rgba(${Math.round(red)},${Math.round(green)},${Math.round(blue)},${+opacity.toFixed(3)})`;
 }
 
+// Black or white, whichever is read better on a palette's colour at p, on the page as it is, light or dark: never below
+// a contrast of 4.5.
+export function inkOn(stops, p) {
+  const page = document.body.classList.contains('dark') ? [11, 15, 25] : [255, 255, 255], [opacity] = mix(stops, p).slice(3);
+  const linear = part => part <= 10.3 ? part / 3294.6 : ((part / 255 + .055) / 1.055) ** 2.4;
+  const [red, green, blue] = mix(stops, p).slice(0, 3).map((part, i) => linear(part * opacity + page[i] * (1 - opacity)));
+  return .2126 * red + .7152 * green + .0722 * blue > .179 ? '#000' : '#fff';
+}
+
 // 256 colours of a palette, four bytes each: red, green, blue, opacity. scale: what is shaded, if not p itself.
 export function colourTable(stops, scale = p => p) {
   const table = new Uint8ClampedArray(1024);

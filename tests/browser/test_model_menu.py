@@ -60,7 +60,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
     expect(page.get_by_label("number input for d_model")).to_have_value("48")
     page.locator(".pos-sentence[data-drawn]").wait_for()
     page.get_by_role("tab", name="First principles").click()
-    page.locator(".first-output[data-drawn]").wait_for()
+    page.locator(".first-scores td").first.wait_for()
     page.get_by_role("tab", name="Model", exact=True).click()
     expect(page.locator(".architecture button[data-stack=cross]")).to_have_count(1)
     expect(page.locator(".architecture button[data-stack=encoder_self]")).to_have_count(3)

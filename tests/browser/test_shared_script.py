@@ -84,3 +84,21 @@ def test_a_template_is_filled_once(page):
     filled = page.evaluate("([template, values]) => shared.fill(template, values)",
                            ["{a} looks at {b}, {a}", {"a": "{b}", "b": "$&"}])
     assert filled == "{b} looks at $&, {b}"
+
+
+@pytest.mark.parametrize("name", PALETTES)
+@pytest.mark.parametrize("theme", ["", "dark"])
+def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
+    """Contrast by WCAG 2.1, of what is said to be the ink on what a palette makes of the page's own colour."""
+    places = np.linspace(0, 1, 101)
+    inks = page.evaluate("""([stops, places, theme]) => {
+        document.body.className = theme;
+        return places.map(p => shared.inkOn(stops, p));
+    }""", [PALETTES[name], places.tolist(), theme])
+    *parts, opacity = mixed(name, places).T
+    paper = (11, 15, 25) if theme else (255, 255, 255)
+    seen = np.stack([part * opacity + below * (1 - opacity) for part, below in zip(parts, paper, strict=True)]) / 255
+    linear = np.where(seen <= 0.04045, seen / 12.92, ((seen + 0.055) / 1.055) ** 2.4)
+    light = np.array([0.2126, 0.7152, 0.0722]) @ linear
+    contrast = np.where(np.array(inks) == "#000", (light + 0.05) / 0.05, 1.05 / (light + 0.05))
+    assert set(inks) <= {"#000", "#fff"} and contrast.min() >= 4.5
