@@ -1,15 +1,20 @@
 """What rests on private parts of Gradio stands in one file, and was tried on the installed version."""
 
+import itertools
 import re
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio
 import pytest
+import uvicorn
+from gradio import http_server
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 import xformer.ui
-from tests.harness import ROOT
+from tests.harness import ROOT, free_port
 from xformer.ui import gradio_private
 
 PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
@@ -34,3 +39,35 @@ def test_the_requirements_take_the_versions_that_were_tried():
 def test_only_one_file_knows_private_parts(path):
     named = PRIVATE.findall(path.read_text(encoding="utf-8"))
     assert (named != []) == (path.name == "gradio_private.py"), f"{path.name} uses {named}"
+
+
+@pytest.fixture
+def server():
+    """`server(begins)`: one that serves nothing, and begins well or not."""
+    made = []
+
+    def make(begins):
+        async def app(scope, receive, send):
+            await receive()
+            await send({"type": "lifespan.startup.complete" if begins else "lifespan.startup.failed"})
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
+        made.append(http_server.Server(uvicorn.Config(app, port=free_port(), log_level="critical")))
+        return made[-1]
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_a_server_that_begins_slowly_is_waited_for(server, monkeypatch):
+    """A clock by which each look comes ten seconds after the one before."""
+    clock = SimpleNamespace(time=itertools.count(0, 10).__next__, sleep=time.sleep)
+    monkeypatch.setattr(http_server, "time", clock)
+    beginning = server(True)
+    beginning.run_in_thread()
+    assert beginning.started
+
+
+def test_a_server_that_does_not_begin_is_not_waited_for(server):
+    with pytest.raises(http_server.ServerFailedToStartError):
+        server(False).run_in_thread()

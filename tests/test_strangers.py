@@ -172,8 +172,8 @@ def test_a_session_that_waits_for_nothing_is_told_so_and_fills_no_log(app):
 
 
 def test_before_a_login_nothing_of_a_session_is_ended(guarded):
-    for path, body in (("/gradio_api/heartbeat/owner", None), ("/gradio_api/call/anything/owner", None),
-                       ("/gradio_api/cancel", b'{"session_hash": "owner", "fn_index": 1, "event_id": "a"}')):
+    for path, body in (("/gradio_api/cancel", b'{"session_hash": "owner", "fn_index": 1, "event_id": "a"}'),
+                       ("/gradio_api/call/anything/owner", None), ("/gradio_api/heartbeat/owner", None)):
         assert send(guarded, path, body)[0] == 401
 
 

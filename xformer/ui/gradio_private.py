@@ -9,14 +9,16 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import gradio as gr
 from annotated_types import MaxLen
-from gradio import routes
+from gradio import http_server, routes
 from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.server_messages import UnexpectedErrorMessage
@@ -47,6 +49,30 @@ routes.CustomCORSMiddleware = lambda app, **_: app  # type: ignore[assignment, m
 for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
     _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
     _model.model_rebuild(force=True)
+
+
+def _run_in_thread(server: Any) -> None:
+    """Start a server in a thread, and wait until it serves or has ended.
+
+    Gradio itself waits five seconds, and then starts another at the next port, for which this app is of no use any
+    more: on a busy machine a page that is an MCP server too never began.
+    """
+    def run() -> None:
+        with suppress(SystemExit):  # by which uvicorn ends where it cannot begin
+            server.run()
+
+    server.thread = threading.Thread(target=run, daemon=True)
+    if server.reloader:
+        server.watch_thread = threading.Thread(target=server.watch, daemon=True)
+        server.watch_thread.start()
+    server.thread.start()
+    while not server.started:
+        server.thread.join(0.01)
+        if not (server.started or server.thread.is_alive()):
+            raise http_server.ServerFailedToStartError("The server ended before it served.")
+
+
+http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
 
 
 def still_there() -> Callable[[], bool]:
