@@ -98,16 +98,6 @@ function showPicture() {
   document.querySelector('.block.view')?.scrollIntoView({block: 'nearest'});
 }
 
-// The base of the positions as the power of ten that its slider holds.
-function powerOfTen(base) {
-  return Math.log10(base);
-}
-
-// The base that the slider stands at, where it is one of the presets (BASES in xformer/ui/positions.py); else null.
-function presetBase(power) {
-  return [100, 1000, 10000].find(base => Math.abs(Math.log10(base) - power) < 1e-3) ?? null;
-}
-
 // The dimensions and pairs of a table of some width; what was chosen is kept where it is still there. In the browser,
 // so that the answer cannot come after another choice and undo it.
 function fitWidth(width, dimensions, pair) {

@@ -3,6 +3,7 @@
 import {background, saveOnClick} from './save.js';
 import {bytes} from './shared.js';
 
+const NARROW = 480, LINE = 20;  // pixels: the width of a phone's figure, and the height of a line of its legend
 const TITLE = 36;  // pixels of the top margin that a figure leaves for its title; here the page shows the title
 const ARRAYS = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
                 u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
@@ -19,10 +20,16 @@ const loadPlotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((reso
 const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
-// A layout without its title, which stands in the page, where it can wrap.
-function untitled(layout) {
-  const margin = {...layout.margin, t: layout.margin.t - TITLE};
-  return {...layout, title: null, height: layout.height - TITLE, margin};
+// A layout without its title, which stands in the page, where it can wrap. Where it is narrow, a legend below the figure
+// has a line for each of its names, and room for them.
+function fitted({data, layout}, width) {
+  const names = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
+  const isBelow = layout.legend?.yanchor === 'bottom' && names.length > 1;
+  const isNarrow = isBelow && width < NARROW;
+  const more = isNarrow ? Math.max(0, 56 + LINE * names.length - layout.margin.b) : 0;
+  const margin = {...layout.margin, t: layout.margin.t - TITLE, b: layout.margin.b + more};
+  const legend = isNarrow ? {...layout.legend, font: {size: 11}} : layout.legend;
+  return {...layout, title: null, height: layout.height - TITLE + more, margin, legend};
 }
 
 // An array of a figure as nested lists. Plotly's Python sends arrays as base64 with their type and shape.
@@ -79,7 +86,7 @@ export default function start({element, props, watch}) {
     figure = props.value?.figure && JSON.parse(props.value.figure);
     element.dataset.empty = !figure;
     if (!figure) return;
-    const {data, layout} = figure;
+    const {data} = figure;
     inside('.caption').textContent = title();
     inside('.plot').setAttribute('aria-label', title());
     const Plotly = await loadPlotly();
@@ -89,7 +96,7 @@ export default function start({element, props, watch}) {
       box = inside('.plot');
       followWidth(Plotly);
     }
-    await Plotly.react(box, data, untitled(layout), {displayModeBar: false});
+    await Plotly.react(box, data, fitted(figure, box.clientWidth), {displayModeBar: false});
     element.dataset.drawn = turn;
   }
 

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from xformer.strings import ASSETS
-from xformer.ui import positions
 from xformer.ui.components import script
 
 CODE = (ASSETS / "page.js").read_text(encoding="utf-8")
@@ -33,7 +32,3 @@ def test_nothing_else_stands_in_the_file():
 def test_a_name_that_is_not_there_is_told():
     with pytest.raises(LookupError, match="page.js has no function nothing"):
         script("nothing")
-
-
-def test_the_presets_of_the_browser_are_those_of_the_page():
-    assert str([int(base) for base in positions.BASES]) in script("presetBase")

@@ -103,7 +103,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "hide": True, "weigh": True, "off": ["cross.1.2", "decoder_self.2.4"], "review": "Not bad.", "length": 80,
               "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,
               "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,
-              "compare": "encoder_self.1.2", "moved": True, "first_stack": "decoder_self", "first_layer": 1,
+              "compare": "encoder_self.1.2", "first_stack": "decoder_self", "first_layer": 1,
               "first_head": 3, "query": 4, "padding": 1, "beta_power": -1.5, "scoring": "gaussian", "mask": "future",
               "records": "a: b\nc: d", "store_query": "a", "store_power": 6.0, "model": "other"}
     assert {*chosen} == {*page.controls}
@@ -148,11 +148,10 @@ def test_an_address_switches_heads_off(page, service, value, wanted):
 
 def test_an_address_sets_every_control_of_the_positions(page, service):
     query = dict(length="100", d_model="16", base_power="2.5", dimensions="0,15", pair="7", position="9", steps="4",
-                 positions="base", shift="12", base="500.5", shuffle="1", seed="42", compare="encoder_self 1 2",
-                 moved="1")
+                 positions="base", shift="12", base="500.5", shuffle="1", seed="42", compare="encoder_self 1 2")
     said, updates = open_at(page, query)
     assert [updates[page.controls[key].component]["value"] for key in query] == [
-        100, 16, 2.5, [0, 15], 7, 9, 4, "base", 12, 500.5, True, 42, "encoder_self.1.2", True]
+        100, 16, 2.5, [0, 15], 7, 9, 4, "base", 12, 500.5, True, 42, "encoder_self.1.2"]
     assert said == ""
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import threading
 from types import SimpleNamespace
@@ -357,7 +358,10 @@ def test_the_turn_is_drawn_from_one_position_to_the_other():
     assert figure.layout.title.text.replace("<br>", " ") == f"Pair 2: from position 4 to 7 is a turn by {angle:.1f}°"
     assert figure.layout.yaxis.title.text == "dimension 4 (sine)"
     assert "sin(7 / 100^(4/16))" in end.hovertemplate and "cos(7 / 100^(4/16))" in end.hovertemplate
-    assert "checked for 27 positions" in figures.checked(rows, 2, 3, 100)
+    html, turn = figures.checked(rows, 2, 3, 100), math.radians(angle)
+    assert "checked for 27 positions" in html
+    assert re.findall(r"<span>([−\d.]+)</span>", html) == [
+        f"{value:.3f}".replace("-", "−") for value in (math.cos(turn), math.sin(turn), -math.sin(turn), math.cos(turn))]
 
 
 def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
@@ -367,7 +371,11 @@ def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
     assert {trace.coloraxis for trace in figure.data} == {"coloraxis"}
     assert figure.layout.yaxis2.ticktext == ("0 · &lt;b&gt;", "1 · the", "2 · the", "3 · &lt;/s&gt;")
     assert [note.text for note in figure.layout.annotations] == [
-        "embeddings<br>(root mean square 2.00)", "+ positions (0.71)", figure.layout.annotations[2].text]
+        "embeddings (RMS 2.00)", "+ positions (RMS 0.71)", figure.layout.annotations[2].text]
+    gaps = [figure.layout[above].domain[0] - figure.layout[below].domain[1]
+            for above, below in (("yaxis", "yaxis2"), ("yaxis2", "yaxis3"))]
+    plots = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    assert [round(gap * plots) for gap in gaps] == [figures.GAP] * 2, "however long the sentence is"
     assert [trace.name for trace in figure.data] == ["embeddings", "positions", "sum"], "what saved numbers are called"
 
 
@@ -388,7 +396,7 @@ def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(runni
 def test_quality_stands_above_what_was_learned_from():
     scores = [LengthScore(1, 5, 10, 40.0, 60.0, 1000), LengthScore(6, None, 0, None, None, None)]
     figure = figures.lengths(scores)
-    assert figure.layout.xaxis2.ticktext == ("1–5", "6–") and figure.layout.xaxis2.title.text.startswith("pieces")
+    assert figure.layout.xaxis2.ticktext == ("1–5", "6–") and figure.layout.xaxis2.title.text == "English pieces"
     bleu, chrf, training = figure.data
     assert (list(bleu.y), list(chrf.y), list(training.y)) == ([40, None], [60, None], [1000, None])
     assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"
@@ -422,8 +430,8 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
     found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
 
     def run(translation, kind, shift, base, shuffle, seed):
-        return ask.answer(tab.run, translation=translation, positions=kind, shift=shift, base=base, shuffle=shuffle,
-                          seed=seed, compare="cross.1.2")
+        return ask.answer(tab.run, change=None, translation=translation, positions=kind, shift=shift, base=base,
+                          shuffle=shuffle, seed=seed, compare="cross.1.2")
 
     for asked, said in ((("own", 5, 100, False, 1), "Nothing would change"),
                         (("shift", 5_000, 100, False, 1), "0 to 1,000"), (("base", 5, 1, False, 1), "2 to 1,000,000"),
@@ -431,26 +439,26 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
         answer = run(found, *asked)
         assert 'role="alert"' in answer["problem"] and said in answer["problem"] and answer["change"] is None
         assert not answer["maps"]["visible"] and [answer["before"], answer["after"]] == [None, None]
-        assert not answer["moved"]
     answer = run(None, "none", 5, 100, False, 1)
     assert 'role="alert"' in answer["problem"] and answer["change"] is None
     answer = run(found, "none", 5, 100, True, 1)
-    moved, positions = answer["change"]
-    assert positions == Positions("none") and moved.source != found.source
-    assert answer["moved"] and answer["maps"]["visible"]
+    change = answer["change"]
+    assert change.positions == Positions("none") and change.moved.source != found.source
+    assert answer["maps"]["visible"]
     assert answer["before"]["title"].endswith("as learned") and answer["after"]["title"].endswith("words shuffled")
 
 
-def test_another_translation_forgets_the_change_unless_a_link_shows_one(running, learned_pairs):
-    found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
-    asked = {"translation": found, "positions": "none", "shift": 5, "base": 100, "shuffle": False, "seed": 1,
-             "compare": "cross.2.3"}
-    made = ask.answer(tab.again, change=None, moved=True, **asked)
-    assert made["moved"] and made["before"]["title"].endswith("head 3 of 4 · as learned")
-    for change, moved in ((made["change"], True), (None, False)):
-        answer = ask.answer(tab.again, change=change, moved=moved, **asked)
-        assert answer["result"] == "" and answer["change"] is None and answer["moved"] is False
-        assert not answer["maps"]["visible"] and answer["before"] is answer["after"] is None
+def test_a_change_is_made_once_and_again_for_another_translation_or_other_positions(running, learned_pairs):
+    found, other = (running.translate(learned_pairs[i][0]) for i in range(2))
+    ask, asked = Ask.always(running, ENGLISH), {"positions": "none", "shift": 5, "base": 100, "shuffle": False,
+                                                "seed": 1, "compare": "cross.2.3"}
+    made = ask.answer(tab.run, change=None, translation=found, **asked)
+    assert made["before"]["title"].endswith("head 3 of 4 · as learned") and learned_pairs[0][1] in made["result"]
+    assert ask.answer(tab.run, change=made["change"], translation=found, **asked) == {"problem": gr.skip()}
+    again = ask.answer(tab.run, change=made["change"], translation=other, **asked)
+    assert learned_pairs[1][1] in again["result"] and again["change"].translation is other
+    for more in ({"positions": "shift"}, {"shuffle": True}):
+        assert ask.answer(tab.run, change=made["change"], translation=found, **{**asked, **more})["result"]
 
 
 def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
@@ -459,6 +467,8 @@ def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
         tab.draw_sentence, {"translation": gr.State()}, {"picture": gr.HTML()}, only_in=tab.ID)
     assert listener["fn"]("attention", found) == gr.skip()
     assert listener["fn"](tab.ID, found) == ask.answer(tab.draw_sentence, translation=found)["picture"]
+    assert ask.answer(tab.draw_sentence, translation=found, looked_at=False) == {"problem": ""}
+    assert tab.draw(None, ENGLISH, pictures=tab.NEAR, drawn={}, looked_at=False) == {}
     drawn = json.loads(ask.answer(tab.draw_sentence, translation=found)["picture"]["figure"])
     assert drawn["layout"]["title"]["text"].startswith("Your sentence")
 

@@ -5,18 +5,33 @@ import io
 import json
 import math
 import re
+from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, expect_spanish, saved, translate, type_into
 from xformer.hub.checkpoint import examine
+
+TABLE, SENTENCE = "The table of positions, and why it works", "The table on your sentence: what the encoder is given"
 
 
 def open_positions(page, learned_pairs):
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
     page.get_by_role("tab", name="Positions").click()
+    expect(page.locator(".block.pos-result [lang=es].large").first).to_have_text(learned_pairs[0][1])
+
+
+def show_table(page):
+    page.get_by_role("button", name=TABLE).click()
     expect_table(page, 32, "10\u202f000")
+
+
+def set_number(page, name, value):
+    field = page.get_by_label(f"number input for {name}")
+    type_into(field, value)
+    field.press("Enter")
 
 
 def expect_table(page, d_model, base):
@@ -27,17 +42,19 @@ def expect_table(page, d_model, base):
 
 def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit, learned_pairs):
     page = visit()
-    assert page.locator(".pos-table .js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"
     open_positions(page, learned_pairs)
+    assert page.locator(".js-plotly-plot").count() == 0, "nothing is drawn before somebody looks"
+    page.get_by_role("button", name=SENTENCE).click()
+    show_table(page)
     for name in ("curves", "waves", "distance", "rotation", "noise", "sentence"):
         expect(page.locator(f".pos-{name} .caption")).to_be_attached()
     expect(page.locator(".pos-table .cbfill")).to_have_attribute("style", re.compile(r'url\("#'))
-    page.get_by_role("radio", name="100", exact=True).press("Space")
+    set_number(page, "Base, as a power of 10", "2")
     expect_table(page, 32, "100")
-    type_into(page.get_by_label("number input for d_model"), "8")
-    page.get_by_label("number input for d_model").press("Enter")
+    set_number(page, "Dimensions (d_model)", "8")
     expect_table(page, 8, "100")
-    expect(page.get_by_label("number input for pair of dimensions")).to_have_value("3")  # the last that there is now
+    # the last that there is now
+    expect(page.get_by_label("number input for Pair of dimensions i")).to_have_value("3")
     expect(page.locator(".pos-curves .legendtext")).to_have_text(
         [re.compile("^dimension 0 "), re.compile("^dimension 1 ")])
     expect(page.locator(".pos-rotation .caption")).to_contain_text("Pair 3")
@@ -68,22 +85,52 @@ def test_positions_are_taken_away_and_both_maps_are_shown_and_saved(visit, learn
         assert all(abs(sum(row) - 1) < 1e-5 for row in numbers)
         found = json.loads(saved(page, view.get_by_role("button", name="Save as JSON").click)[0])
         assert [row[1:] for row in found["rows"]] == numbers and found["title"].endswith(kind)
-    translate(page, learned_pairs[1][0])
-    expect(page.locator(".pos-before .title")).to_have_count(0)
-    expect(page.locator(".pos-sentence g.ytick text").first).to_be_attached()
+    translate(page, learned_pairs[1][0])  # another sentence is made again in the same way
+    expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[1][1])
+    expect(page.locator(".pos-after .title")).to_contain_text("none, words shuffled")
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 100), (375, 812, 200)])
+def test_ones_own_sentence_without_its_positions_stands_in_the_first_screen(visit, learned_pairs, width, height, most):
+    page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=positions", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    texts = page.locator(".block.pos-result [lang=es].large")
+    expect(texts.first).to_have_text(learned_pairs[0][1])
+    top = page.get_by_role("tabpanel").bounding_box()["y"]
+    first, last = texts.first.bounding_box(), texts.last.bounding_box()
+    assert first["y"] - top < most and last["y"] + last["height"] - top < height - 100
+    expect(page.locator(".pos-after .title")).to_contain_text("· none")
+    page.get_by_text("shifted", exact=True).click()  # and what is chosen is done
+    expect(page.locator(".pos-after .title")).to_contain_text("shifted (5)")
 
 
 def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     page = visit("/?tab=positions", width=375)
-    expect_table(page, 32, "10\u202f000")
+    page.get_by_role("button", name=SENTENCE).click()
+    show_table(page)
     expect(page.locator(".pos-sentence .caption")).to_be_attached()
     expect_fits(page, 375)
     expect(page.locator(".pos-table .main-svg").first).to_be_attached()  # its caption stands there before it is drawn
     page.wait_for_function("document.querySelector('.pos-table .main-svg').getBoundingClientRect().width <= 375")
+    # No title of an axis, no name in a legend and no heading is cut.
+    for name in ("curves", "noise", "sentence"):
+        page.locator(f".pos-{name}[data-drawn]").first.scroll_into_view_if_needed()
+        page.wait_for_function("""name => {
+            const whole = document.querySelector(`.pos-${name} .plot`).getBoundingClientRect();
+            const texts = document.querySelectorAll(
+                `.pos-${name} :is(.xtitle, .ytitle, .legendtext, .annotation-text)`);
+            return texts.length && [...texts].every(text => {
+                const box = text.getBoundingClientRect();
+                return box.left >= whole.left - 1 && box.right <= whole.right + 1 && box.bottom <= whole.bottom + 1;
+            });
+        }""", arg=name)
 
 
 def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
     page = visit("/es?tab=positions")
+    for name in ("La tabla de las posiciones y por qué funciona", "La tabla en tu oración: lo que recibe",
+                 "Hasta dónde llega"):
+        page.get_by_role("button", name=name).click()
     expect(page.locator(".pos-table .caption")).to_contain_text("Posiciones de 0 a 63")
     expect(page.get_by_role("img", name="Tu oración: embeddings, posiciones y su suma")).to_be_visible()
     expect(page.get_by_text("Nadie ha medido todavía este modelo por longitudes")).to_be_visible()
@@ -91,17 +138,16 @@ def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
 
 def test_a_copied_link_opens_the_same_pictures(visit, learned_pairs):
     page = visit("/?tab=positions")
-    expect_table(page, 32, "10\u202f000")
+    show_table(page)
     assert "length=" not in page.url, "defaults stay out of the address"
-    page.get_by_role("radio", name="100", exact=True).press("Space")
-    for name, value in (("d_model", "16"), ("Steps k", "5"), ("pair of dimensions", "2")):
-        type_into(page.get_by_label(f"number input for {name}"), value)
-        page.get_by_label(f"number input for {name}").press("Enter")
+    for name, value in (("Base, as a power of 10", "2"), ("Dimensions (d_model)", "16"), ("Steps k", "5"),
+                        ("Pair of dimensions i", "2")):
+        set_number(page, name, value)
     page.wait_for_url(re.compile(r"d_model=16&base_power=2&.*pair=2&steps=5"))
     again = visit("/" + page.url.split("/", 3)[3] + "&length=9000")
     expect_table(again, 16, "100")
     expect(again.locator(".pos-rotation .caption")).to_contain_text("Pair 2: from position 2 to 7")
-    expect(again.get_by_role("radio", name="100", exact=True)).to_be_checked()
+    expect(again.get_by_label("number input for Base, as a power of 10")).to_have_value("2")
     said = "In the address, length is “9000”; it must be a whole number from 8 to 200"
     expect(again.get_by_text(said)).to_be_visible()
 
@@ -110,19 +156,16 @@ def test_a_link_makes_the_change_again_that_it_shows(visit, learned_pairs):
     page = visit("/?tab=positions")
     open_positions(page, learned_pairs)
     page.get_by_text("shifted", exact=True).click()
-    page.get_by_role("button", name="Translate again", exact=True).click()
     expect(page.locator(".pos-after .title")).to_contain_text("shifted (5)")
-    page.wait_for_url("**positions=shift&moved=1")
+    page.wait_for_url("**positions=shift")
     again = visit("/" + page.url.split("/", 3)[3])
     expect(again.locator(".pos-after .title")).to_contain_text("shifted (5)")
-    translate(again, learned_pairs[1][0])
-    expect(again.locator(".pos-after .title")).to_have_count(0)
-    again.wait_for_url(lambda url: "moved" not in url)
 
 
 def test_a_figure_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoint):
     page = visit("/?tab=positions")
-    expect_table(page, 32, "10\u202f000")
+    page.get_by_role("button", name=SENTENCE).click()
+    show_table(page)
     figure = page.locator(".picture.pos-table[data-drawn]")
     content, name = saved(page, figure.get_by_role("button", name="Save as CSV").click)
     assert name == "Positions-0-to-63-in-32-dimensions-base-10-000.csv"

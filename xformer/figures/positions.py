@@ -30,6 +30,7 @@ from xformer.strings import ENGLISH, Language
 COLOURS = {100.0: ORANGE, 1_000.0: TEAL, 10_000.0: BLUE}  # of the bases that are always compared; others are grey
 LINES = (BLUE, ORANGE, TEAL, "#a855f7", "#dc2626", GREY)  # colours of the curves of dimensions
 HEIGHT = 330  # pixels, of a plot
+GAP = 30  # pixels between heatmaps that stand one below the other
 DOWN = {"autorange": "reversed", "showgrid": False}  # rows from the top down
 NO_NAME = "<extra></extra>"  # ends a hover text of plotly: without it the name of the curve stands beside the text
 # Typeset by the browser itself: no fonts or scripts from anywhere.
@@ -164,8 +165,10 @@ def checked(rows: np.ndarray, pair: int, steps: int, base: float, language: Lang
     """Show the matrix of the turn, and the largest error it makes anywhere in the table; HTML."""
     (a, b), (c, d) = explain.rotation(steps, pair, rows.shape[1], base)
     error = explain.rotation_error(rows, steps, pair, base)
-    return (f'<p role="status"><span class="formula"><i>R</i> = ( {a:+.3f} &nbsp; {b:+.3f} ; {c:+.3f} &nbsp; {d:+.3f} )'
-            f'</span> {language.html("pos_checked", count=len(rows) - steps, error=f"{error:.1e}")}</p>')
+    cells = "".join(f"<span>{value:.3f}</span>".replace("-", "−") for value in (a, b, c, d))
+    said = language.html("pos_checked", count=len(rows) - steps, error=f"{error:.1e}")
+    return (f'<p role="status"><span class="formula"><i>R</i> = <span class="matrix">{cells}</span></span> '
+            f"{said}</p>")
 
 
 def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int, d_model: int,
@@ -189,17 +192,26 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
     pieces = literal([f"{i} · {piece}" for i, piece in enumerate(shown_all(embedded.pieces))])
     names = [say(f"pos_part_{name}", size=f"{math.sqrt(float((part ** 2).mean())):.2f}")
              for name, part in parts.items()]
-    figure = make_subplots(3, 1, shared_xaxes=True, subplot_titles=names, vertical_spacing=0.08)
+    row_height = 13 * len(pieces)
+    plots = 3 * row_height + 2 * GAP
+    figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=GAP / plots)
     hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + NO_NAME
     for row, (name, part) in enumerate(parts.items(), 1):
         figure.add_trace(go.Heatmap(name=say(f"pos_name_{name}"), z=part.astype(np.float32), coloraxis="coloraxis",
                                     hovertemplate=hover), row=row, col=1)
-    height = 150 + 3 * (30 + max(60, 18 * len(pieces)))
-    labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, **DOWN}
-    figure.update_layout(layout(say("pos_plot_sentence"), height, x=axis(""), y=axis("", **labels), bottom=48,
-                                coloraxis=_scale(say("pos_value"), reach)))
-    figure.update_layout(xaxis2=axis(""), xaxis3=axis(say("pos_dimension")), yaxis3=axis("", **labels),
-                         yaxis2=axis(say("pos_piece"), **labels))
+    labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, "tickfont": {"size": 11}, **DOWN}
+    top, bottom = 100, 110
+    # One scale for all three, which lies below them: beside them it would leave a phone no room.
+    scale = _scale(say("pos_value"), reach)
+    scale["colorbar"] |= {"orientation": "h", "y": -60 / plots, "yanchor": "top", "thickness": 12,
+                          "title": {"text": say("pos_value"), "side": "top"}}
+    notes = [{"text": name, "xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "showarrow": False,
+              "y": 1 - i * (row_height + GAP) / plots, "yanchor": "bottom", "xshift": -60, "font": {"size": 13}}
+             for i, name in enumerate(names)]
+    figure.update_layout(layout(say("pos_plot_sentence"), top + plots + bottom, x=axis(""), y=axis("", **labels),
+                                bottom=bottom, coloraxis=scale, annotations=notes))
+    figure.update_layout(margin={"t": top, "b": bottom}, xaxis2=axis(""), xaxis3=axis(say("pos_dimension")),
+                         yaxis3=axis("", **labels), yaxis2=axis("", **labels))
     return figure
 
 

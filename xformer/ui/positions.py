@@ -1,9 +1,10 @@
-"""The Positions tab: the sinusoidal table, why it works, what it does to the sentence, and how far it carries."""
+"""The Positions tab: a sentence without its positions, the sinusoidal table, why it works, and how far it carries."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -57,72 +58,89 @@ def pair_of(_: TranslationService, so_far: Values) -> Whole:
 
 
 def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it."""
+    """Lay the tab out; called inside it: one's own sentence without its positions, and the rest for who asks."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
-    gr.HTML(figures.heading("table", language))
-    with gr.Row(elem_classes="controls"):
-        length = controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
-        d_model = controls.add("d_model", width, gr.Slider, label="d_model", min_width=200)
-        preset = gr.Radio([(f"{base:g}", base) for base in BASES], label=say("pos_preset"), min_width=200,
-                          value=_base(base_power(page.service, {}).default))
-        power = controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200)
-    table = plot("pos-table", language)
-    dimensions = controls.add("dimensions", dimensions_of, gr.Dropdown, multiselect=True, max_choices=MOST_CURVES,
-                              label=say("pos_dimensions"))
-    curves = plot("pos-curves", language)
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("waves", language))
-            waves = plot("pos-waves", language)
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("distance", language))
-            distances = plot("pos-distance", language)
-    compared = gr.HTML(elem_classes="tables")
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("rotation", language))
-            with gr.Row(elem_classes="controls"):
-                pair = controls.add("pair", pair_of, gr.Slider, label=say("pos_pair"), min_width=140)
-                position = controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"),
-                                        min_width=140)
-                steps = controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"),
-                                     min_width=140)
-            circle, proof = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("noise", language))
-            confusion = plot("pos-noise", language)
-    gr.HTML(figures.heading("sentence", language))
-    problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
     experiment = _experiment(page)
-    gr.HTML(f'<h4>{language.html("pos_title_lengths")}</h4><p class="note">{language.html("pos_text_lengths")}</p>')
-    with gr.Column(visible=bool(page.service.length_scores)) as measured:
-        lengths = plot("pos-lengths", language)
-    with gr.Column(visible=not page.service.length_scores) as unmeasured:
-        gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs dev.tsv '
-                "--train DIR --save</code></p>")
+    with gr.Accordion(say("pos_part_table"), open=False) as of_table:
+        gr.HTML(figures.heading("table", language))
+        with gr.Row(elem_classes="controls"):
+            length = controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
+            d_model = controls.add("d_model", width, gr.Slider, label=say("pos_width"), min_width=200)
+            power = controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200,
+                                 info=say("pos_power_info"))
+        with gr.Row(elem_classes="detail"):
+            with gr.Column(min_width=300):
+                table = plot("pos-table", language)
+            with gr.Column(min_width=300):
+                curves = plot("pos-curves", language)
+                dimensions = controls.add("dimensions", dimensions_of, gr.Dropdown, multiselect=True,
+                                          max_choices=MOST_CURVES, label=say("pos_dimensions"))
+        with gr.Row(elem_classes="detail"):
+            with gr.Column(min_width=300):
+                gr.HTML(figures.heading("waves", language))
+                waves = plot("pos-waves", language)
+            with gr.Column(min_width=300):
+                gr.HTML(figures.heading("distance", language))
+                distances = plot("pos-distance", language)
+        compared = gr.HTML(elem_classes="tables")
+        with gr.Row(elem_classes="detail"):
+            with gr.Column(min_width=300):
+                gr.HTML(figures.heading("rotation", language))
+                with gr.Row(elem_classes="controls"):
+                    pair = controls.add("pair", pair_of, gr.Slider, label=say("pos_pair_label"), min_width=140)
+                    position = controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"),
+                                            min_width=140)
+                    steps = controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"),
+                                         min_width=140)
+                circle, proof = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
+            with gr.Column(min_width=300):
+                gr.HTML(figures.heading("noise", language))
+                confusion = plot("pos-noise", language)
+    with gr.Accordion(say("pos_title_sentence"), open=False) as of_sentence:
+        gr.HTML(figures.heading("sentence", language))
+        problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
+    with gr.Accordion(say("pos_title_lengths"), open=False) as of_lengths:
+        gr.HTML(f'<p class="note">{language.html("pos_text_lengths")}</p>')
+        with gr.Column(visible=bool(page.service.length_scores)) as measured:
+            lengths = plot("pos-lengths", language)
+        with gr.Column(visible=not page.service.length_scores) as unmeasured:
+            gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs dev.tsv '
+                    "--train DIR --save</code></p>")
 
-    # In the browser: the presets and the slider are one number, and a control is redrawn without being asked for.
-    preset.input(None, preset, power, js=script("powerOfTen"), **LATEST)
-    power.change(None, power, preset, js=script("presetBase"), **LATEST)
+    # In the browser: a control is redrawn without being asked for.
     d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=script("fitWidth"), **LATEST)
     # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
     # for those beside the sliders, and when these are there, the second for the others.
     no_model, near, far = Ask.always(page.models, language, page.tab), gr.State({}), gr.State({})
-    gr.on([page.opened[ID].change, length.change, d_model.change, power.change, dimensions.input],
-          **no_model(draw, {"drawn": near, **controls.named(*SIZE, "dimensions")},
+    table_open, sentence_open = gr.State(False), gr.State(False)  # whether these parts are looked at
+    for part, is_open in ((of_table, table_open), (of_sentence, sentence_open)):
+        part.expand(lambda: True, None, is_open, **QUIET)
+        part.collapse(lambda: False, None, is_open, **QUIET)
+    gr.on([page.opened[ID].change, table_open.change, length.change, d_model.change, power.change, dimensions.input],
+          **no_model(draw, {"looked_at": table_open, "drawn": near, **controls.named(*SIZE, "dimensions")},
                      {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR),
           trigger_mode="always_last", **SWIFT)
     gr.on([table.change, pair.input, position.input, steps.input],
-          **no_model(draw, {"drawn": far, **controls.named(*SIZE, "pair", "position", "steps")},
+          **no_model(draw, {"looked_at": table_open, "drawn": far,
+                            **controls.named(*SIZE, "pair", "position", "steps")},
                      {"drawn": far, "waves": waves, "distances": distances, "compared": compared, "circle": circle,
                       "proof": proof, "confusion": confusion}, only_in=ID, pictures=FAR),
           trigger_mode="always_last", **SWIFT)
-    gr.on([page.opened[ID].change, page.translation.change],
-          **page.ask(draw_sentence, {"translation": page.translation}, {"picture": parts}, problem, only_in=ID),
-          **LATEST)
-    page.opened[ID].change(**page.ask(draw_lengths, {}, {"picture": lengths}, only_in=ID), **LATEST)
+    gr.on([sentence_open.change, page.translation.change],
+          **page.ask(draw_sentence, {"looked_at": sentence_open, "translation": page.translation},
+                     {"picture": parts}, problem, only_in=ID), **LATEST)
+    of_lengths.expand(**page.ask(draw_lengths, {}, {"picture": lengths}), **LATEST)
+
+    def asked(service: TranslationService, values: Values) -> bool:
+        """Whether the address asks something of the table."""
+        defaults = controls.defaults(service)
+        return any(values[key] != defaults[key] for key in of_the_table)
+
+    of_the_table = tuple(controls)
     controls.include(experiment)
     return Tab(controls, {
+        "table": View(of_table, lambda service, values: gr.update(open=True) if asked(service, values) else gr.skip()),
+        "table_open": View(table_open, lambda service, values: True if asked(service, values) else gr.skip()),
         "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
         "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
 
@@ -138,12 +156,14 @@ def _bases(power: float) -> list[float]:
     return sorted({*BASES, _base(power)})
 
 
-def draw(models: ModelPool, language: Language, *, pictures: Sequence[str], drawn: dict[str, Any], **values: Any
-         ) -> dict[str, Any]:
+def draw(models: ModelPool, language: Language, *, pictures: Sequence[str], drawn: dict[str, Any],
+         looked_at: bool = True, **values: Any) -> dict[str, Any]:
     """Draw those of some pictures whose controls have changed, in turn with all other long computations.
 
-    drawn: by picture, the values it was drawn for.
+    drawn: by picture, the values it was drawn for. looked_at: nothing is drawn where nobody sees it.
     """
+    if not looked_at:
+        return {}
     wanted = {name: {key: values[key] for key in PICTURES[name][1]} for name in pictures}
     answer: dict[str, Any] = {"drawn": {**drawn, **wanted}}
     new = [name for name, inputs in wanted.items() if drawn.get(name) != inputs]
@@ -216,8 +236,11 @@ def draw_lengths(service: TranslationService, language: Language) -> dict[str, A
 
 
 @needs(translation="no_trace")
-def draw_sentence(service: TranslationService, language: Language, *, translation: Translation) -> dict[str, Any]:
-    """Draw the vectors that the encoder is given for the sentence on the page."""
+def draw_sentence(service: TranslationService, language: Language, *, translation: Translation, looked_at: bool = True
+                  ) -> dict[str, Any]:
+    """Draw the vectors that the encoder is given for the sentence on the page, where somebody looks at them."""
+    if not looked_at:
+        return {}
     return {"picture": figure(figures.sentence(service.embedded(translation.source), language))}
 
 
@@ -230,27 +253,24 @@ SHOWN = {"shift": lambda values: {"visible": values["positions"] == "shift"},
 def _experiment(page: Page) -> Controls:
     """Lay out the part that translates again with other positions, or the words in another order; -> its controls."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
-    gr.HTML(f'<h4>{language.html("pos_title_change")}</h4><p class="note">{language.html("pos_text_change")}</p>')
-    with gr.Row(elem_classes="controls"):
-        kind = controls.add("positions", OneOf(POSITION_KINDS, "none"), gr.Radio, label=say("pos_kind"), scale=3,
-                            min_width=280, choices=[(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS])
-        controls.add("shift", Whole(5, 0, MOST_SHIFT), gr.Number, properties=SHOWN["shift"], precision=0,
-                     label=say("pos_shift"), min_width=120)
-        # Gradio refuses what is beyond a minimum or maximum with words of its own, so these two have none.
-        controls.add("base", Real(1_000, *LIMITS), gr.Number, properties=SHOWN["base"], minimum=None, maximum=None,
-                     label=say("pos_base"), min_width=120)
-        shuffle = controls.add("shuffle", Switch(), gr.Checkbox, label=say("pos_shuffle"), min_width=160,
-                               render=False)
-        controls.add("seed", Whole(1, 0, 999_999), gr.Number, properties=SHOWN["seed"], precision=0, minimum=None,
-                     maximum=None, label=say("pos_seed"), min_width=120)
-    with gr.Row(elem_classes="ask"):
-        shuffle.render()
-        compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"), min_width=220,
-                               scale=2)
-        button = gr.Button(say("pos_run"), variant="primary", min_width=160)
-    result, change = gr.HTML(elem_classes="tables ablation pos-result"), gr.State()
-    # Whether the result is on the page: the address says so.
-    moved = controls.add("moved", Switch(), gr.Checkbox, visible=False)
+    with gr.Row(elem_classes="experiment"):
+        with gr.Column(scale=7, min_width=320):
+            result, change = gr.HTML(elem_classes="tables ablation pos-result", min_height=320), gr.State()
+        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            kind = controls.add("positions", OneOf(POSITION_KINDS, "none"), gr.Radio, label=say("pos_kind"),
+                                choices=[(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS])
+            shift = controls.add("shift", Whole(5, 0, MOST_SHIFT), gr.Number, properties=SHOWN["shift"], precision=0,
+                                 label=say("pos_shift"))
+            # Gradio refuses what is beyond a minimum or maximum with words of its own, so these two have none.
+            base = controls.add("base", Real(1_000, *LIMITS), gr.Number, properties=SHOWN["base"], minimum=None,
+                                maximum=None, label=say("pos_base"))
+            shuffle = controls.add("shuffle", Switch(), gr.Checkbox, label=say("pos_shuffle"))
+            seed = controls.add("seed", Whole(1, 0, 999_999), gr.Number, properties=SHOWN["seed"], precision=0,
+                                minimum=None, maximum=None, label=say("pos_seed"))
+            compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"))
+            button = gr.Button(say("pos_run"), variant="primary")
+            gr.HTML(f'<h4>{language.html("pos_title_change")}</h4>'
+                    f'<p class="note">{language.html("pos_text_change")}</p>')
     views = {}
     with gr.Row(elem_classes="detail", visible=False) as maps:
         for name in ("before", "after"):
@@ -258,13 +278,12 @@ def _experiment(page: Page) -> Controls:
                 views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}", save=language)
     gr.on([kind.change, shuffle.change],
           **Ask.always(None, language)(show, controls.named("positions", "shuffle"), controls.named(*SHOWN)), **LATEST)
-    asked = {"translation": page.translation,
-             **controls.named("positions", "shift", "base", "shuffle", "seed", "compare")}
+    asked = {"change": change, "translation": page.translation, **controls.named()}
     shown = {"maps": maps, **views}
-    answer = {"result": result, "change": change, "moved": moved, **shown}
-    button.click(**page.ask(run, asked, answer, result), api_visibility="private")
-    # A link that shows the change makes it again; another sentence forgets it.
-    page.translation.change(**page.ask(again, {"change": change, "moved": moved, **asked}, answer, result), **LATEST)
+    gr.on([page.opened[ID].change, page.translation.change, button.click, kind.input, shuffle.input, shift.submit,
+           base.submit, seed.submit],
+          **page.ask(run, asked, {"result": result, "change": change, **shown}, result, only_in=ID),
+          trigger_mode="always_last", api_visibility="private", show_progress_on=[result])
     compare.input(**page.ask(draw_maps, {"change": change, "compare": compare}, shown), **QUIET)
     return controls
 
@@ -274,44 +293,47 @@ def show(_: None, language: Language, **values: Any) -> dict[str, Any]:
     return {key: gr.update(**properties(values)) for key, properties in SHOWN.items()}
 
 
-NO_CHANGE: dict[str, Any] = {"change": None, "moved": False, "maps": gr.update(visible=False), "before": None,
-                             "after": None}
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What is on the page: a translation made again, and what was asked for."""
+
+    translation: Translation  # of the page
+    positions: Positions
+    seed: int | None  # of the order of the words; None for their own
+    moved: Moved
+
+
+NO_CHANGE: dict[str, Any] = {"change": None, "maps": gr.update(visible=False), "before": None, "after": None}
 
 
 @needs(translation="no_trace")
 @refused(**NO_CHANGE)
-def run(service: TranslationService, language: Language, *, translation: Translation, positions: str,
-        shift: float | None, base: float | None, shuffle: bool, seed: float | None, compare: str) -> dict[str, Any]:
-    """Translate again with other positions, or with the words in another order, and compare."""
+def run(service: TranslationService, language: Language, *, change: Change | None, translation: Translation,
+        positions: str, shift: float | None, base: float | None, shuffle: bool, seed: float | None, compare: str
+        ) -> dict[str, Any]:
+    """Translate again with other positions, or with the words in another order, and compare; unless that is there."""
     if positions == "own" and not shuffle:
         raise UserError(Message.of("pos_unchanged"))
     value = {"shift": shift, "base": base}.get(positions, 0)
     if value is None:
         raise UserError(Message.of("pos_no_number"))
-    added, best = Positions(positions, float(value)), translation.best
-    moved = service.with_positions(translation.source, best.tokens, added, int(seed or 0) if shuffle else None,
-                                   translation.alone, translation.max_length)
-    change = (moved, added)
-    return {"result": figures.moved(moved, best.text, language), "change": change, "moved": True,
+    added, order = Positions(positions, float(value)), int(seed or 0) if shuffle else None
+    if change is not None and change.translation is translation and (added, order) == (change.positions, change.seed):
+        return {"problem": gr.skip()}
+    best = translation.best
+    moved = service.with_positions(translation.source, best.tokens, added, order, translation.alone,
+                                   translation.max_length)
+    change = Change(translation, added, order, moved)
+    return {"result": figures.moved(moved, best.text, language), "change": change,
             **draw_maps(service, language, change=change, compare=compare)}
 
 
-@needs(translation="no_trace")
-@refused(**NO_CHANGE)
-def again(service: TranslationService, language: Language, *, change: tuple[Moved, Positions] | None, moved: bool,
-          **asked: Any) -> dict[str, Any]:
-    """Forget the change of another translation; or make it, where a link says that it is on the page."""
-    if moved and change is None:
-        return run(service, language, **asked)
-    return {"result": "", **NO_CHANGE}
-
-
-def draw_maps(service: TranslationService, language: Language, *, change: tuple[Moved, Positions] | None, compare: str
+def draw_maps(service: TranslationService, language: Language, *, change: Change | None, compare: str
               ) -> dict[str, Any]:
     """Draw the map of a head before and after the change, if there is one."""
     if change is None:
         return {}
     choice, identity = Choice(*Head.parse(compare)), f"{service.info.name} {service.info.identity}"
     before, after = (head_payload.payload(one, choice, identity, language)
-                     for one in figures.maps(change[0], choice, change[1], language))
+                     for one in figures.maps(change.moved, choice, change.positions, language))
     return {"maps": gr.update(visible=True), "before": before, "after": after}
