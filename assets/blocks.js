@@ -22,7 +22,9 @@ export default function start({element, trigger}) {
 
   element.addEventListener('click', event => {
     const box = event.target.closest('button[data-stack]');
-    if (box) trigger('choose', {stack: box.dataset.stack, layer: Number(box.dataset.layer)});
+    if (!box) return;
+    trigger('choose', {stack: box.dataset.stack, layer: Number(box.dataset.layer)});
+    scrollTo(0, 0);  // where the tab that it opens begins, with its picture
   });
   saveOnClick(element, {title: () => towers().dataset.title ?? modelText(element), table, picture});
 }

@@ -69,6 +69,18 @@ def test_pasted_lines_become_a_table_and_a_file(page, reviews):
     assert table[4]["label"] == "" and "never seen" in table[4]["note"]
 
 
+def test_a_phone_shows_the_texts_whole(page, reviews):
+    page.set_viewport_size({"width": 375, "height": 812})
+    type_into(page.get_by_label("Texts, one a line"), f"{reviews[0][1]}\n{'A long story that goes on and on. ' * 4}")
+    classify(page)
+    expect(rows(page)).to_have_count(2)
+    page.wait_for_function("""() => {
+        const box = document.querySelector('.texts .rows').getBoundingClientRect();
+        return [...document.querySelectorAll('.texts td')].every(cell =>
+            cell.getBoundingClientRect().right <= box.right + 1 && cell.scrollWidth <= cell.clientWidth + 1);
+    }""")
+
+
 def test_an_uploaded_table_is_compared_with_its_labels(page, reviews):
     out = io.StringIO()
     csv.writer(out).writerows([("title", "review", "label"), *((f"Film {i}", review, label)

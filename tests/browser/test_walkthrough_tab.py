@@ -144,10 +144,23 @@ def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
     block = page.locator(".architecture button[data-stack=encoder_self][data-layer='1']")
     expect(block).to_contain_text(box)
     expect(block).to_contain_text(re.compile(r"4 × \d+ × \d+"))  # of the sentence on the page
+    page.evaluate("scrollTo(0, 300)")
     block.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".view .title")).to_contain_text(title)
+    assert page.evaluate("scrollY") == 0, "the tab is opened where it begins"
     page.wait_for_url("**tab=attention**stack=encoder_self&layer=1**")
+
+
+def test_one_layer_is_drawn_and_the_others_are_opened(visit):
+    page = visit("/?tab=model")
+    second = page.locator(".architecture button[data-stack=encoder_self][data-layer='2']")
+    expect(page.locator(".architecture .times").first).to_have_text("× 2")
+    expect(second).to_be_hidden()
+    page.get_by_text("1 more of the same").first.press("Enter")
+    expect(second).to_be_visible()
+    top = page.get_by_role("tabpanel").bounding_box()["y"]
+    assert page.locator(".architecture .towers").first.bounding_box()["y"] - top < 100
 
 
 def test_a_link_opens_the_tab_on_a_phone_without_overflow(visit, learned_pairs):

@@ -62,12 +62,18 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
     boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows),
              _box("embedding", html("arch_embedding"), shape, embedding),
              _box("positions", html("arch_positions"), shape, html("arch_parameters", n=0))]
-    for number in range(info.layers(STACK[side, "self_attention"])):
+    count, layers = info.layers(STACK[side, "self_attention"]), []
+    for number in range(count):
         name = f"{html('layer')} {number + 1}"
         inside = "".join(_sublayer(side, number, part, residual, info, blocks, shape, lengths, language)
                          for part, residual in SUBLAYERS[side])
-        boxes.append(f'<section class="layer" aria-label="{html(f"arch_{side}")}, {name}">'
-                     f'<h5>{name}</h5>{inside}</section>')
+        times = f' <b class="times">× {count}</b>' if number == 0 and count > 1 else ""
+        layers.append(f'<section class="layer" aria-label="{html(f"arch_{side}")}, {name}">'
+                      f'<h5>{name}{times}</h5>{inside}</section>')
+    boxes.append(layers[0])
+    if count > 1:
+        boxes.append(f'<details class="others"><summary>{html("arch_others", count=count - 1)}</summary>'
+                     f'<div class="boxes">{"".join(layers[1:])}</div></details>')
     final = blocks.get(f"{side}.norm")
     if final is not None:
         boxes.append(_box("norm", html("arch_norm"), shape, html("arch_parameters", n=final.parameters)))

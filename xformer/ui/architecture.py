@@ -22,8 +22,8 @@ ID = "model"
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     language, info = page.language, page.service.info
-    gr.HTML(f'<p class="note">{language.html("arch_text")}</p>')
     towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
+    gr.HTML(f'<p class="note">{language.html("arch_text")}</p>')
     gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
     orders = canvas("blocks.js", "${value}", "architecture", figure.orders(info.norm, language), save=language,
                     files=PICTURES)

@@ -113,13 +113,15 @@ def build(page: Page) -> Tab:
     # for those beside the sliders, and when these are there, the second for the others.
     no_model, near, far = Ask.always(page.models, language, page.tab), gr.State({}), gr.State({})
     table_open, sentence_open = gr.State(False), gr.State(False)  # whether these parts are looked at
-    for part, is_open in ((of_table, table_open), (of_sentence, sentence_open)):
-        part.expand(lambda: True, None, is_open, **QUIET)
-        part.collapse(lambda: False, None, is_open, **QUIET)
-    gr.on([page.opened[ID].change, table_open.change, length.change, d_model.change, power.change, dimensions.input],
-          **no_model(draw, {"looked_at": table_open, "drawn": near, **controls.named(*SIZE, "dimensions")},
-                     {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR),
+    draw_near = no_model(draw, {"looked_at": table_open, "drawn": near, **controls.named(*SIZE, "dimensions")},
+                         {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR)
+    gr.on([page.opened[ID].change, length.change, d_model.change, power.change, dimensions.input], **draw_near,
           trigger_mode="always_last", **SWIFT)
+    # After the State, by when the controls have what an address asks for that has opened the part.
+    of_table.expand(lambda: True, None, table_open, **QUIET).then(**draw_near, **SWIFT)
+    of_table.collapse(lambda: False, None, table_open, **QUIET)
+    of_sentence.expand(lambda: True, None, sentence_open, **QUIET)
+    of_sentence.collapse(lambda: False, None, sentence_open, **QUIET)
     gr.on([table.change, pair.input, position.input, steps.input],
           **no_model(draw, {"looked_at": table_open, "drawn": far,
                             **controls.named(*SIZE, "pair", "position", "steps")},
@@ -139,8 +141,9 @@ def build(page: Page) -> Tab:
     of_the_table = tuple(controls)
     controls.include(experiment)
     return Tab(controls, {
-        "table": View(of_table, lambda service, values: gr.update(open=True) if asked(service, values) else gr.skip()),
-        "table_open": View(table_open, lambda service, values: True if asked(service, values) else gr.skip()),
+        # As a component, which is set together with the values of the controls: it tells at once that it is open.
+        "table": View(of_table, lambda service, values: gr.Accordion(open=True) if asked(service, values) else
+                      gr.skip()),
         "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
         "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
 
