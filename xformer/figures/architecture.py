@@ -69,7 +69,7 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
                          for part, residual in SUBLAYERS[side])
         times = f' <b class="times">× {count}</b>' if number == 0 and count > 1 else ""
         layers.append(f'<section class="layer" aria-label="{html(f"arch_{side}")}, {name}">'
-                      f'<h5>{name}{times}</h5>{inside}</section>')
+                      f'<h5><span class="name">{name}</span>{times}</h5>{inside}</section>')
     boxes.append(layers[0])
     if count > 1:
         boxes.append(f'<details class="others"><summary>{html("arch_others", count=count - 1)}</summary>'
