@@ -197,7 +197,7 @@ export default function start({element, props, trigger, watch}) {
     const {texts} = map;
     const before = inside('.scroll'), position = before && [before.scrollLeft, before.scrollTop];
     const focused = element.contains(document.activeElement) && document.activeElement.classList.contains('scroll');
-    inside('.chips').innerHTML = Object.entries(map.chips).map(chip).join('');
+    if (inside('.chips')) inside('.chips').innerHTML = Object.entries(map.chips).map(chip).join('');
     const place = inside('.drawing');
     place.innerHTML = `<h4 class="title">${escapeHtml(map.title)}</h4>` +
       sentenceLine(map.line, 'row', texts.line_asks) + sentenceLine(map.keys, 'column', texts.line_seen) +
