@@ -43,6 +43,10 @@ export default function start({element, props, trigger, watch}) {
   let cell = 26, zoomed = false;  // the size of a cell, and whether the visitor has chosen it
   let locked = {}, hovered = {};  // {row, column}, either of which may be missing
 
+  let ownLock = '';  // of a picture that names no pair of sentences, and so shares no locked words with others
+  const isShared = () => map.pair.length > 0;
+  const lockHere = () => isShared() ? lockText() : ownLock;
+
   const inside = selector => element.querySelector(selector);
   const probability = (row, column) => probabilities[row * map.keys.length + column];
   const shade = p => colour(map.palette, p);
@@ -58,7 +62,7 @@ export default function start({element, props, trigger, watch}) {
 
   // Where the locked words stand in this picture.
   function findLocked() {
-    const {asks, seen} = placeLock(map.sides);
+    const {asks, seen} = placeLock(map.sides, lockHere());
     const at = (words, position) => position === null ? -1 : words.findIndex(word => word.includes(position));
     const row = at(map.row_words, asks), column = at(map.column_words, seen);
     locked = {...(row >= 0 && {row}), ...(column >= 0 && {column})};
@@ -172,6 +176,7 @@ export default function start({element, props, trigger, watch}) {
 
   // Another pair of sentences has other words: nothing of it is locked yet.
   function letGoOfOtherPair() {
+    if (!isShared()) return;
     const pair = map.pair.join('\n'), before = window.lockedPair;
     window.lockedPair = pair;
     if (before !== undefined && before !== pair && lockText()) lockWords('');
@@ -326,8 +331,14 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function lockWords(text) {
-    setLock(text);
-    trigger('lock');
+    if (isShared()) {
+      setLock(text);
+      trigger('lock');
+      return;
+    }
+    ownLock = text;
+    findLocked();
+    highlight();
   }
 
   // Locks a place, or unlocks it where it is locked already. A word of one sentence joins one of the other.
@@ -473,7 +484,7 @@ export default function start({element, props, trigger, watch}) {
     if (event.key === 'Escape') {
       hovered = {};
       highlight();
-      if (lockText() && !isLarge()) lockWords('');
+      if (lockHere() && !isLarge()) lockWords('');
     } else if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
       toggleLock({...hovered});

@@ -21,8 +21,8 @@ export function writeLock(asks, seen) {
 
 // The positions {asks, seen} of the locked words in a stack whose rows and columns are of these sides; null for a word
 // that does not stand there. A word that asks in one stack may only be looked at in another, and the other way round.
-export function placeLock([rows, columns]) {
-  const [, first, at, second, by] = PATTERN.exec(lockText()) ?? [];
+export function placeLock([rows, columns], text = lockText()) {
+  const [, first, at, second, by] = PATTERN.exec(text) ?? [];
   const asks = first && {side: first, position: Number(at)}, seen = second && {side: second, position: Number(by)};
   const position = (side, own, other) => own?.side === side ? own.position :
     rows !== columns && other?.side === side ? other.position : null;
