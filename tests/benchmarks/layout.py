@@ -1,4 +1,5 @@
 """Where the pictures stand on the page and how soon they are there, in Chromium, on a desktop's window and a phone's.
+(From a small map to its picture: the benchmark `pictures`.)
 
 All clocks are the browser's own, from the key or the click to the second animation frame after what is waited for.
 """
@@ -41,14 +42,8 @@ OPEN = """([id, selector]) => {
 }"""
 ENTER = """() => {
   window.took = {};
-  const shown = document.querySelector('.translation');
-  document.addEventListener('keydown', () => window.clock('translation', () =>
-      document.querySelector('.translation') !== shown), {once: true, capture: true});
-}"""
-SMALL_MAP = """() => {
-  window.took = {};
-  const drawn = () => document.querySelector('.view [data-drawn]').dataset.drawn, before = drawn();
-  document.addEventListener('pointerdown', () => window.clock('map', () => drawn() !== before),
+  const shown = () => document.querySelector('.translation').textContent, before = shown();
+  document.addEventListener('keydown', () => window.clock('translation', () => shown() !== before),
                             {once: true, capture: true});
 }"""
 PLACES = """selector => {
@@ -118,17 +113,6 @@ def speeds(browser: Browser, address: str, rounds: int) -> list[list[str]]:
         times.setdefault("Enter to translation", []).append(took(page, "translation")[0])
         page.wait_for_timeout(1000)
     times["Enter to translation"].pop(0)
-    page.locator("[role=tab][data-tab-id=attention]").click()
-    page.wait_for_function("selector => window.shown(selector)", arg=PICTURES["attention"])
-    grid = page.locator(".heads canvas")
-    for turn in range(rounds + 1):
-        page.wait_for_timeout(500)
-        box = grid.bounding_box()
-        assert box is not None
-        page.evaluate(SMALL_MAP)
-        page.mouse.click(box["x"] + box["width"] * (turn % 2 * 2 + 1) / 10, box["y"] + box["height"] * .8)
-        times.setdefault("small map to picture", []).append(took(page, "map")[0])
-    times["small map to picture"].pop(0)
     page.context.close()
     return [[what, f"{median(values):,.0f}", f"{max(values):,.0f}"] for what, values in times.items()]
 
