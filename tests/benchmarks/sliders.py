@@ -21,14 +21,14 @@ WANTED = 150  # milliseconds
 SLIDERS = {
     "positions": (
         ("Positions", (48, 64, 96), ("table", "curves", "waves", "distance", "rotation", "noise")),
-        ("d_model", (256, 320, 300), ("table", "curves", "waves", "distance", "rotation", "noise")),
-        ("Base as a power of 10", (3.5, 4, 2.5), ("table", "curves", "waves", "distance", "rotation")),
-        ("pair of dimensions", (4, 8, 12), ("rotation",)),
+        ("Dimensions (d_model)", (256, 320, 300), ("table", "curves", "waves", "distance", "rotation", "noise")),
+        ("Base, as a power of 10", (3.5, 4, 2.5), ("table", "curves", "waves", "distance", "rotation")),
+        ("Pair of dimensions i", (4, 8, 12), ("rotation",)),
         ("From position p", (1, 2, 6), ("rotation",)),
         ("Steps k", (2, 3, 7), ("rotation",))),
     "principles": (
-        ("Padding after the sentence", (0, 2, 3), ("vectors", "scores", "values", "bars")),
-        ("Inverse temperature β, in powers of two of its own value", (-1, 1, 3), ("bars",)))}
+        ("Padding after the sentence", (0, 2, 3), ("vectors", "values")),)}
+PARTS = {"positions": "The table of positions", "principles": "Show the vectors"}  # that hold the pictures
 # (What padding leaves as it is, the output, is not drawn again.)
 # Moves a slider as a hand does, and waits for the pictures to be drawn anew.
 MEASURE = """([label, value, names]) => {
@@ -79,6 +79,7 @@ def run(folder: Path, rounds: int) -> str:
             page = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}).new_page()
             page.set_default_timeout(1000 * PATIENCE)
             page.goto(f"{address}/?{urlencode({'text': SENTENCE, 'tab': tab})}")
+            page.get_by_role("button", name=PARTS[tab]).click()
             pictures = len({picture for *_, names in sliders for picture in names})
             page.wait_for_function("count => document.querySelectorAll('.picture[data-drawn]').length >= count",
                                    arg=pictures, polling=100)
