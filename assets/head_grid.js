@@ -1,7 +1,7 @@
 // Draws all attention maps of a stack on one canvas, a row for each layer, a column for each head, from props.value
 // (xformer/figures/grid_payload.py); on a phone all in one row, which scrolls. Each is shaded by the square root of the
-// probability, and marks the locked words. A click or an arrow key chooses a head: event 'choose' {layer, head, add}, where
-// `add`, by Shift, adds it to the ones already chosen.
+// probability, and marks the locked words. A click or an arrow key chooses a head: event 'choose' {layer, head, add},
+// where `add`, by Shift, adds it to the ones already chosen.
 import {onLock, placeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
 import {ARROWS, bytes, colourTable, label, paintMap, rect} from './shared.js';
@@ -109,7 +109,8 @@ export default function start({element, props, trigger, watch}) {
     canvas.dataset.head = grid.head;
     canvas.dataset.drawn = grid.key;
     canvas.dataset.locked = JSON.stringify(locked(`${grid.layer}.${grid.head}`, size).map(box => box.map(Math.round)));
-    canvas.dataset.places = JSON.stringify(Array.from(tiles(size), ({name, x, y}) => [name, x + size / 2, y + size / 2]));
+    const middles = Array.from(tiles(size), ({name, x, y}) => [name, x + size / 2, y + size / 2]);
+    canvas.dataset.places = JSON.stringify(middles);
     showChosen(size);
   }
 
@@ -127,8 +128,8 @@ export default function start({element, props, trigger, watch}) {
       rect(x + left, y + above, wide, high, `fill="${LOCKED}"`));
     return rect(x, y, size, size, 'fill="rgba(128,128,128,0.2)"') +
       `<image x="${x}" y="${y}" width="${size}" height="${size}" preserveAspectRatio="none" ` +
-      `style="image-rendering: ${isSmooth(size) ? 'auto' : 'pixelated'}" href="${tile.toDataURL()}"/>` + marked.join('') +
-      rect(x, y, size, size, `fill="none" stroke="${colour}" stroke-width="${width}"`);
+      `style="image-rendering: ${isSmooth(size) ? 'auto' : 'pixelated'}" href="${tile.toDataURL()}"/>` +
+      marked.join('') + rect(x, y, size, size, `fill="none" stroke="${colour}" stroke-width="${width}"`);
   }
 
   // The same as an SVG, with its title above, its rules and the checkpoint below.

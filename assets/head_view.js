@@ -206,7 +206,8 @@ export default function start({element, props, trigger, watch}) {
     const place = inside('.drawing');
     place.innerHTML = `<h4 class="title">${escapeHtml(map.title)}</h4>` +
       sentenceLine(map.line, 'row', texts.line_asks) + sentenceLine(map.keys, 'column', texts.line_seen) +
-      '<p class="said" aria-live="polite"></p><div class="place"></div><p class="sub more"></p><p class="sub hint"></p>';
+      '<p class="said" aria-live="polite"></p><div class="place"></div>' +
+      '<p class="sub more"></p><p class="sub hint"></p>';
     highlight();  // what is said may take a second line
     const height = roomBelow(inside('.place'));
     if (!zoomed) fitCells(height);
@@ -234,7 +235,8 @@ export default function start({element, props, trigger, watch}) {
     if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(row, column);
     fadeArcs(element, row, column);
     const said = inside('.said');
-    if (said) said.textContent = description(row, column) + (isLocked() && !isLarge() ? ' ' + map.texts.view_locked : '');
+    const hint = isLocked() && !isLarge() ? ' ' + map.texts.view_locked : '';
+    if (said) said.textContent = description(row, column) + hint;
   }
 
   function markLabels(drawing, row, column) {
@@ -390,7 +392,8 @@ export default function start({element, props, trigger, watch}) {
     const size = fontSize(), least = isArcs() ? arcs().width : heatmap().cells.width + heatmap().left.width + 24 + BAR;
     const across = Math.max(least, 600), said = description(locked.row ?? null, locked.column ?? null);
     const small = `12px ${FONT}`;
-    const above = [...brokenLines(map.title, across, `600 16px ${FONT}`).map(text => [text, 'font-size="16" font-weight="600"']),
+    const title = brokenLines(map.title, across, `600 16px ${FONT}`);
+    const above = [...title.map(text => [text, 'font-size="16" font-weight="600"']),
       ...[...map.pair, said].filter(Boolean).flatMap(text => brokenLines(text, across, `13px ${FONT}`))
         .map(text => [text, 'font-size="13"'])];
     const below = [...map.rules, map.checkpoint].flatMap(text => brokenLines(text, across, small));

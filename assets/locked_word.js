@@ -1,5 +1,6 @@
 // Says what the locked words look at and which heads link them, from props.value (xformer/figures/locked_word.py). A
-// click on a head opens it: event 'choose' {layer, head, add}; another word of the list locks that too, and 'lock' tells.
+// click on a head opens it: event 'choose' {layer, head, add}; another word of the list locks that too, and
+// 'lock' tells of it.
 import {setLock} from './lock.js';
 import {escapeHtml} from './shared.js';
 
@@ -36,7 +37,8 @@ export default function start({element, props, trigger, watch}) {
     inside('.let-go').hidden = !word.title;
     const linked = word.title && `<h5>${escapeHtml(word.question)}</h5>${otherWord(word)}` +
       `<ol class="links">${word.links.map(link).join('')}</ol>`;
-    place.innerHTML = word.title ? word.lists.map(list).join('') + linked : `<p class="sub">${escapeHtml(word.hint)}</p>`;
+    const hint = `<p class="sub">${escapeHtml(word.hint)}</p>`;
+    place.innerHTML = word.title ? word.lists.map(list).join('') + linked : hint;
   }
 
   function lock(text) {

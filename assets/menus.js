@@ -1,5 +1,5 @@
-// Closes the menus of a part of the page, <details class="save-menu"> and accordions of Gradio with the class .view-menu, when
-// somebody clicks elsewhere or presses Escape.
+// Closes the menus of a part of the page, <details class="save-menu"> and accordions of Gradio with the class
+// .view-menu, when somebody clicks elsewhere or presses Escape.
 const accordion = menu => menu.querySelector('[data-testid=accordion-content]');
 
 function closeMenu(menu) {

@@ -20,8 +20,8 @@ const loadPlotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((reso
 const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
-// A layout without its title, which stands in the page, where it can wrap. Where it is narrow, a legend below the figure
-// has a line for each of its names, and room for them.
+// A layout without its title, which stands in the page, where it can wrap. Where it is narrow, a legend below the
+// figure has a line for each of its names, and room for them.
 function fitted({data, layout}, width) {
   const names = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
   const isBelow = layout.legend?.yanchor === 'bottom' && names.length > 1;

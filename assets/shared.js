@@ -25,9 +25,11 @@ export function colour(stops, p) {
 // Black or white, whichever is read better on a palette's colour at p, on the page as it is, light or dark: never below
 // a contrast of 4.5.
 export function inkOn(stops, p) {
-  const page = document.body.classList.contains('dark') ? [11, 15, 25] : [255, 255, 255], [opacity] = mix(stops, p).slice(3);
+  const page = document.body.classList.contains('dark') ? [11, 15, 25] : [255, 255, 255];
+  const [opacity] = mix(stops, p).slice(3);
   const linear = part => part <= 10.3 ? part / 3294.6 : ((part / 255 + .055) / 1.055) ** 2.4;
-  const [red, green, blue] = mix(stops, p).slice(0, 3).map((part, i) => linear(part * opacity + page[i] * (1 - opacity)));
+  const seen = (part, i) => linear(part * opacity + page[i] * (1 - opacity));
+  const [red, green, blue] = mix(stops, p).slice(0, 3).map(seen);
   return .2126 * red + .7152 * green + .0722 * blue > .179 ? '#000' : '#fff';
 }
 
