@@ -65,7 +65,12 @@ function fetchAhead() {
   document.head.append(link);
 }
 
-export default function ({element}) {
+export default function start({element}) {
+  const bar = element.closest('.bar');
+  if (!bar?.querySelector('.ask textarea') || !bar.querySelector('.menu button')) {  // the rest comes in a moment
+    requestAnimationFrame(() => start({element}));
+    return;
+  }
   document.documentElement.lang = element.querySelector('h1').dataset.language;
   window.addEventListener('popstate', follow);
   document.addEventListener('click', openAddress);
@@ -74,7 +79,7 @@ export default function ({element}) {
   new MutationObserver(groupRadios).observe(document.body, {subtree: true, attributeFilter: ['name']});
   (window.requestIdleCallback ?? setTimeout)(fetchAhead);
 
-  const bar = element.closest('.bar'), ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
+  const ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
   const menu = bar.querySelector('.menu'), button = menu.querySelector('button'), panel = button.nextElementSibling;
   const opened = () => panel.style.display !== 'none';
   const shut = () => opened() && button.click();

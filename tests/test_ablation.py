@@ -85,8 +85,8 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
 
 @pytest.mark.parametrize("change", [
     lambda service, found: ablation.run(service, ENGLISH, translation=found, off=["cross.1.2"]),
-    lambda service, found: positions.run(service, ENGLISH, translation=found, positions="none", shift=0, base=0,
-                                         shuffle=False, seed=0, compare="cross.1.1"),
+    lambda service, found: positions.run(service, ENGLISH, change=None, translation=found, positions="none", shift=0,
+                                         base=0, shuffle=False, seed=0, compare="cross.1.1"),
     lambda service, found: counterfactual.run(service, ENGLISH, translation=found, step=0,
                                               piece=found.best.alternatives[0][1][0])])
 def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned_pairs, monkeypatch, change):

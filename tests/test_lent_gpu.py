@@ -134,7 +134,8 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
                        ("walk", (english, spanish, Head("cross", 1, 1))), ("embed", ([english],)),
                        ("explain", (english,)), ("embedded", (english,)),
                        ("with_positions", (english, spanish, Positions("none"))),
-                       ("occlude", (english, spanish)),
+                       ("occlude", (english, spanish)), ("grow_tree", (english,)), ("force", (english, spanish)),
+                       ("translate_by_layer", (english,)), ("read_decoder", (english, spanish)),
                        ("head_effects", (english, spanish, ["cross"], lambda *done: steps.append(done)))):
         told = len(lender)
         answer, wanted = getattr(lent, name)(*args), getattr(plain, name)(*args)

@@ -261,7 +261,8 @@ def test_ten_switches_under_load_lose_no_request(pool, learned_pairs):
         answers = []
         while not (switching.is_set() and len(answers) >= 8):
             english, spanish = learned_pairs[len(answers) % 8]
-            said = ask.answer(translation.run, name, sentence=english, beam=5, n_best=3, length_penalty=1.0, longest=64)
+            said = ask.answer(translation.run, name, sentence=english, former=None, beam=5, n_best=3,
+                              length_penalty=1.0, longest=64)
             answers.append(said["problem"] == "" and said["translation"].best.text == spanish
                            and said["trace"].text == english)
         return answers
@@ -369,9 +370,9 @@ def test_only_a_page_for_this_machine_alone_lets_visitors_name_models(name, shar
 
 def test_a_refusal_inside_a_handler_is_a_notice_and_changes_nothing(pool):
     with pytest.warns(UserWarning, match="&lt;b&gt; is none of the models"):
-        assert Ask(pool.lease, ENGLISH, gr.Textbox())(translation.run, dict.fromkeys(
-            ("sentence", "beam", "n_best", "length_penalty", "longest")), {"shown": gr.HTML()})["fn"](
-                "<b>", "Hello.", 5, 3, 1.0, 64) == gr.skip()
+        assert [*Ask(pool.lease, ENGLISH, gr.Textbox())(translation.run, dict.fromkeys(
+            ("sentence", "former", "beam", "n_best", "length_penalty", "longest")), {"shown": gr.HTML()})["fn"](
+                "<b>", "Hello.", None, 5, 3, 1.0, 64)] == [gr.skip()]
 
 
 def choose(built, chosen, name="", sentence="The cat sleeps.", search=""):

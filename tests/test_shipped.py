@@ -72,7 +72,7 @@ def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped)
     assert "For “amigo” the head looks most at friend, takes most along from friend" in html
     assert "Attention is read where “amigo” was given" in html
     drawn = attention.draw(shipped, ENGLISH, trace=trace, **asdict(Choice("cross", layer, head)))
-    assert "a Spanish piece above the map lights the row that predicts it" in drawn["below"]
+    assert "So its rows are named by the piece given." in drawn["about"]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 # The main picture of each tab, and what tells that it is drawn.
 PICTURES = {"translate": ".translation .piece", "attention": ".view svg.cells rect, .view svg.cells image, "
             ".view svg.cells, .view svg.arcs, .view canvas", "sentiment": ".judged .large, .judged .verdict",
-            "positions": ".picture[data-drawn] .plot svg, .picture[data-drawn] svg",
+            "positions": ".block.pos-result .large",
             "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
             "model": ".architecture .towers"}
 
