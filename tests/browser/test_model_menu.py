@@ -58,7 +58,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
     expect_attention_of_the_other(page)
     page.get_by_role("tab", name="Positions").click()
     page.get_by_role("button", name="The table of positions, and why it works").click()
-    expect(page.get_by_label("number input for d_model")).to_have_value("48")
+    expect(page.get_by_label("number input for Dimensions (d_model)")).to_have_value("48")
     page.get_by_role("button", name="The table on your sentence: what the encoder is given").click()
     page.locator(".pos-sentence[data-drawn]").wait_for()
     page.get_by_role("tab", name="First principles").click()
