@@ -64,14 +64,13 @@ def decoder_readings(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> De
         states.append(x)
     logits = model.logits(model.decoder.norm(torch.cat(states))).float()  # [M + 1, T, V]
     probabilities = logits.softmax(dim=-1)
-    predicted = torch.tensor(pair.predicted, device=device)
-    wanted = logits.gather(2, predicted.expand(len(logits), -1)[:, :, None])
+    predicted = torch.tensor(pair.predicted, device=device).expand(len(logits), -1)[:, :, None]
     best = probabilities.max(dim=-1)
     return DecoderReadings(
         tuple(tokenizer.pieces(pair.given)), tuple(tokenizer.pieces(pair.predicted)),
         tuple(tuple(tokenizer.pieces(row)) for row in best.indices.tolist()), best.values.cpu().numpy(),
-        probabilities.gather(2, predicted.expand(len(logits), -1)[:, :, None])[:, :, 0].cpu().numpy(),
-        ((logits > wanted).sum(dim=-1) + 1).cpu().numpy())
+        probabilities.gather(2, predicted)[:, :, 0].cpu().numpy(),
+        ((logits > logits.gather(2, predicted)).sum(dim=-1) + 1).cpu().numpy())
 
 
 @torch.inference_mode()

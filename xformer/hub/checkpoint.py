@@ -118,8 +118,13 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
 def load_translator(folder: str | Path) -> Checkpoint[Any]:
     """Load a checkpoint that translates, a Transformer or a RecurrentTranslator. Raises UserError as `load` does."""
     require(Path(folder))
-    kind = kind_of(Path(folder))
-    return load(folder, kind.model if kind.train == "translation" else Transformer)
+    return load(folder, translator_type(Path(folder)))
+
+
+def translator_type(folder: Path) -> type[Any]:
+    """Return the type of a checkpoint's model where it translates, else Transformer, as which it is then refused."""
+    kind = kind_of(folder)
+    return kind.model if kind.train == "translation" else Transformer
 
 
 def require(folder: Path, train: str = "translation") -> None:

@@ -309,8 +309,7 @@ class Service(Pretrained):
         options = options or Options()
         if options.sampling:
             raise UserError(Message.of("error_tree_sampling"))
-        prepared = self._prepare(source) if isinstance(source, str) else Prepared(
-            source.source, list(source.source_tokens), [])
+        prepared = self._source(source)
         limit = target_limit(len(prepared.tokens) + 1, self.model.config.max_length)
         self._check(prefix, limit)
         with self.guard.work():
@@ -327,7 +326,7 @@ class Service(Pretrained):
 
         Raises UserError.
         """
-        tokens = self._prepare(source).tokens if isinstance(source, str) else source.source_tokens
+        tokens = self._source(source).tokens
         options = replace(options or Options(), n_best=1)
         with self.guard.work():
             return tuple(map(self._candidate, lenses.translate_by_layer(self._transformer, tokens, options)))
@@ -365,8 +364,12 @@ class Service(Pretrained):
 
     def _pair(self, source: Source, target: Target) -> Pair:
         """The tokens of a pass over a source and a target. Raises UserError."""
-        known = self._prepare(source).tokens if isinstance(source, str) else source.source_tokens
-        return Pair.of(known, self._target(target))
+        return Pair.of(self._source(source).tokens, self._target(target))
+
+    def _source(self, source: Source) -> Prepared:
+        """A text as the model reads it; of a translation its pieces are known. Raises UserError."""
+        return self._prepare(source) if isinstance(source, str) else Prepared(
+            source.source, list(source.source_tokens), [])
 
     def _target(self, target: Target) -> list[int]:
         """The tokens of a target, without EOS. Raises UserError."""

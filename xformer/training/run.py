@@ -32,7 +32,6 @@ AnyConfig = TypeVar("AnyConfig", bound=Config)
 CORPORA = ("extra", "extra2", "written")  # of pairs beside train, where they are there
 BEGUN_WITH = ("start", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers", "d_ff",
               "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay")  # a run keeps these
-RECURRENT = checkpoint.kind_for(RecurrentTranslator)
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -63,9 +62,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             attention=attention)), tokenizer
 
     def prepare() -> tuple[Task, str]:
-        begun = (run.out / "state.pt").is_file() and checkpoint.kind_of(run.out) is RECURRENT
-        model_type: type[Any] = RecurrentTranslator if begun else Transformer
-        model, tokenizer = _model(run.out, model_type, begin)
+        begun = (run.out / "state.pt").is_file()
+        model, tokenizer = _model(run.out, checkpoint.translator_type(run.out) if begun else Transformer, begin)
         batches = TranslationBatches(
             tokenizer, train, extra, written, extra_weight=run.extra_weight, written_weight=run.written_weight,
             phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,

@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from xformer.explain.alignment import reading
 from xformer.explain.doubts import looks_spanish, unsure
 from xformer.figures import translation as figure
 from xformer.figures.notice import notice
@@ -89,12 +90,7 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
     head = service.best_head
     yield {"problem": notice(warnings, "warning"), "translation": translation, "trace": trace,
            "shown": shown(translation, language), "others": figure.n_best(translation.n_best, language),
-           "seen": strip(trace, head, reads_given(service.alignment_errors(head)), language), "asked": sentence}
-
-
-def reads_given(errors: tuple[float, float] | None) -> bool:
-    """Tell whether a head aligns the piece it was given better than the one it predicts, by its error rates."""
-    return errors is not None and errors[1] < errors[0]
+           "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence}
 
 
 def _old(translation: Translation, language: Language) -> str:
