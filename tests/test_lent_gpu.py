@@ -132,7 +132,7 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
                        ("translate_and_trace", (english,)),
                        ("choose", (english, found.best, 0, found.best.pieces[0])), ("trace", (english, spanish)),
                        ("walk", (english, spanish, Head("cross", 1, 1))), ("embed", ([english],)),
-                       ("explain", (english,)), ("embedded", (english,)),
+                       ("explain", (english,)), ("compare", (english, learned_pairs[1][0])), ("embedded", (english,)),
                        ("with_positions", (english, spanish, Positions("none"))),
                        ("occlude", (english, spanish)), ("grow_tree", (english,)), ("force", (english, spanish)),
                        ("translate_by_layer", (english,)), ("read_decoder", (english, spanish)),

@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from xformer.commands import checkpoint, classify, data, evaluate, explain, space, study, train, translate
+from xformer.commands import checkpoint, classify, compare, data, evaluate, explain, space, study, train, translate
 from xformer.results import UserError
 
-COMMANDS = {"translate": translate, "explain": explain, "classify": classify, "evaluate": evaluate,
+COMMANDS = {"translate": translate, "explain": explain, "compare": compare, "classify": classify, "evaluate": evaluate,
             "checkpoint": checkpoint, "space": space, "data": data, "train": train, "study": study}
 
 

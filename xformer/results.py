@@ -196,6 +196,27 @@ class Trace:
                 "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms)}[stack]
 
 
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two source texts side by side: the pass over each with its own translation, and each translation after both."""
+
+    translations: tuple[Translation, Translation]
+    traces: tuple[Trace, Trace]  # of each source and its own translation
+    # [source][translation]: log-probability of each piece of the translation, </s> included, after that source
+    log_probs: tuple[tuple[tuple[float, ...], ...], ...]
+
+    @property
+    def totals(self) -> tuple[tuple[float, ...], ...]:
+        """Sums of `log_probs`: [source][translation], nats."""
+        return tuple(tuple(map(sum, of_source)) for of_source in self.log_probs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The translations' JSON, and log-probabilities crosswise."""
+        return {"sources": [translation.source for translation in self.translations],
+                "translations": [translation.to_json() for translation in self.translations],
+                "log_probs": [[list(values) for values in of_source] for of_source in self.log_probs]}
+
+
 @dataclass(frozen=True)
 class Branch:
     """A token that a beam thought of as a continuation of one of its hypotheses."""

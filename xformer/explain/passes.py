@@ -132,6 +132,14 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
 
 
 @torch.inference_mode()
+def crosswise(model: Translator, pairs: Sequence[Pair]) -> list[list[list[float]]]:
+    """Compute log-probabilities of the target of each pair after the source of each: [source][target][piece]."""
+    sources = [pair.source for pair in pairs]
+    by_target = [log_probs(model, sources, pair).tolist() for pair in pairs]
+    return [[of_target[i] for of_target in by_target] for i in range(len(pairs))]
+
+
+@torch.inference_mode()
 def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
     """Record every number of one head in a pass, from q, k and v to what it adds to the output.
 

@@ -20,6 +20,7 @@ from xformer.results import (
     Block,
     Calibration,
     Candidate,
+    Comparison,
     DecoderReadings,
     Embedded,
     Forced,
@@ -79,6 +80,12 @@ class TranslationService(Protocol):
                   timeout: float | None = None) -> Translation:
         """Translate one text. prefix: target tokens to begin with; off: heads to do without; timeout: seconds."""
 
+    def translate_many(self, texts: Sequence[str], options: Options | None = None,
+                       prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
+                       progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
+                       positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
+        """Translate texts in order; `progress` is told how many more are done."""
+
     def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
                             ) -> tuple[Translation, Trace]:
         """Translate a text and trace the pass over it and the best translation, as one request."""
@@ -95,6 +102,10 @@ class TranslationService(Protocol):
 
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """All attention maps for a source and a target; without a target, for the model's own translation."""
+
+    def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
+                ) -> Comparison:
+        """Translate two texts, trace both passes, and score each translation after both texts."""
 
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Every number of one head in a pass. padding: pieces after the source."""

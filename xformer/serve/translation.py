@@ -27,6 +27,7 @@ from xformer.results import (
     BeamTree,
     Block,
     Candidate,
+    Comparison,
     DecoderReadings,
     Embedded,
     Forced,
@@ -250,6 +251,19 @@ class Service(Pretrained):
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """Record all attention maps for a source and a target; without a target, for the model's own translation."""
         return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
+
+    @computes
+    def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
+                ) -> Comparison:
+        """Translate two texts, trace both passes, and score each translation after both texts. Raises UserError."""
+        with self.guard.enter() as wait:
+            sources = [self._source(first), self._source(second)]
+            one, other = self._translated(wait, sources, options, max_length=max_length)
+            pairs = [self._pair(translation, translation.best.tokens) for translation in (one, other)]
+            traces = self._traced(pairs[0], one.source), self._traced(pairs[1], other.source)
+            with self.guard.work():
+                crosswise = passes.crosswise(self.model, pairs)
+        return Comparison((one, other), traces, tuple(tuple(map(tuple, of_source)) for of_source in crosswise))
 
     @computes
     def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,

@@ -1,0 +1,57 @@
+"""Compare two sentences that differ in a word or two, word by word: what stands where in both. Numpy in, numpy out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Place(NamedTuple):
+    """A word of one sentence and the word of the other that stands in its place; None where only one has a word."""
+
+    first: int | None
+    second: int | None
+    same: bool  # whether both are the same word
+
+
+def aligned(first: Sequence[str], second: Sequence[str]) -> list[Place]:
+    """Lay two sentences beside each other, word by word, in an order that keeps that of both.
+
+    Words that both have, as a longest run of them, stand opposite; what lies between is paired from its beginning, as
+    far as both have words there.
+
+    >>> aligned(["the", "cat", "sleeps"], ["the", "dogs", "of", "Tom", "sleeps"])[1:3]
+    [Place(first=1, second=1, same=False), Place(first=None, second=2, same=False)]
+    """
+    places = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(a=first, b=second, autojunk=False).get_opcodes():
+        places += [Place(i, j, kind == "equal") for i, j in zip_longest(range(a, b), range(c, d))]
+    return places
+
+
+def side_by_side(first: np.ndarray, second: np.ndarray, rows: Sequence[Place], columns: Sequence[Place]
+                 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lay two maps (queries, keys) on one grid (rows, columns): the first, the second, and second minus first.
+
+    NaN where a sentence has no such word; so the difference is known where both have both words.
+    """
+    grids = []
+    for values, side in ((first, 0), (second, 1)):
+        grid = np.full((len(rows), len(columns)), np.nan, dtype=np.float32)
+        for i, row in enumerate(rows):
+            for j, column in enumerate(columns):
+                q, k = row[side], column[side]
+                if q is not None and k is not None:
+                    grid[i, j] = values[q, k]
+        grids.append(grid)
+    return grids[0], grids[1], grids[1] - grids[0]
+
+
+def label(place: Place, first: Sequence[str], second: Sequence[str]) -> str:
+    """Name a place: the word of both, or one and the other with a stroke between, a dash where there is none."""
+    one = "–" if place.first is None else first[place.first]
+    return one if place.same else f"{one} / {'–' if place.second is None else second[place.second]}"
