@@ -9,6 +9,7 @@ const NAMESPACE = 'http://www.w3.org/2000/svg', FONT = 'system-ui, -apple-system
 const ACCENT = '#d97706';
 const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
 const BAR = 78, NARROW = 480;  // pixels: the width of the colour bar; a view below this draws arcs
+const BELOW = 64;  // pixels, kept under the picture for what is said of it
 const LEAST = 1 / 512;  // a cell of a smaller probability would look empty, and is not drawn
 
 // A part of a picture as an SVG inside another.
@@ -71,7 +72,7 @@ export default function start({element, props, trigger, watch}) {
   // The height that a picture may take, so that it ends with the window; a picture far down gets most of a window.
   function roomBelow(place) {
     const above = place.getBoundingClientRect().top + (isLarge() ? element.scrollTop : window.scrollY);
-    const left = window.innerHeight - above - 16;
+    const left = window.innerHeight - above - BELOW;
     return left > 300 ? left : window.innerHeight - 160;
   }
 
@@ -206,9 +207,9 @@ export default function start({element, props, trigger, watch}) {
     const place = inside('.drawing');
     place.innerHTML = `<h4 class="title">${escapeHtml(map.title)}</h4>` +
       sentenceLine(map.line, 'row', texts.line_asks) + sentenceLine(map.keys, 'column', texts.line_seen) +
-      '<p class="said" aria-live="polite"></p><div class="place"></div>' +
-      '<p class="sub more"></p><p class="sub hint"></p>';
-    highlight();  // what is said may take a second line
+      '<div class="place"></div><p class="sub more"></p>' +
+      '<div class="below"><p class="said" aria-live="polite"></p><p class="sub hint"></p></div>';
+    place.classList.toggle('narrow-arcs', isArcs() && element.clientWidth < NARROW);  // they show both sentences
     const height = roomBelow(inside('.place'));
     if (!zoomed) fitCells(height);
     const [html, hint] = mapAndHint();

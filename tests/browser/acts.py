@@ -7,11 +7,14 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 # The main picture of each tab, and what tells that it is drawn.
-PICTURES = {"translate": ".translation .piece", "attention": ".view svg.cells rect, .view svg.cells image, "
-            ".view svg.cells, .view svg.arcs, .view canvas", "sentiment": ".judged .large, .judged .verdict",
-            "positions": ".block.pos-result .large",
-            "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
-            "model": ".architecture .towers"}
+PICTURES = {
+    "translate": ".translation .piece",
+    "attention": ".view .map-of, .view svg.arcs",
+    "sentiment": ".judged .large, .judged .verdict",
+    "positions": ".block.pos-result .large",
+    "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
+    "model": ".architecture .towers",
+}
 
 
 def open_tab(page, tab):
@@ -89,7 +92,13 @@ def expect_fits(page, width):
 
 def contrasts(page):
     """Measure every visible text against what lies behind it: [{"text", "ratio", "place"}], the least contrast first.
+
+    It waits until nothing fades in or is being computed any more: what is half there has any contrast.
     """
+    page.wait_for_function("""() => document.getAnimations().every(
+            one => one.playState !== 'running' || one.effect.getTiming().iterations === Infinity)
+        && ![...document.querySelectorAll('[data-testid=status-tracker]')].some(
+            one => one.checkVisibility() && one.textContent.trim())""")
     _, code = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8").split("export default ")
     return page.evaluate(f"({code})")
 

@@ -1,11 +1,20 @@
 """What a person sees and does on the page, in Chromium, on a model that knows eight sentences by heart."""
 
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, quote, urlparse
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, expect_spanish, open_menu, open_tab, translate, type_into
+from tests.browser.acts import (
+    PICTURES,
+    contrasts,
+    expect_fits,
+    expect_spanish,
+    open_menu,
+    open_tab,
+    translate,
+    type_into,
+)
 from xformer.ui.page import TABS
 
 
@@ -79,6 +88,19 @@ def test_every_tab_is_in_one_line_and_its_content_begins_below_it(visit, path, w
                       return tab.left > -1 && tab.right < innerWidth + 1;}""", arg=module.ID)
         assert page.locator("[role=tabpanel]:visible > *").first.bounding_box()["y"] <= highest
     expect_fits(page, width)
+
+
+@pytest.mark.parametrize(("width", "height", "highest"), [(1280, 800, 200), (375, 812, 330)])
+def test_every_main_picture_begins_in_the_upper_part_of_the_first_screen(visit, learned_pairs, width, height, highest):
+    page = visit(f"/?text={quote(learned_pairs[4][0])}", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    begins = {}
+    for module in TABS:
+        open_tab(page, module.ID)
+        begins[module.ID] = page.evaluate("""selector => Math.min(...[...document.querySelectorAll(selector)]
+            .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().top))""", PICTURES[module.ID])
+        assert page.evaluate("scrollY") == 0
+    assert not {tab: y for tab, y in begins.items() if y > highest}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
