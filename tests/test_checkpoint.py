@@ -14,6 +14,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.hub import checkpoint
 from xformer.model import Transformer
@@ -453,3 +454,32 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_bytes() == b"old"
     checkpoint.write(path, b"new")
     assert path.read_bytes() == b"new" and names(tmp_path) == ["metrics.json"]
+
+
+def test_the_average_of_two_runs_holds_the_mean_of_their_weights(folder, tmp_path, capsys):
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    doubled = {name: 2 * tensor for name, tensor in load_file(folder / "model.safetensors").items()}
+    save_file(doubled, other / "model.safetensors", metadata={"format": "pt"})
+    assert main(["checkpoint", "average", str(folder), str(other), "--shares", "3", "1", "--out",
+                 str(tmp_path / "mean")]) == 0
+    mean = load_file(tmp_path / "mean/model.safetensors")
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        torch.testing.assert_close(mean[name].float(), 1.25 * tensor.float(), rtol=2e-3, atol=1e-4)
+    parts = checkpoint.read_metrics(tmp_path / "mean")["averaged"]
+    assert [part["share"] for part in parts] == [0.75, 0.25]
+    capsys.readouterr()
+    assert main(["checkpoint", "average", str(folder), str(other), "--out", str(tmp_path / "mean")]) == 2
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_what_cannot_be_averaged_is_refused(folder, tmp_path, capsys):
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    settings = json.loads((other / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps({**settings, "norm": "post"}))
+    for flags, said in (([folder], "1 folders"), ([folder, other, "--shares", "1", "-1"], "must be above 0"),
+                        ([folder, other], "of another shape" if settings["norm"] == "pre" else "cannot be averaged")):
+        assert main(["checkpoint", "average", *map(str, flags), "--out", str(tmp_path / "mean")]) == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()

@@ -17,6 +17,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_push(kinds.add_parser("push", help="upload a folder to the Hub"))
     _add_pull(kinds.add_parser("pull", help="fetch from the Hub"))
     _add_info(kinds.add_parser("info", help="what a checkpoint is"))
+    _add_average(kinds.add_parser("average", help="make one of several runs of the same model"))
     _add_verify(kinds.add_parser("verify", help="whether a checkpoint is whole and its card true"))
 
 
@@ -88,6 +89,29 @@ def info(args: argparse.Namespace) -> None:
         *(("score", f"{s.dataset_name}: {s.metric_name} {s.metric_value}") for s in scores)]
     for label, value in rows:
         print(f"{label:<12}{value}")
+
+
+def _add_average(p: argparse.ArgumentParser) -> None:
+    p.description = ("Make a checkpoint whose weights are the mean of others that were trained on from the same "
+                     "weights; measure it before you use it.")
+    p.set_defaults(run=average)
+    p.add_argument("folders", metavar="DIR", nargs="+")
+    p.add_argument("--shares", type=float, nargs="+", metavar="X", help="one for each DIR; else all the same")
+    p.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
+
+
+def average(args: argparse.Namespace) -> None:
+    """Average checkpoints; print the folder of the new one."""
+    from xformer.hub import checkpoint
+    shares = args.shares or [1.0] * len(args.folders)
+    if len(args.folders) < 2 or len(shares) != len(args.folders):
+        raise UserError(f"There are {len(args.folders)} folders and {len(shares)} shares; name two folders or more, "
+                        f"and a share for each or none.")
+    if not all(0 < share < float("inf") for share in shares):
+        raise UserError(f"The shares {', '.join(map(str, shares))} make no mean; each must be above 0.")
+    checkpoint.average([(Path(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
+                       Path(args.out))
+    print(args.out)
 
 
 def _add_verify(p: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -125,6 +125,31 @@ def translator_type(folder: Path) -> type[Any]:
     """Return the type of a checkpoint's model where it translates, else Transformer, as which it is then refused."""
     kind = kind_of(folder)
     return kind.model if kind.train == "translation" else Transformer
+
+
+def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
+    """Write a checkpoint whose weights are the mean of others, each with its share.
+
+    Models that were trained on from the same weights can be averaged: the mean keeps what one had learned and takes
+    part of what the other learned since (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022; of moments
+    of one run Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders, and shares above 0,
+    of whose sum each takes its part. Raises UserError where two do not fit together, or `out` is not empty.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"The folder {out} is not empty; name one that is empty or not there yet.")
+    first, *others = [load(folder, examine(folder).kind.model) for folder, _ in parts]
+    for other in others:
+        if (other.model.config, other.tokenizer.model) != (first.model.config, first.tokenizer.model):
+            raise UserError(f"The checkpoints {first.folder} and {other.folder} differ in their shape or their "
+                            f"vocabulary, so their weights cannot be averaged; name runs of the same model.")
+    shares = [share / sum(share for _, share in parts) for _, share in parts]
+    states = [one.model.state_dict() for one in (first, *others)]
+    first.model.load_state_dict({name: torch.stack([share * state[name] for share, state in zip(shares, states,
+                                                                                              strict=True)]).sum(dim=0)
+                                 for name in states[0]})
+    save(out, first.model, first.tokenizer, {"averaged": [
+        {"name": one.name, "identity": one.identity, "share": round(share, 4)}
+        for one, share in zip((first, *others), shares, strict=True)]})
 
 
 def require(folder: Path, train: str = "translation") -> None:
