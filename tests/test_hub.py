@@ -20,6 +20,7 @@ from tests.hub_client import Client, as_people_know_it, impatient, watched
 from xformer.__main__ import main
 from xformer.hub import card, checkpoint
 from xformer.hub import repository as hub
+from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.results import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -279,8 +280,8 @@ def test_a_repository_with_a_pickle_is_refused_before_anything_is_fetched(server
     assert server.requests() == [f"GET /api/models/{NAME}/revision/main"]
 
 
-def test_nothing_but_the_five_files_is_fetched(server, client, carded):
-    server.add(NAME, {**files(carded), "run.py": b"print()", "data/big.zip": bytes(100)})
+def test_nothing_but_the_files_of_a_checkpoint_is_fetched(server, client, carded):
+    server.add(NAME, {**files(carded), HISTORY: b"{}", MOMENTS: b"x", "run.py": b"print()", "data/big.zip": bytes(100)})
     folder = Path(client("checkpoint", "pull", NAME).out.strip())
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.ALL_FILES)
 

@@ -238,7 +238,8 @@ def test_a_line_of_metrics_says_how_it_stands(tmp_path):
     train(task, tmp_path, steps=6, peak=0.0)
     losses = [float(task.loss(task.model, batch, CPU).detach()) for batch in task.seen[:6]]
     (line,) = lines(tmp_path)
-    assert list(line) == ["step", "epoch", "minutes", "done", "loss", "learning_rate", "per_second", "good", "also"]
+    assert list(line) == ["step", "epoch", "minutes", "done", "loss", "learning_rate", "seen", "per_second",
+                          "good", "also"]
     assert (line["step"], line["epoch"], line["done"], line["good"], line["also"]) == (6, 1, 1.0, 1.5, 7)
     assert line["loss"] == pytest.approx(sum(losses) / (2 + 4 + 1 + 3 + 2 + 4), rel=1e-2)
     assert line["learning_rate"] == 0.0 and line["per_second"] > 0

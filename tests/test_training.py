@@ -19,6 +19,7 @@ import xformer
 from xformer.__main__ import main, parser
 from xformer.commands.arguments import record
 from xformer.hub import checkpoint
+from xformer.hub.recorded import read_history, read_moments
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError
@@ -154,7 +155,8 @@ def whole(data, tmp_path_factory):
 @pytest.mark.slow
 def test_a_run_ends_with_a_checkpoint(whole):
     assert sorted(p.name for p in whole.iterdir()) == [
-        "config.json", "metrics.json", "metrics.jsonl", "model.safetensors", "state.pt", "tokenizer.model"]
+        "config.json", "history.json", "metrics.json", "metrics.jsonl", "model.safetensors", "state.pt",
+        "tokenizer.model"]
     loaded = checkpoint.load(whole)
     assert (loaded.model.config.d_model, loaded.model.config.vocab_size, loaded.model.config.norm) == (16, 150, "pre")
     assert loaded.metrics["options"]["schedule"] == "cosine"
@@ -165,8 +167,8 @@ def test_a_run_ends_with_a_checkpoint(whole):
 def test_metrics_tell_the_course_of_a_run(whole):
     told = lines(whole)
     assert [line["step"] for line in told] == [1, 2, 3, 4, 5, 6]
-    assert set(told[0]) == {"step", "epoch", "minutes", "done", "loss", "learning_rate", "per_second", "bleu",
-                            "bleu_plain"}
+    assert set(told[0]) == {"step", "epoch", "minutes", "done", "loss", "learning_rate", "seen", "per_second",
+                            "bleu", "bleu_plain"}
     assert told[0]["loss"] == pytest.approx(math.log(150), rel=0.2)  # a random model knows nothing
     assert told[-1]["loss"] < told[0]["loss"]
 
@@ -284,6 +286,17 @@ def test_post_norm_is_trained_by_the_schedule_of_its_paper(data, tmp_path):
     loaded = checkpoint.load(tmp_path)
     assert loaded.model.config.norm == "post" and loaded.metrics["options"]["schedule"] == "noam"
     assert lines(tmp_path)[0]["learning_rate"] == pytest.approx(16 ** -0.5 * 4000 ** -1.5)
+
+
+@pytest.mark.slow
+def test_a_run_with_moments_uses_a_given_vocabulary_and_ends_after_so_many_pieces(whole, data, tmp_path):
+    assert main(command(data, tmp_path, "--architecture", "gru-attention", "--vocabulary", whole, "--target-pieces",
+                        2000, "--moments", 4, "--batch-tokens", 500)) == 0
+    assert (tmp_path / "tokenizer.model").read_bytes() == (whole / "tokenizer.model").read_bytes()
+    history, kept = read_history(tmp_path), read_moments(tmp_path)
+    assert history.seen[-2] < 2000 <= history.seen[-1]
+    assert kept.moments[0].step == 0 and kept.moments[-1].step == history.step[-1] and len(kept.moments) == 4
+    assert all(len(course.translations) == 4 for course in kept.courses)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from xformer.commands.arguments import LARGEST_SEED, Within, add_device, record
 from xformer.training.options import ARCHITECTURES, PRECISIONS, LanguageModelRun, Run, SentimentRun, TranslationRun
 
 HELP = "train a model"
+MOST_MOMENTS = 20
 MOST_POSITIONS = 1 << 16  # pieces; a checkpoint of more is not loaded
 
 
@@ -21,9 +22,10 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_sentiment(kinds.add_parser("sentiment", help="classify reviews and phrases", formatter_class=defaults))
 
 
-def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str) -> argparse._ArgumentGroup:
-    """Add the options of every training, with the defaults of a kind; return the group of those that shape the model.
-    """
+def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str
+                ) -> tuple[argparse._ArgumentGroup, argparse._ArgumentGroup]:
+    """Add the options of every training, with the defaults of a kind; return the groups of those that shape the model
+    and of those that end the run."""
     p.add_argument("--out", required=True, type=Path,
                    help="folder of the checkpoint; an interrupted run in it is gone on with")
     p.add_argument("--from", dest="start", metavar="NAME", help=start)
@@ -55,7 +57,7 @@ def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str) -> arg
                       help="auto: on a CPU what trial steps at the start of a run are quicker in, on CUDA bfloat16")
     add_device(rest)
     rest.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="of the CPU")
-    return size
+    return size, length
 
 
 # Translation
@@ -68,12 +70,19 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", required=True, type=Path,
                    help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz], extra2.tsv[.xz] and "
                         "written.tsv[.xz]")
-    size = _add_shared(p, usual, "checkpoint whose weights to begin with")
+    size, length = _add_shared(p, usual, "checkpoint whose weights to begin with")
     size.add_argument("--architecture", choices=ARCHITECTURES, default=usual.architecture,
                       help="gru: without attention; gru-attention: with additive attention; both with as many layers "
                            "in the encoder as in the decoder, without heads and feed-forward networks")
     size.add_argument("--n-decoder-layers", type=int, action=Within, least=0,
                       default=usual.n_decoder_layers, help="0: as many as the encoder")
+    size.add_argument("--vocabulary", metavar="NAME",
+                      help="checkpoint whose vocabulary to use; one is learned from the pairs if not given")
+    length.add_argument("--target-pieces", type=int, action=Within, least=0, default=usual.target_pieces, metavar="N",
+                        help="learned from, counted over all epochs; 0: no limit")
+    p.add_argument("--moments", type=int, action=Within, least=0, most=MOST_MOMENTS, default=usual.moments, metavar="N",
+                   help="keep the translations and attention maps of a few sentences at N moments of the run, each at "
+                        "twice the share of it that the one before was at; 0: none")
     p.add_argument("--smoothing", type=float, action=Within, least=0, below=1,
                    default=usual.smoothing, help="label smoothing")
     data = p.add_argument_group("batches")
@@ -112,7 +121,7 @@ def _add_language_model(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", required=True, type=Path,
                    help="folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, if wanted, "
                         "imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]")
-    size = _add_shared(p, usual, "language model whose weights and vocabulary to begin with")
+    size, _ = _add_shared(p, usual, "language model whose weights and vocabulary to begin with")
     size.add_argument("--max-length", type=int, action=Within, least=1, most=MOST_POSITIONS,
                       default=usual.max_length, help="pieces in a window of text")
     data = p.add_argument_group("batches")
@@ -138,7 +147,7 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", required=True, type=Path,
                    help="folder with imdb-train, imdb-validation, sst2-train-phrases and sst2-validation, each .tsv or "
                         ".tsv.xz")
-    size = _add_shared(p, usual, "language model whose weights and vocabulary to begin with")
+    size, _ = _add_shared(p, usual, "language model whose weights and vocabulary to begin with")
     size.add_argument("--max-length", type=int, action=Within, least=3, most=MOST_POSITIONS, default=usual.max_length,
                       help="pieces of a text; of more, the first quarter and the last three quarters of so many are "
                            "read")

@@ -1,5 +1,5 @@
 """Save, check and load a checkpoint: a folder of config.json, model.safetensors, tokenizer.model, metrics.json and
-README.md (its model card).
+README.md (its model card), and of what `recorded` reads where training left it.
 
 Only JSON, safetensors and SentencePiece's own format are ever read, so that no file can run code.
 """
@@ -21,13 +21,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.model import Config, Network, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import ModelInfo, UserError
 from xformer.tokenizer import Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
-ALL_FILES = ("README.md", "metrics.json", "config.json", "tokenizer.model", "model.safetensors")  # weights last
+ALL_FILES = ("README.md", "metrics.json", HISTORY, MOMENTS, "config.json", "tokenizer.model",
+             "model.safetensors")  # weights last
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
 MOST_POSITIONS = 1 << 16  # upper limit of max_length, which no shape in the file of weights confirms

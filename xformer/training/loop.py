@@ -25,7 +25,10 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from xformer.device import choose_device
+from xformer.hub import checkpoint
+from xformer.hub.recorded import HISTORY, MOMENTS, Moment
 from xformer.results import UserError
+from xformer.training.history import History
 from xformer.training.options import TrainingOptions
 from xformer.training.precision import autocast, measure
 
@@ -52,6 +55,19 @@ class Task(Protocol):
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         """Write `model` as a checkpoint, with these metrics."""
+
+
+class Recorder(Protocol):
+    """Whoever takes moments of a run: see `moments.MomentsRecorder`."""
+
+    def resume(self, step: int, done: float) -> None:
+        """Go on after a step, 0 for a new run."""
+
+    def due(self, done: float) -> bool:
+        """Tell whether a moment is to be taken when this share of the run is over; said once."""
+
+    def take(self, moment: Moment) -> None:
+        """Take a moment of the model as it stands, in evaluation mode, and write it."""
 
 
 def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
@@ -131,14 +147,15 @@ def step_of(line: str) -> float:
 
 
 class Trainer:
-    """A run of a task into a folder: metrics.jsonl, state.pt to resume from, and the checkpoint with the best score."""
+    """A run of a task into a folder: metrics.jsonl, history.json, state.pt to resume from, and the checkpoint with the
+    best score."""
 
     def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device,
-                 begun_with: Mapping[str, str | float | None] | None = None) -> None:
+                 begun_with: Mapping[str, str | float | None] | None = None, moments: Recorder | None = None) -> None:
         """Begin a run, or load the state of an interrupted one in `folder`.
 
         begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
-        run has those it was begun with.
+        run has those it was begun with. moments: who is to take moments of the averaged weights on the way.
         """
         self.task, self.folder, self.options, self.device = task, folder, options, device
         self.begun_with = dict(begun_with or {})
@@ -153,6 +170,8 @@ class Trainer:
         self.average = Average(task.model, options.average)
         self.step = self.epoch = self.batch = 0
         self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
+        self.seen = 0  # weight of all examples learned from
+        self.history = History()
         self.best = -math.inf
         self.loss_sum, self.weight_sum, self.scored = 0.0, 0, 0.0  # since the last line of metrics, written at `scored`
         if (folder / "state.pt").is_file():
@@ -161,6 +180,9 @@ class Trainer:
             self._forget_newer_metrics()
         self.precision = "bfloat16" if options.precision == "auto" else options.precision
         self.parallel = task.model
+        self.moments = moments
+        if moments:
+            moments.resume(self.step, self._done())
 
     def train(self) -> dict[str, float]:
         """Train to the end of the run; return the last scores. An interrupted run goes on where it was last saved."""
@@ -173,18 +195,24 @@ class Trainer:
         scores: dict[str, float] = {}
         with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
             while (done := self._done()) < 1:
+                self._observe(done)
                 step, skipped = self.step, self.batch
                 for batch in self._shared(self.task.batches(self.epoch, self.batch)):
                     began = time.monotonic()
-                    loss = self._learn(batch, done)
+                    loss, norm = self._learn(batch, done)
                     self.batch += 1
-                    self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + self.task.weight(batch)
-                    self.elapsed += self._agree(time.monotonic() - began)
+                    weight = self.task.weight(batch)
+                    self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + weight
+                    took = self._agree(time.monotonic() - began)
+                    self.elapsed, self.seen = self.elapsed + took, self.seen + weight
+                    self.history.add(self.step, self.elapsed, self.seen, self.optimizer.param_groups[0]["lr"],
+                                     loss=loss, weight=weight, norm=norm, took=took)
                     bar.update()
                     if self.step % 20 == 0:
                         bar.set_postfix(epoch=self.epoch, loss=f"{self.loss_sum / self.weight_sum:.3f}",
                                         done=f"{100 * done:.1f}%")
                     done = self._done()
+                    self._observe(done)
                     if self.elapsed - self.scored >= 60 * self.options.evaluate_minutes or done >= 1:
                         rate = self.weight_sum / max(1e-9, self.elapsed - self.scored)
                         scores = self._score(self.loss_sum / self.weight_sum, rate, done)
@@ -205,7 +233,21 @@ class Trainer:
         """Return the share of the run that is over: 1 or more at its end."""
         by_steps = self.step / self.options.steps if self.options.steps else 0.0
         by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
-        return max(by_steps, by_time)
+        by_weight = self.seen / self.options.weight if self.options.weight else 0.0
+        return max(by_steps, by_time, by_weight)
+
+    def _observe(self, done: float) -> None:
+        """Have a moment of the averaged weights taken, if one is due."""
+        if self.moments is None or not self.moments.due(min(1.0, done)):
+            return
+        if self.rank == 0:
+            self.average.swap()
+            self.task.model.eval()
+            with self._writing(self.folder / MOMENTS):
+                self.moments.take(Moment(self.step, round(self.elapsed, 1), self.seen, round(min(1.0, done), 5)))
+            self.average.swap()
+        if self.processes > 1:
+            dist.barrier()
 
     def _choose_precision(self) -> str:
         """Return the precision asked for, or the quicker one: on a CPU by trial steps of the first process."""
@@ -236,8 +278,9 @@ class Trainer:
                    + ", ".join(f"{taken:.2g} s in {precision}" for precision, taken in seconds.items()))
         return quicker
 
-    def _learn(self, batch: list[Any], done: float) -> float:
-        """Make a step on this process's share of a batch; return the summed loss of the whole batch."""
+    def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
+        """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
+        the gradient before it was clipped."""
         self.step += 1
         d_model = self.task.model.config.d_model  # type: ignore[union-attr]
         for group in self.optimizer.param_groups:
@@ -248,7 +291,7 @@ class Trainer:
         # Processes average their gradients: times their number, over the weight of the whole batch, that is the
         # gradient of the mean loss, as one process would have it.
         (loss * (self.processes / self.task.weight(batch))).backward()
-        norm = nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip)
+        norm = float(nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip))
         total = loss.detach().double()
         if self.processes > 1:
             dist.all_reduce(total)
@@ -257,10 +300,13 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.average.update()
-        return float(total)
+        return float(total), norm
 
     def _diverged(self, what: str) -> UserError:
-        """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored."""
+        """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored; its
+        history up to there is kept."""
+        if self.rank == 0:
+            self._write_history()
         kept = self.folder / "state.pt"
         way_out = (f"the state in {kept} is from before: go on from it with a smaller --peak" if kept.is_file()
                    else "begin again with a smaller --peak")
@@ -322,11 +368,14 @@ class Trainer:
             scores = self.task.evaluate(self.precision)
             line = {"step": self.step, "epoch": self.epoch, "minutes": round(self.elapsed / 60, 2),
                     "done": round(done, 4), "loss": round(loss, 4),
-                    "learning_rate": self.optimizer.param_groups[0]["lr"], "per_second": round(rate), **scores}
+                    "learning_rate": self.optimizer.param_groups[0]["lr"], "seen": self.seen,
+                    "per_second": round(rate), **scores}
             metrics = self.folder / "metrics.jsonl"
             with self._writing(metrics), metrics.open("a") as file:
                 file.write(json.dumps(line) + "\n")
             tqdm.write(json.dumps(line))
+            self.history.score(self.step, self.elapsed, self.seen, scores)
+            self._write_history()
             if scores[self.task.score] > self.best:
                 self.best = scores[self.task.score]
                 with self._writing(self.folder / "model.safetensors"):
@@ -335,6 +384,11 @@ class Trainer:
         if self.processes > 1:
             dist.barrier()
         return scores
+
+    def _write_history(self) -> None:
+        path = self.folder / HISTORY
+        with self._writing(path):
+            checkpoint.write(path, self.history.to_json())
 
     def _save(self) -> None:
         """Write state.pt, from which `_resume` goes on; the first process does it for all."""
@@ -349,7 +403,8 @@ class Trainer:
                  "average": self.average.weights, "average_steps": self.average.steps, "step": self.step,
                  "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best,
                  "loss_sum": self.loss_sum, "weight_sum": self.weight_sum, "scored": self.scored,
-                 "generators": generators, "begun_with": self.begun_with, "precision": self.precision}
+                 "generators": generators, "begun_with": self.begun_with, "precision": self.precision,
+                 "seen": self.seen, "history": self.history.state()}
         path = self.folder / "state.pt"
         with self._writing(path):
             torch.save(state, path.with_name("state.pt.new"))
@@ -367,6 +422,9 @@ class Trainer:
         # that no generator can go on where it was.
         self.loss_sum, self.weight_sum = state.get("loss_sum", 0.0), state.get("weight_sum", 0)
         self.scored = state.get("scored", self.elapsed)
+        self.seen = state.get("seen", 0)
+        if "history" in state:
+            self.history.restore(state["history"])
         self.begun_with = {**self.begun_with, **state.get("begun_with", {})}
         generators = state.get("generators", [])
         if len(generators) == self.processes:

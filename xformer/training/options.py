@@ -17,10 +17,12 @@ NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # section 5.3 of Vaswani et al.
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How long and how fast the loop trains. It ends after `steps` or `minutes` of training, whichever comes first."""
+    """How long and how fast the loop trains. It ends after `steps`, `minutes` of training or examples of `weight`,
+    whichever comes first."""
 
     steps: int = 0  # 0: no limit
     minutes: float = 0.0  # 0: no limit
+    weight: int = 0  # of the examples learned from (of translation: target pieces); 0: no limit
     schedule: str = "cosine"
     peak: float = 1.5e-3  # learning rate at its highest; with "noam" a factor on the paper's formula
     warmup: int = 200  # steps
@@ -36,7 +38,7 @@ class TrainingOptions:
         for name in ("minutes", "peak", "weight_decay", "evaluate_minutes", "save_minutes"):
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a finite number")
-        if self.steps <= 0 and self.minutes <= 0:
+        if self.steps <= 0 and self.minutes <= 0 and self.weight <= 0:
             raise ValueError("the length of training is 0; give a number of steps or of minutes")
         if self.schedule not in SCHEDULES:
             raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(SCHEDULES)}")
@@ -84,15 +86,20 @@ class Run:
         """The highest learning rate of the cosine schedule, where none is asked for."""
         return TrainingOptions.peak
 
+    @property
+    def most_weight(self) -> int:
+        """The weight of examples after which a run ends; 0: no limit."""
+        return 0
+
     def training_options(self) -> TrainingOptions:
         """Fill in what was left open; raises ValueError for wrong options."""
         schedule = self.schedule or ("noam" if self.norm == "post" else "cosine")
         peak, warmup = ((NOAM_PEAK, NOAM_WARMUP) if schedule == "noam" else (self.usual_peak, TrainingOptions.warmup))
         return TrainingOptions(
-            steps=self.steps, minutes=self.minutes, schedule=schedule, peak=peak if self.peak is None else self.peak,
-            warmup=warmup if self.warmup is None else self.warmup, weight_decay=self.weight_decay,
-            average=self.average, evaluate_minutes=self.evaluate_minutes, save_minutes=self.save_minutes,
-            precision=self.precision, seed=self.seed)
+            steps=self.steps, minutes=self.minutes, weight=self.most_weight, schedule=schedule,
+            peak=peak if self.peak is None else self.peak, warmup=warmup if self.warmup is None else self.warmup,
+            weight_decay=self.weight_decay, average=self.average, evaluate_minutes=self.evaluate_minutes,
+            save_minutes=self.save_minutes, precision=self.precision, seed=self.seed)
 
 
 ARCHITECTURES = ("transformer", "gru", "gru-attention")
@@ -104,6 +111,9 @@ class TranslationRun(Run):
 
     architecture: str = "transformer"  # of ARCHITECTURES
     n_decoder_layers: int = 0  # 0: as many as the encoder
+    vocabulary: str | None = None  # checkpoint (folder or owner/name[@revision]) whose to use; None: one is learned
+    target_pieces: int = 0  # learned from, </s> included, after which the run ends; 0: no limit
+    moments: int = 0  # of the run that are kept, with translations and maps; 0: none
     smoothing: float = 0.1  # of the labels, section 5.4
     batch_tokens: int = 4000  # source and target pieces of a batch, padding included
     max_pieces: int = 128  # longer sentences are left out
@@ -113,6 +123,10 @@ class TranslationRun(Run):
     sampled: float = 0.3  # share of sentences whose split into pieces is drawn
     roughening: bool = True  # lower-case, misspell and join English sentences, as people type
     dev_limit: int = 1000  # sentences of dev that are scored on the way
+
+    @property
+    def most_weight(self) -> int:
+        return self.target_pieces
 
 
 @dataclass(frozen=True)

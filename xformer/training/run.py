@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.explain.alignment import read_gold
 from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
 from xformer.model import Config, Transformer
@@ -23,6 +24,7 @@ from xformer.training import reviews, translation
 from xformer.training.corpora import NO_ROUGHENING, Roughening, TranslationBatches, data_file, read_lines, read_pairs
 from xformer.training.language_model import LanguageModelTask
 from xformer.training.loop import Task, Trainer, own_device
+from xformer.training.moments import MomentsRecorder
 from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
 from xformer.training.sentiment import SentimentTask
 from xformer.training.translation import TranslationTask
@@ -30,8 +32,8 @@ from xformer.translator import Translator
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 CORPORA = ("extra", "extra2", "written")  # of pairs beside train, where they are there
-BEGUN_WITH = ("start", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers", "d_ff",
-              "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay")  # a run keeps these
+BEGUN_WITH = ("start", "vocabulary", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers",
+              "d_ff", "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay")  # a run keeps these
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -52,8 +54,9 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             model: Translator = type(start.model)(replace(start.model.config, dropout=run.dropout))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
-        tokenizer = _shared_vocabulary(run.out, lambda: translation.learn_vocabulary(
-            [*train, *extra, *written], run.vocab_size))
+        tokenizer = _shared_vocabulary(run.out, lambda: checkpoint.load_translator(
+            repository.find(run.vocabulary)).tokenizer if run.vocabulary else translation.learn_vocabulary(
+                [*train, *extra, *written], run.vocab_size))
         if run.architecture == "transformer":
             return Transformer(_config(run, Config, vocab_size=len(tokenizer))), tokenizer
         attention = "additive" if run.architecture == "gru-attention" else "none"
@@ -73,7 +76,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             learned_from += f" and {len(written):,} written, {len(batches.phrases):,} of them phrases"
         return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
 
-    return _train(run, prepare)
+    return _train(run, prepare, run.moments)
 
 
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
@@ -213,10 +216,10 @@ def _flag(name: str) -> str:
     return "--from" if name == "start" else f"--{name.replace('_', '-')}"
 
 
-def _train(run: Run, prepare: Callable[[], tuple[Task, str]]) -> dict[str, float]:
+def _train(run: Run, prepare: Callable[[], tuple[Task, str]], moments: int = 0) -> dict[str, float]:
     """Train on as many processes as torchrun has started; return the last scores.
 
-    prepare: make the task, and say what it learns from.
+    prepare: make the task, and say what it learns from. moments: to be kept, of the training of a translation model.
     """
     distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
     with starting():
@@ -231,8 +234,10 @@ def _train(run: Run, prepare: Callable[[], tuple[Task, str]]) -> dict[str, float
                 torch.cuda.set_device(device)
         torch.manual_seed(options.seed)
         task, learned_from = prepare()
+        recorder = (MomentsRecorder(run.out, task.model, task.tokenizer, read_gold(), moments)
+                    if moments and isinstance(task, TranslationTask) else None)
     asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
-    trainer = Trainer(task, run.out, options, device, asked)
+    trainer = Trainer(task, run.out, options, device, asked, recorder)
     if trainer.rank == 0:
         ignored = [f"{_flag(name)} {trainer.begun_with[name]} (not {value})" for name, value in asked.items()
                    if trainer.begun_with[name] != value]

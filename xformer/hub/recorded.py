@@ -1,0 +1,168 @@
+"""Read what training leaves beside a checkpoint: the history of its numbers, and moments of its maps. No torch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from xformer.results import STACKS, UserError
+
+HISTORY, MOMENTS = "history.json", "moments.safetensors"
+COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
+MOST_BYTES = 1 << 24
+REMEDY = "train the model again, or take the file away"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a model in training reached on the development set."""
+
+    step: int
+    seconds: float  # of training until then
+    seen: int  # target pieces until then
+    values: dict[str, float]  # `bleu` and others
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of a training run in at most a few hundred points, each of which stands for the steps since the one
+    before it."""
+
+    step: tuple[int, ...]
+    seconds: tuple[float, ...]  # of training until then
+    seen: tuple[int, ...]  # target pieces learned from until then
+    loss: tuple[float, ...]  # mean of a target piece
+    learning_rate: tuple[float, ...]  # of the last step
+    gradient_norm: tuple[float, ...]  # mean, before it is clipped
+    largest_norm: tuple[float, ...]
+    per_second: tuple[float, ...]  # target pieces
+    scores: tuple[Scores, ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment of a training run."""
+
+    step: int
+    seconds: float  # of training until then
+    seen: int  # target pieces until then
+    done: float  # share of the run, 0 to 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the translation of one sentence, and the maps of a pass over it and its reference, came to be.
+
+    M moments; maps are uint8 (M, layers, heads, query, key), 255 for a probability of 1.
+    """
+
+    english: str
+    reference: str
+    source: tuple[str, ...]  # pieces, the last of them </s>
+    target: tuple[str, ...]  # pieces of the reference that the decoder is given, the first of them <s>
+    predicted: tuple[str, ...]  # those that it is to predict
+    translations: tuple[str, ...]  # M, decoded greedily
+    maps: dict[str, np.ndarray]  # by stack; only those that the model has
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a training run, on a logarithmic scale of it."""
+
+    moments: tuple[Moment, ...]
+    courses: tuple[Course, ...]  # one a sentence
+    errors: np.ndarray  # float32 (M, 2, layers, heads): alignment error rates of the cross heads, in both READINGS
+
+
+def read_history(folder: Path) -> History | None:
+    """Read the history of a checkpoint; None where it has none. Raises UserError where the file is broken."""
+    path = folder / HISTORY
+    if not path.is_file():
+        return None
+    try:
+        _bounded(path)
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        columns = {name: tuple(_finite(value) for value in stored[name]) for name in COLUMNS}
+        if len({len(column) for column in columns.values()}) != 1:
+            raise ValueError("its columns are of unequal length")
+        scores = tuple(Scores(int(line["step"]), _finite(line["seconds"]), int(line["seen"]),
+                              {name: _finite(value) for name, value in line.items()
+                               if name not in ("step", "seconds", "seen")}) for line in stored["scores"])
+        return History(**columns, scores=scores)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError) as error:
+        raise UserError(f"The file {path} is no history of a training run ({_reason(error)}); {REMEDY}.") from error
+
+
+def moments_bytes(recorded: Moments) -> bytes:
+    """Pack moments as a file in safetensors format; names and texts stand in its header."""
+    arrays = {f"{stack}.{number}": maps for number, course in enumerate(recorded.courses)
+              for stack, maps in course.maps.items()}
+    if recorded.errors.size:
+        arrays["errors"] = recorded.errors
+    about = {"moments": [vars(moment) for moment in recorded.moments],
+             "courses": [{name: value for name, value in vars(course).items() if name != "maps"}
+                         for course in recorded.courses]}
+    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()},
+                {"about": json.dumps(about, ensure_ascii=False)})
+
+
+def read_moments(folder: Path) -> Moments | None:
+    """Read the moments of a checkpoint's training; None where it has none. Raises UserError where the file is broken.
+    """
+    path = folder / MOMENTS
+    if not path.is_file():
+        return None
+    try:
+        _bounded(path)
+        with safe_open(path, "np") as file:
+            about = json.loads((file.metadata() or {})["about"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        moments = tuple(Moment(int(moment["step"]), _finite(moment["seconds"]), int(moment["seen"]),
+                               _finite(moment["done"])) for moment in about["moments"])
+        courses = tuple(_course(number, course, arrays, len(moments))
+                        for number, course in enumerate(about["courses"]))
+        errors = arrays.get("errors", np.zeros((len(moments), 2, 0, 0), np.float32))
+        if not moments or not courses:
+            raise ValueError("it holds no moment")
+        if errors.ndim != 4 or errors.shape[:2] != (len(moments), 2) or not np.isfinite(errors).all():
+            raise ValueError("its error rates are of another number of moments")
+        return Moments(moments, courses, errors)
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError) as error:
+        raise UserError(f"The file {path} holds no moments of a training run ({_reason(error)}); {REMEDY}.") from error
+
+
+def _course(number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], moments: int) -> Course:
+    source, target, predicted, translations = (tuple(map(str, stored[name])) for name in (
+        "source", "target", "predicted", "translations"))
+    maps = {stack: arrays[f"{stack}.{number}"] for stack in STACKS if f"{stack}.{number}" in arrays}
+    for stack, array in maps.items():
+        seen = (len(source if stack == "encoder_self" else target), len(target if stack == "decoder_self" else source))
+        if array.ndim != 5 or array.dtype != np.uint8 or array.shape[::4] != (moments, seen[1]) \
+                or array.shape[3] != seen[0]:
+            raise ValueError(f"the maps of sentence {number + 1} do not fit its pieces")
+    if len(translations) != moments or len(predicted) != len(target):
+        raise ValueError(f"sentence {number + 1} is of another number of moments")
+    return Course(str(stored["english"]), str(stored["reference"]), source, target, predicted, translations, maps)
+
+
+def _bounded(path: Path) -> None:
+    if (size := path.stat().st_size) > MOST_BYTES:
+        raise ValueError(f"{size:,} bytes, at most {MOST_BYTES:,} are read")
+
+
+def _finite(value: Any) -> Any:
+    """Return a number, or raise ValueError where it is none that can be drawn."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e300 < value < 1e300:
+        raise ValueError(f"{value!r} is no finite number")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    """Say in few words what is wrong with a file."""
+    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0][:200]

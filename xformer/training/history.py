@@ -1,0 +1,65 @@
+"""Gather the numbers of a training run, step by step, into a few hundred points that travel with the checkpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+MOST = 400  # points; where there are more, two neighbours become one
+Point = list[float]  # of one step or several: see `History.add`
+
+
+class History:
+    """The points of a run so far, each of them made of equally many steps, and its scores."""
+
+    def __init__(self) -> None:
+        self.every = 1  # steps of a point
+        self.points: list[Point] = []
+        self.scores: list[dict[str, float]] = []
+
+    def add(self, step: int, seconds: float, seen: int, rate: float, *, loss: float, weight: int, norm: float,
+            took: float) -> None:
+        """Add a step. seconds, seen: of training, and of pieces learned from, until then. loss: summed over `weight`
+        pieces. norm: of the gradient, before it is clipped. took: seconds."""
+        # The first four are of the last step of a point, `largest` is a maximum, the others are sums.
+        point = [step, seconds, seen, rate, norm, loss, weight, norm, took, 1]
+        if self.points and self.points[-1][-1] < self.every:
+            self.points[-1] = _together(self.points[-1], point)
+        else:
+            self.points.append(point)
+        if len(self.points) > MOST:
+            self.every *= 2
+            self.points = [_together(*pair) if len(pair) == 2 else pair[0]
+                           for pair in (self.points[i:i + 2] for i in range(0, len(self.points), 2))]
+
+    def score(self, step: int, seconds: float, seen: int, scores: dict[str, float]) -> None:
+        """Add what the model reached on the development set."""
+        self.scores.append({"step": step, "seconds": round(seconds, 1), "seen": seen, **scores})
+
+    def state(self) -> dict[str, Any]:
+        """Return everything, for `restore`."""
+        return {"every": self.every, "points": self.points, "scores": self.scores}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.every, self.points, self.scores = state["every"], state["points"], state["scores"]
+
+    def to_json(self) -> bytes:
+        """Write the history in the form that `hub.recorded.read_history` reads."""
+        columns: dict[str, list[float]] = {
+            "step": [], "seconds": [], "seen": [], "loss": [], "learning_rate": [], "gradient_norm": [],
+            "largest_norm": [], "per_second": []}
+        for step, seconds, seen, rate, largest, loss, weight, norms, took, steps in self.points:
+            values = (int(step), round(seconds, 1), int(seen), round(loss / max(1, weight), 4), _short(rate),
+                      _short(norms / steps), _short(largest), round(weight / max(1e-9, took)))
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+        return (json.dumps({**columns, "scores": self.scores}) + "\n").encode()
+
+
+def _together(one: Point, two: Point) -> Point:
+    """Join two neighbouring points."""
+    return [*two[:4], max(one[4], two[4]), *(a + b for a, b in zip(one[5:], two[5:], strict=True))]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,117 @@
+"""Save, while a model trains, what it makes of a few sentences: their translations and all its attention maps."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from xformer.explain import passes
+from xformer.explain.alignment import READINGS, Gold, grouped, head_scores
+from xformer.hub import checkpoint, recorded
+from xformer.hub.recorded import Course, Moment
+from xformer.results import STACKS, Options, Trace
+from xformer.tokenizer import Tokenizer
+from xformer.translator import Translator, translate_ids
+
+SENTENCES = (  # of assets/alignments.tsv: short and long, with words that change places, fall out, or have two for one
+    "Do not run!", "The red car is faster than the blue one.", "The old fisherman mended his green nets.",
+    "I gave her the keys this morning.", "Do you want to see my new photos?", "I do not like cold soup.",
+    "They would have come if you had called them.", "Coffee is cheap here, but bread is expensive.",
+    "We have lived in this noisy street for ten years.",
+    "If it rains tomorrow, we will stay home and play cards.")
+
+
+def shares(count: int) -> list[float]:
+    """List the shares of a run at which `count` (2 or more) moments are due: 0, then each twice the one before, to 1.
+    """
+    return [0.0, *(0.5 ** i for i in reversed(range(count - 1)))]
+
+
+class MomentsRecorder:
+    """Takes moments of a run, and keeps them in a file of its folder.
+
+    Maps are those of a pass over the sentence and its reference, whatever the model would say itself: so they have the
+    same rows at all times, and can be compared.
+    """
+
+    def __init__(self, folder: Path, model: Translator, tokenizer: Tokenizer, gold: Sequence[Gold], count: int) -> None:
+        """gold: pairs aligned by hand; the alignment error rates are of all of them that the vocabulary can write, the
+        maps of SENTENCES. Raises ValueError where it can write none of these."""
+        self.folder, self.model, self.tokenizer = folder, model, tokenizer
+        self.gold = [pair for pair in gold if _writes(tokenizer, pair)]
+        self.shares = shares(count)
+        self.shown = [n for n, pair in enumerate(self.gold) if pair.english in SENTENCES]
+        if not self.shown:
+            raise ValueError("the vocabulary has not the characters of the sentences that moments are of; train "
+                             "without moments")
+        self.passed = 0  # shares that are over
+        self.kept: recorded.Moments | None = None
+
+    def resume(self, step: int, done: float) -> None:
+        """Go on after a step, 0 for a new run: forget what an interrupted run had taken later."""
+        self.passed = bisect_right(self.shares, done) if step else 0
+        self.kept = recorded.read_moments(self.folder) if step else None
+        if self.kept:
+            self.kept = _first(self.kept, sum(moment.step <= step for moment in self.kept.moments))
+
+    def due(self, done: float) -> bool:
+        """Tell whether another share of the run is over; said once."""
+        before, self.passed = self.passed, max(self.passed, bisect_right(self.shares, done))
+        return self.passed > before
+
+    def take(self, moment: Moment) -> None:
+        """Take a moment with the weights as they are, and write the file anew. Raises OSError."""
+        threads = torch.get_num_threads()
+        try:
+            taken = self._taken(moment)
+        finally:
+            torch.set_num_threads(threads)  # passes choose their own
+        self.kept = _joined(self.kept, taken) if self.kept else taken
+        checkpoint.write(self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept))
+
+    def _taken(self, moment: Moment) -> recorded.Moments:
+        encode = self.tokenizer.encode
+        pairs = [passes.Pair.of(encode(pair.english), encode(pair.spanish)) for pair in self.gold]
+        found = translate_ids(self.model, [pairs[n].source[:-1] for n in self.shown], Options(beam=1, alternatives=0))
+        traces = [passes.trace(self.model, self.tokenizer, pair, gold.english)
+                  for pair, gold in zip(pairs, self.gold, strict=True)]
+        errors = np.stack([head_scores(traces, self.gold, reading) for reading in READINGS])
+        courses = tuple(
+            Course(self.gold[n].english, self.gold[n].spanish, traces[n].source, traces[n].target, traces[n].predicted,
+                   (self.tokenizer.decode(best.tokens),), _maps(traces[n]))
+            for n, (best, *_) in zip(self.shown, found, strict=True))
+        return recorded.Moments((moment,), courses, errors[None].astype(np.float32))
+
+
+def _writes(tokenizer: Tokenizer, pair: Gold) -> bool:
+    """Tell whether a vocabulary makes the words of a pair that its links count."""
+    return all(tuple(word for word, _ in grouped(tokenizer.pieces(tokenizer.encode(text)))) == wanted
+               for text, wanted in ((pair.english, pair.source), (pair.spanish, pair.target)))
+
+
+def _maps(trace: Trace) -> dict[str, np.ndarray]:
+    """Return the maps of a trace as bytes, with an axis of one moment."""
+    return {stack: np.rint(255 * maps[None]).astype(np.uint8)
+            for stack in STACKS if (maps := trace.of(stack).probabilities).size}
+
+
+def _first(kept: recorded.Moments, count: int) -> recorded.Moments | None:
+    """Return the first moments alone; None where there are none."""
+    if not count:
+        return None
+    courses = tuple(Course(c.english, c.reference, c.source, c.target, c.predicted, c.translations[:count],
+                           {stack: maps[:count] for stack, maps in c.maps.items()}) for c in kept.courses)
+    return recorded.Moments(kept.moments[:count], courses, kept.errors[:count])
+
+
+def _joined(kept: recorded.Moments, taken: recorded.Moments) -> recorded.Moments:
+    """Put a moment behind those before it."""
+    courses = tuple(
+        Course(a.english, a.reference, a.source, a.target, a.predicted, a.translations + b.translations,
+               {stack: np.concatenate((maps, b.maps[stack])) for stack, maps in a.maps.items()})
+        for a, b in zip(kept.courses, taken.courses, strict=True))
+    return recorded.Moments(kept.moments + taken.moments, courses, np.concatenate((kept.errors, taken.errors)))
