@@ -498,7 +498,7 @@ def test_no_half_written_state_is_left(tmp_path, monkeypatch):
         train(LineTask(), tmp_path, steps=5, save_minutes=0.0)
     assert (tmp_path / "state.pt").read_bytes() == before
     assert train(LineTask(), tmp_path, steps=5)[0].step == 5
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.jsonl", "state.pt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["history.json", "metrics.jsonl", "state.pt"]
 
 
 class Trap:
@@ -598,7 +598,7 @@ def test_weights_that_are_no_numbers_are_neither_scored_nor_saved(tmp_path):
     task = LineTask()
     with pytest.raises(UserError, match="^Training has diverged: a weight in step 1 is no number .+; begin again"):
         train(task, tmp_path, steps=10, peak=1e20, warmup=0, **OFTEN)
-    assert task.looks == task.saved == [] and list(tmp_path.iterdir()) == []
+    assert task.looks == task.saved == [] and [path.name for path in tmp_path.iterdir()] == ["history.json"]
 
 
 @contextmanager
@@ -622,7 +622,7 @@ def test_a_full_disk_ends_a_run_with_a_sentence_and_its_last_whole_state(tmp_pat
         "make room on the disk, and give the same command again: it goes on from the state saved last.")
     assert "\n" not in text
     assert (tmp_path / "state.pt").read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.jsonl", "state.pt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["history.json", "metrics.jsonl", "state.pt"]
     assert train(LineTask(), tmp_path, steps=5)[0].step == 5
 
 
