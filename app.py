@@ -32,6 +32,7 @@ from xformer.results import UserError
 from xformer.serve.lent_gpu import open_service
 from xformer.serve.pool import Models, offered
 from xformer.serve.reviews import SentimentService
+from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.ui import create, launch
 from xformer.ui.hosts import allowed_name
@@ -102,7 +103,8 @@ def main() -> int:
                             "out --mcp and GRADIO_MCP_SERVER.")
         hosts = [allowed_name(name) for name in args.allow_host]
         any_name = private(args.server_name, share) if args.any_model is None else args.any_model
-        demo = create(models(tuple(args.checkpoint), args.device, any_name), reader(args.sentiment, args.device))
+        demo = create(models(tuple(args.checkpoint), args.device, any_name), Study(),
+                      reader(args.sentiment, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -131,7 +133,7 @@ def _set(variable: str) -> bool:
 def __getattr__(name: str) -> gr.Blocks:
     """Make `demo`, for `gradio app.py` and for hosts that import this file, when it is asked for."""
     if name == "demo":
-        return create(models(), reader())
+        return create(models(), Study(), reader())
     raise AttributeError(name)
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import gradio as gr
 
 from xformer.serve.pool import Models
+from xformer.serve.study import Study
 from xformer.strings import ENGLISH
 from xformer.ui import page
 
@@ -22,7 +23,7 @@ def laid_out(models, reviews=None, language=ENGLISH, **more):
 
     async def make():  # where no event loop is running, Gradio makes some that it never closes
         with gr.Blocks(analytics_enabled=False) as demo:
-            made = page.build(demo, pool, reviews, language, **more)
+            made = page.build(demo, pool, Study(), reviews, language, **more)
         made.demo = demo
         return made
     return run(make())

@@ -12,6 +12,7 @@ from gradio import route_utils
 from xformer.serve import batching, many, reviews
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
+from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import create, gradio_private, launch, sessions
@@ -60,7 +61,7 @@ def failing(checkpoint, classifier):
         setattr(running, name, fail)
     sessions.UPLOADS = (0.2, 0.2)
     delete, route_utils.delete_files_created_by_app = route_utils.delete_files_created_by_app, look
-    serve(create(Models(running), reader), lambda word: forget.set() if word == "forget" else None)
+    serve(create(Models(running), Study(), reader), lambda word: forget.set() if word == "forget" else None)
 
 
 def steered(checkpoint, classifier):
@@ -109,7 +110,7 @@ def steered(checkpoint, classifier):
     batching.translating, reviews.read = held, held_reading
     gradio_private.jobs = looked_through
     running, reader = opened(checkpoint, classifier)
-    demo = create(Models(running), reader)
+    demo = create(Models(running), Study(), reader)
     serve(demo, answer)
 
 

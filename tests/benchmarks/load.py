@@ -32,11 +32,12 @@ Asked = tuple[float, bool]  # seconds to the answer, and whether it was one
 def _serve(connection: Connection, checkpoint: Path, batched: bool) -> None:
     from xformer.serve import batching
     from xformer.serve.pool import Models
+    from xformer.serve.study import Study
     from xformer.serve.translation import Service
     from xformer.ui import create, launch
     if not batched:
         batching.BATCH_ROWS = 1  # nobody shares a batch, and nobody takes turns
-    connection.send(launch(create(Models(Service.open(checkpoint))), "127.0.0.1", wait=False))
+    connection.send(launch(create(Models(Service.open(checkpoint)), Study()), "127.0.0.1", wait=False))
     connection.recv()
 
 

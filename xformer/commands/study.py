@@ -25,13 +25,11 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print a line for each sub-layer: its place, the norm in a post-norm model, and in a pre-norm one."""
-    from xformer.explain.gradients import gradients_at_the_beginning
-    from xformer.model import Config
+    from xformer.explain.gradients import gradients_at_the_beginning, untrained
     from xformer.results import UserError
     try:
-        post, pre = (gradients_at_the_beginning(
-            Config(vocab_size=1000, d_model=args.d_model, n_layers=args.n_layers, d_ff=4 * args.d_model, norm=norm,
-                   dropout=0.0), args.seed) for norm in ("post", "pre"))
+        post, pre = (gradients_at_the_beginning(untrained(args.n_layers, args.d_model, norm), args.seed)
+                     for norm in ("post", "pre"))
     except ValueError as error:
         raise UserError(f"There is no such model: {error}.") from error
     print(f"{'stack':8} {'layer':>5}  {'sub-layer':16} {'post-norm':>9} {'pre-norm':>9}")

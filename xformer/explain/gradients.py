@@ -18,6 +18,11 @@ BATCH, LENGTH = 8, 12  # random sentences, and the pieces of each
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
 
 
+def untrained(layers: int, width: int, norm: str) -> Config:
+    """Shape a transformer whose gradients are compared; raises ValueError where there is none."""
+    return Config(vocab_size=1000, d_model=width, n_layers=layers, d_ff=4 * width, norm=norm, dropout=0.0)
+
+
 def gradients_at_the_beginning(config: Config, seed: int = 0) -> list[SublayerGradient]:
     """Draw a model's weights and random sentences, and take one step back: the norm of the gradient of the weights of
     each sub-layer, encoder first, from the input to the output.

@@ -1,7 +1,8 @@
 """What the page and the command line may ask of services and of the pool of models; loads no torch.
 
-`serve.translation.Service`, `serve.reviews.SentimentService` and `serve.pool.Models` fit these protocols, and so may
-any other engine. All calls may come from several threads at once, and all raise UserError for what cannot be done.
+`serve.translation.Service`, `serve.reviews.SentimentService`, `serve.study.Study` and `serve.pool.Models` fit these
+protocols, and so may any other engine. All calls may come from several threads at once, and all raise UserError for
+what cannot be done.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ from xformer.results import (
     Options,
     Positions,
     Sentiment,
+    SublayerGradient,
     Trace,
     Translation,
     Walk,
 )
 from xformer.serve.limits import Guard
+
+DEEPEST, WIDEST = 18, 128  # most layers of a stack, and the largest d_model, of an untrained model that is studied
+LARGEST_SEED = 999_999
+NORMS = ("post", "pre")  # orders of normalisation, the older first
 
 Source = str | Translation  # a text, or what the same model made of one, whose pieces are then known
 Target = str | Sequence[int]  # a text, or the tokens of a `Candidate`
@@ -164,6 +170,15 @@ class ReviewService(Protocol):
 
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
         """Classify a text, and say what each of its words did for the label."""
+
+
+class StudyService(Protocol):
+    """Small transformers that are made and trained for who asks, to see how training goes."""
+
+    guard: Guard  # may be replaced by one that several services share
+
+    def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
+        """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output."""
 
 
 class ModelPool(Protocol):

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
-from xformer.serve.protocol import ModelPool, ReviewService, TranslationService
+from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 from xformer.ui import (
     api,
@@ -23,6 +23,7 @@ from xformer.ui import (
     positions,
     sentiment,
     sessions,
+    training,
     translation,
     walkthrough,
 )
@@ -33,7 +34,8 @@ from xformer.ui.hosts import Hosts
 from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
-TABS: Sequence[TabModule] = (translation, attention, sentiment, positions, walkthrough, architecture)
+TABS: Sequence[TabModule] = (translation, attention, sentiment, positions, walkthrough, training,
+                                architecture)
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.
@@ -47,17 +49,17 @@ PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from eit
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
-def create(models: ModelPool, reviews: ReviewService | UserError | None = None) -> gr.Blocks:
+def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None) -> gr.Blocks:
     """Make the whole app on some models, and on a classifier of reviews where there is one: else the reason, if any."""
-    models.guard = sessions.door()
+    models.guard = study.guard = sessions.door()
     reader = None if isinstance(reviews, UserError) else reviews
     if reader is not None:
         reader.guard = models.guard
     with gr.Blocks(title=ENGLISH.say("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
-        build(demo, models, reviews, ENGLISH)
+        build(demo, models, study, reviews, ENGLISH)
         api.publish(demo, models.default, reader)
     with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
-        build(spanish, models, reviews, SPANISH)
+        build(spanish, models, study, reviews, SPANISH)
     return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
 
 
@@ -88,8 +90,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     return address
 
 
-def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError | None, language: Language,
-          tabs: Sequence[TabModule] = TABS) -> Page:
+def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None,
+          language: Language, tabs: Sequence[TabModule] = TABS) -> Page:
     """Lay one page out; called inside its Blocks."""
     say, controls = language.say, Controls(models.default)
     gr.Navbar(visible=False)
@@ -123,7 +125,7 @@ def build(demo: gr.Blocks, models: ModelPool, reviews: ReviewService | UserError
     of_model = Controls(models.default)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     ask = Ask(models.lease, language, model, tab)
-    page = Page(models, reviews, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
+    page = Page(models, reviews, study, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
                 gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls)
     page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
     tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,

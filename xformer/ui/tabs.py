@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import gradio as gr
 
 from xformer.results import UserError
-from xformer.serve.protocol import ModelPool, ReviewService, TranslationService
+from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
@@ -44,6 +44,7 @@ class Page:
 
     models: ModelPool
     reviews: ReviewService | UserError | None  # the classifier of reviews; or why there is none
+    study: StudyService
     language: Language
     ask: Ask  # makes listeners on the page's model
     sentence: gr.Textbox  # what is typed

@@ -1,0 +1,53 @@
+"""The Training tab: how a translator comes to be, one part at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+import gradio as gr
+
+from xformer.ui import beginning
+from xformer.ui.controls import Controls, OneOf
+from xformer.ui.handlers import QUIET
+from xformer.ui.tabs import Page, Tab
+
+ID = "training"
+
+
+class Part(Protocol):
+    """A module of a part of this tab; its title's key is "part_" and its ID."""
+
+    ID: str
+
+    def build(self, page: Page, opened: gr.Textbox) -> Tab:
+        """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
+
+
+PARTS: Sequence[Part] = (beginning,)
+
+
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
+    ids = [module.ID for module in PARTS]
+    tab = Tab(Controls(page.service))
+    part = tab.controls.add("part", OneOf(tuple(ids), ids[0]), gr.Radio, show_label=False, elem_classes="parts",
+                            label=page.language.say("part"),
+                            choices=[(page.language.say(f"part_{name}"), name) for name in ids])
+    columns, opened = [], []
+    for name, module in zip(ids, PARTS, strict=True):
+        with gr.Column(visible=name == ids[0]) as column:
+            box = gr.Textbox("0", visible=False)
+            made = module.build(page, box)
+        columns.append(column)
+        opened.append(box)
+        tab.controls.include(made.controls)
+        tab.views.update({f"{module.ID}.{name}": view for name, view in made.views.items()})
+    names = json.dumps(ids)
+    part.change(None, part, columns, **QUIET,
+                js=f"part => {names}.map(id => ({{__type__: 'update', visible: id === part}}))")
+    gr.on([page.opened[ID].change, part.change], None, [page.tab, part, *opened], opened, **QUIET,
+          js=f"(tab, part, ...times) => {names}.map((id, i) => "
+             f"String(Number(times[i]) + (tab === '{ID}' && id === part)))")
+    return tab
