@@ -75,6 +75,12 @@ def test_a_table_that_is_too_short_is_refused(tiny_model, sentence):
         tiny_model(*sentence, positions=torch.zeros(4, 32))
 
 
+def test_base_100_with_a_doubled_exponent_is_base_10_000():
+    """As the page says of the code of one lecture."""
+    dimensions = np.arange(0, 512, 2)
+    np.testing.assert_allclose(100.0 ** (2.0 * dimensions / 512), 10_000.0 ** (dimensions / 512), rtol=1e-12)
+
+
 @pytest.mark.parametrize(("d_model", "base", "first"), [(32, 10_000, 0), (512, 10_000, 1000), (30, 2, 0),
                                                         (4, 123_456.7, 3), (256, 1_000_000, 7)])
 def test_the_table_of_the_page_is_that_of_the_model_to_the_last_bit(d_model, base, first):

@@ -312,6 +312,13 @@ def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
     assert "Without" not in figures.summary(walk, 0, "scaled", 0, "future")
 
 
+def test_no_future_is_masked_where_positions_have_no_common_order(running):
+    kinds = {stack: tab.mask_of(running, {"first_stack": stack}) for stack in results.STACKS}
+    assert "future" not in kinds["cross"].options
+    assert {stack: kind.default for stack, kind in kinds.items()} == {
+        "encoder_self": "padding", "decoder_self": "future", "cross": "padding"}
+
+
 @pytest.mark.parametrize("mask", ["future", "none"])
 def test_the_most_bits_are_those_of_the_mask_that_is_chosen(running, learned_pairs, mask):
     walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))

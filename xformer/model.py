@@ -34,7 +34,7 @@ class Config:
     n_layers: int = 6  # of the encoder, and of the decoder where n_decoder_layers is 0
     n_decoder_layers: int = 0
     d_ff: int = 1024
-    norm: str = "pre"  # "post": Vaswani et al. 2017 (TransformerFG); "pre": Xiong et al. 2020 (TransformerPreLN)
+    norm: str = "pre"  # "post": Vaswani et al. 2017; "pre": Xiong et al. 2020
     dropout: float = 0.1
     position_base: float = 10000.0
     max_length: int = 512  # positions, in pieces

@@ -25,7 +25,7 @@ from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "positions"
-BASES = (100.0, 1_000.0, 10_000.0)  # of the lecture notes that this project starts from, and of the paper
+BASES = (100.0, 1_000.0, 10_000.0)  # the last is that of the paper
 LENGTH = Whole(64, 8, 200)  # of the table
 WIDTHS = (4, 512)  # d_model: least, most
 POWERS = (1.0, 5.0)  # of ten: the base

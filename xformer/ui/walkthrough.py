@@ -57,6 +57,13 @@ def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
     return layer_of(service, {"stack": so_far["first_stack"]})
 
 
+def mask_of(service: TranslationService, so_far: Values) -> OneOf:
+    """The masks of this tab's stack, first the one that the model uses there. In cross-attention there is no future:
+    positions of two languages have no common order."""
+    return {"encoder_self": OneOf(walkthrough.MASKS, "padding"), "decoder_self": OneOf(walkthrough.MASKS, "future"),
+            "cross": OneOf(("padding", "none"), "padding")}[so_far["first_stack"]]
+
+
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
@@ -80,8 +87,8 @@ def build(page: Page) -> Tab:
             controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
             controls.add("scoring", OneOf(walkthrough.RULES, "scaled"), gr.Radio, label=say("first_rule"),
                          choices=[(say(f"first_rule_{name}"), name) for name in walkthrough.RULES])
-            controls.add("mask", OneOf(walkthrough.MASKS, "padding"), gr.Radio, label=say("first_mask"),
-                         choices=[(say(f"first_mask_{name}"), name) for name in walkthrough.MASKS])
+            controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
+                         properties=lambda values: {"choices": mask_choices(page.service, language, values)})
             padding.render()
             gr.HTML(figures.heading("switches", language))
     plots = {}
@@ -139,8 +146,10 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
     layers = layer_of(service, {"stack": first_stack})
     head = Head(first_stack, min(int(first_layer), layers.most), int(first_head))
     if drawn.head is not None and drawn.head.stack != first_stack:
-        mask = "future" if first_stack == "decoder_self" else "padding"  # the one that the model uses there
-        answer |= {"first_layer": gr.update(**layers.properties(), value=head.layer), "mask": mask}
+        so_far = {"first_stack": first_stack}
+        mask = mask_of(service, so_far).default
+        answer |= {"first_layer": gr.update(**layers.properties(), value=head.layer),
+                   "mask": gr.update(choices=mask_choices(service, language, so_far), value=mask)}
     walk, padding = drawn.walk, int(padding)
     if walk is None or (head, padding) != (drawn.head, drawn.padding) or trace is not drawn.trace:
         walk = service.walk(trace.text, trace.tokens, head, padding)
@@ -161,6 +170,11 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
         answer["map"] = figure(figures.all_queries(walk, **switches, language=language))
     return {**answer, "drawn": Drawn(head, padding, trace, walk, asks, switches, asks if vectors_open else None,
                                      switches if map_open else None, lock)}
+
+
+def mask_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:
+    """Name the masks of this tab's stack."""
+    return [(language.say(f"first_mask_{name}"), name) for name in mask_of(service, so_far).options]
 
 
 def locked_query(service: TranslationService, lock: str, head: Head) -> int | None:
