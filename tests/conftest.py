@@ -12,6 +12,7 @@ import pytest
 import torch
 from hypothesis import settings
 
+from tests import recorded_models
 from tests.harness import App
 from tests.hub_server import Hub
 from xformer.classifier import ClassifierConfig, TransformerClassifier
@@ -226,10 +227,17 @@ def measured_classifier(tiny_classifier, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def served(tiny_checkpoint, other_checkpoint, measured_classifier, tmp_path_factory):
+def generation_checkpoints(tmp_path_factory, tokenizer):
+    """Folders of tiny untrained models of the four generations by name, with all that a training leaves."""
+    return recorded_models.make(tmp_path_factory.mktemp("generations"), tokenizer)
+
+
+@pytest.fixture(scope="session")
+def served(tiny_checkpoint, other_checkpoint, measured_classifier, generation_checkpoints, tmp_path_factory):
     """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it."""
+    more = [argument for folder in generation_checkpoints.values() for argument in ("--checkpoint", folder)]
     with App(tmp_path_factory.mktemp("served"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
-             "--sentiment", measured_classifier) as app:
+             *more, "--sentiment", measured_classifier) as app:
         yield app
 
 

@@ -9,10 +9,10 @@ import torch
 from tests.test_loop import LineTask, lines, train
 from xformer.explain.alignment import READINGS, read_gold
 from xformer.hub import checkpoint, recorded
-from xformer.hub.recorded import Moment, moments_bytes, read_history, read_moments
+from xformer.hub.recorded import moments_bytes, read_history, read_moments
 from xformer.model import Config, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import UserError
+from xformer.results import Course, Moment, Moments, UserError
 from xformer.training import history as history_module
 from xformer.training.history import History
 from xformer.training.moments import MomentsRecorder, shares
@@ -175,7 +175,7 @@ def test_a_run_that_was_interrupted_forgets_later_moments(tmp_path, tokenizer, g
 
 
 def test_the_trainer_takes_moments_of_the_averaged_weights(tmp_path):
-    class Moments:
+    class Taken:
         def __init__(self):
             self.taken = []
 
@@ -189,7 +189,7 @@ def test_the_trainer_takes_moments_of_the_averaged_weights(tmp_path):
             assert not task.model.training
             self.taken.append((moment.step, moment.done, [p.detach().clone() for p in task.model.parameters()]))
 
-    task, moments = LineTask(), Moments()
+    task, moments = LineTask(), Taken()
     trainer = history_trainer(task, tmp_path, moments)
     trainer.train()
     assert [(step, done) for step, done, _ in moments.taken] == [(0, 0.0), (2, 0.5), (4, 1.0)]
@@ -217,15 +217,15 @@ def test_broken_moments_are_one_sentence(tmp_path, tokenizer, gold):
     path, kept = tmp_path / recorded.MOMENTS, recorder.kept
     whole = path.read_bytes()
     shorter = kept.courses[0].maps["cross"][..., :-1]
-    for broken in (whole[:-10], whole[:50], b"", moments_bytes(recorded.Moments((), kept.courses, kept.errors)),
-                   moments_bytes(recorded.Moments(kept.moments, (vary(kept.courses[0], shorter),), kept.errors))):
+    for broken in (whole[:-10], whole[:50], b"", moments_bytes(Moments((), kept.courses, kept.errors)),
+                   moments_bytes(Moments(kept.moments, (vary(kept.courses[0], shorter),), kept.errors))):
         path.write_bytes(broken)
         with pytest.raises(UserError, match="holds no moments of a training run"):
             read_moments(tmp_path)
 
 
 def vary(course, cross):
-    return recorded.Course(course.english, course.reference, course.source, course.target, course.predicted,
+    return Course(course.english, course.reference, course.source, course.target, course.predicted,
                            course.translations, {"cross": cross})
 
 

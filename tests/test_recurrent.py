@@ -2,20 +2,31 @@
 
 import dataclasses
 import json
+from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
 from tests.conftest import learn_by_heart
+from tests.pages import laid_out
 from xformer.__main__ import main
+from xformer.figures.attention import Choice
 from xformer.hub import checkpoint
 from xformer.model import Config, Trace, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.recurrent import ATTENTIONS, GRU, AdditiveAttention, RecurrentConfig, RecurrentTranslator
 from xformer.results import OWN, Head, Options, UserError
+from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
+from xformer.strings import ENGLISH
 from xformer.translator import pad, translate_ids
+from xformer.ui import attention as ui_attention
+from xformer.ui import attribution_methods, counterfactual, export
+from xformer.ui import translation as translation_tab
+from xformer.ui.handlers import Ask
+from xformer.ui.page import open_at
 
 SOURCES = [[10, 11, 12, 13, 14], [20], [30, 31, 32], [10, 11, 12, 13, 14, 15, 16, 17]]
 
@@ -178,12 +189,74 @@ def test_a_checkpoint_translates_traces_and_says_what_it_lacks(recurrent_checkpo
     assert trace.encoder_self.shape[0] == trace.decoder_self.shape[0] == 0
     assert service.info.layers("cross") == int(with_attention) and service.info.layers("encoder_self") == 0
     assert service.occlude(english, spanish).effect.shape[1] > 3
-    for ask in (lambda: service.walk(english, spanish, Head("cross", 1, 1)), service.blocks,
+    assert sum(block.parameters for block in service.blocks()) == service.info.parameters
+    assert service.best_head == Head("cross", 1, 1)
+    for ask in (lambda: service.walk(english, spanish, Head("cross", 1, 1)),
                 lambda: service.embedded(english), lambda: service.head_effects(english, spanish),
                 lambda: service.translate(english, positions=dataclasses.replace(OWN, kind="none"))):
         with pytest.raises(UserError, match="is a recurrent model, without heads, layers or positions"):
             ask()
     service.close()
+
+
+@pytest.fixture(params=ATTENTIONS)
+def recurrent_service(request, tmp_path, tokenizer):
+    """A service of an untrained translator of two layers."""
+    checkpoint.save(tmp_path / "recurrent", random_translator(request.param, vocab_size=len(tokenizer)), tokenizer, {})
+    with closing(Service.open(tmp_path / "recurrent", "cpu")) as service:
+        yield service
+
+
+def test_the_pool_offers_recurrent_models_and_the_page_opens_with_them(recurrent_service, tiny_checkpoint, tmp_path):
+    folders = offered(tiny_checkpoint, (), tmp_path)
+    assert [*folders] == ["recurrent"]
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), folders, "cpu")) as pool:
+        page = laid_out(pool)
+        said, updates = open_at(page, {"model": "recurrent", "stack": "cross", "layer": "1", "head": "1"})
+        assert said == ""
+        about = updates[page.views["about"].component]
+        attention = recurrent_service.info.architecture == "gru-attention"
+        assert ("GRU with additive attention" if attention else "GRU without attention") in about
+        towers = updates[page.views["model.towers"].component]
+        assert "GRU, from both ends" in towers and ("Additive attention" in towers) == attention
+        said, _ = open_at(page, {"model": "recurrent", "stack": "encoder_self", "layer": "2"})
+        assert "layer" in said and "2" in said
+
+
+def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_service, pairs):
+    service, ask = recurrent_service, Ask.always(recurrent_service, ENGLISH)
+    translation, trace = service.translate_and_trace(pairs[0][0], Options(beam=2))
+    attention = service.info.architecture == "gru-attention"
+    lacking = ENGLISH.say("no_maps_model")
+    look = {f.name: f.default for f in dataclasses.fields(Choice)}
+    said = ask.answer(ui_attention.draw, trace=trace, **{**look, "stack": "cross", "layer": 1, "head": 1})
+    assert not said["problem"] and (said["grid"] is not None) == attention and (lacking in said["below"]) != attention
+    said = ask.answer(ui_attention.draw, trace=trace, **{**look, "stack": "encoder_self", "layer": 1, "head": 1})
+    assert said["picture"] is None and (ENGLISH.html("no_maps_stack") if attention else lacking) in said["below"]
+    (said,) = ask.answers(translation_tab.run, sentence=pairs[0][0], former=None, beam=2, n_best=2, length_penalty=1,
+                          longest=30)
+    assert (lacking in said["seen"]) != attention
+    piece = translation.best.alternatives[0][1][0]
+    said = ask.answer(counterfactual.run, translation=translation, step=0, piece=piece)
+    assert not said["problem"] and (lacking in said["result"]) != attention
+    occlusion = service.occlude(trace.text, trace.tokens)
+    said = ask.answer(attribution_methods.compare, trace=trace, result=occlusion, word=0, head="cross.1.1")
+    assert (lacking in said["table"]) != attention
+    for kind in ("json", "npz", "html"):
+        said = ask.answer(export.save, trace=trace, stack="cross", layer=1, head=1, event=SimpleNamespace(kind=kind))
+        assert not said["problem"] and said["file"]["data"]
+
+
+def test_alignment_is_evaluated_where_there_is_attention(recurrent_service, tmp_path, capsys):
+    command = ["evaluate", "alignment", "--checkpoint", str(tmp_path / "recurrent"), "--gold",
+               str(tmp_path / "gold.tsv")]
+    (tmp_path / "gold.tsv").write_text("Do not run!\t¡No corras!\t0?1 1-1 2-2 3-3\n", encoding="utf-8")
+    status = main([*command, "--save", "--device", "cpu"])
+    if recurrent_service.info.architecture == "gru":
+        assert status == 2 and "has no attention, so there is nothing to align" in capsys.readouterr().err
+        return
+    best = json.loads((tmp_path / "recurrent" / "metrics.json").read_text())["alignment"]["best"]
+    assert status == 0 and (best["layer"], best["head"]) == (1, 1)
 
 
 @pytest.mark.slow

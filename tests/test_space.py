@@ -127,3 +127,16 @@ def test_the_front_matter_is_what_hosts_offer():
     # Those of hosts that lend GPUs:
     assert "2.8.0" in wanted["torch"] and "2.11.0" in wanted["torch"]
     assert data["python_version"] in ("3.10.13", "3.12.12")
+
+
+def test_the_generations_go_with_the_model_that_ships(server, client, generation_checkpoints, tmp_path):
+    root = tmp_path / "root"
+    (root / "checkpoints").mkdir(parents=True)
+    for name in ("gru", "pre-norm"):
+        shutil.copytree(generation_checkpoints[name], root / "checkpoints" / name)
+    assert set(space._generations(root)) == {
+        f"checkpoints/{name}/{file}" for name in ("gru", "pre-norm")
+        for file in ("config.json", "history.json", "metrics.json", "model.safetensors", "moments.safetensors",
+                     "tokenizer.model")}
+    server.add("me/old", {path.name: path.read_bytes() for path in generation_checkpoints["gru-attention"].iterdir()})
+    assert client("space", "push", NAME, "--checkpoint", "me/old").status == 0, "a recurrent model translates too"

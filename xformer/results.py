@@ -130,6 +130,8 @@ class Translation:
 
 
 STACKS = ("encoder_self", "decoder_self", "cross")
+# Names of the small models that are compared with one another, the oldest first.
+GENERATIONS = ("gru", "gru-attention", "post-norm", "pre-norm")
 
 
 class Head(NamedTuple):
@@ -528,3 +530,73 @@ class Judged:
     label: str | None  # None where the text could not be read; the notes then say why
     probability: float | None  # of the label, calibrated; None as above
     notes: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class DevScores:
+    """What a model in training reached on the development set."""
+
+    step: int
+    seconds: float  # of training until then
+    seen: int  # target pieces until then
+    values: dict[str, float]  # `bleu` and others
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of a training run in at most a few hundred points, each of which stands for the steps since the one
+    before it."""
+
+    step: tuple[int, ...]
+    seconds: tuple[float, ...]  # of training until then
+    seen: tuple[int, ...]  # target pieces learned from until then
+    loss: tuple[float, ...]  # mean of a target piece
+    learning_rate: tuple[float, ...]  # of the last step
+    gradient_norm: tuple[float, ...]  # mean, before it is clipped
+    largest_norm: tuple[float, ...]
+    per_second: tuple[float, ...]  # target pieces
+    scores: tuple[DevScores, ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment of a training run."""
+
+    step: int
+    seconds: float  # of training until then
+    seen: int  # target pieces until then
+    done: float  # share of the run, 0 to 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the translation of one sentence, and the maps of a pass over it and its reference, came to be.
+
+    M moments; maps are uint8 (M, layers, heads, query, key), 255 for a probability of 1.
+    """
+
+    english: str
+    reference: str
+    source: tuple[str, ...]  # pieces, the last of them </s>
+    target: tuple[str, ...]  # pieces of the reference that the decoder is given, the first of them <s>
+    predicted: tuple[str, ...]  # those that it is to predict
+    translations: tuple[str, ...]  # M, decoded greedily
+    maps: dict[str, np.ndarray]  # by stack; only those that the model has
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a training run, on a logarithmic scale of it."""
+
+    moments: tuple[Moment, ...]
+    courses: tuple[Course, ...]  # one a sentence
+    errors: np.ndarray  # float32 (M, 2, layers, heads): alignment error rates of the cross heads, in both READINGS
+
+
+@dataclass(frozen=True)
+class LayerTimes:
+    """How long one layer takes to read a sequence, measured on this machine."""
+
+    pieces: int
+    recurrence: float  # seconds, of a GRU, one step a piece
+    attention: float  # seconds, of self-attention, in one pass

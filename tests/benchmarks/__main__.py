@@ -12,13 +12,13 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks import layout, load, page, pictures, sentiment, sliders, soak, training, translation
+from tests.benchmarks import layout, load, page, pictures, recurrent, sentiment, sliders, soak, training, translation
 from tests.benchmarks.harness import machine
 from tests.harness import ROOT
 from xformer.hub import checkpoint
 from xformer.results import UserError
 
-RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",),
+RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",), "recurrent": (),
           "sentiment": ("transformers",), "load": (),
           "soak": (), "page": (), "pictures": ("bertviz",), "sliders": (),
           "layout": ()}
@@ -74,6 +74,9 @@ def main() -> int:
     if "training" in names:
         rounds, steps = (2, 2) if options.quick else (9, 4)
         print(training.run(config, rounds, steps), "\n", flush=True)
+    if "recurrent" in names:
+        rounds, steps = (2, 2) if options.quick else (9, 4)
+        print(recurrent.run(rounds, steps), "\n", flush=True)
     if "sentiment" in names:
         rounds, lengths = (2, sentiment.LENGTHS[:2]) if options.quick else (9, sentiment.LENGTHS)
         text = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8")

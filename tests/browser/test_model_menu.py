@@ -4,10 +4,14 @@ import re
 import shutil
 from urllib.parse import parse_qs, quote, urlparse
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, open_menu, translate
+from tests.browser.acts import PICTURES, expect_fits, expect_spanish, open_menu, open_tab, translate
 from tests.browser.conftest import PATIENCE
+from xformer.hub import checkpoint
+from xformer.recurrent import ATTENTIONS, RecurrentConfig, RecurrentTranslator
+from xformer.strings import ENGLISH
 
 OWN, OTHER = "tiny-en-es · pre-norm · 2 + 2 layers × 4 heads", "other-shape · post-norm · 3 + 1 layers × 6 heads"
 
@@ -133,3 +137,28 @@ def test_a_phone_and_spanish_have_the_menu_too(visit):
     choose(page, "nada/de nada", "Modelo")
     expect(page.get_by_role("alert")).to_contain_text("no es aquí ninguna carpeta")
     expect_fits(page, 375)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_a_recurrent_model_translates_and_every_tab_shows_something_or_says_what_it_lacks(
+        visit, served, tokenizer, tmp_path, attention):
+    shape = {"vocab_size": len(tokenizer), "d_model": 32, "max_length": 64, "attention": attention}
+    checkpoint.save(tmp_path / "old-times", RecurrentTranslator(RecurrentConfig(**shape)), tokenizer, {})
+    page = visit(f"/?model={quote(str(tmp_path / 'old-times'))}&text={quote('The cat sleeps.')}")
+    expect_model(page, "old-times · GRU with" + ("out attention" if attention == "none" else " additive attention"))
+    no_attention = "This model has no attention"
+    recurrent = "is a recurrent model, without heads, layers or positions to show"
+    shown = {"attention": no_attention if attention == "none" else "Cross-attention (Spanish looks at English)",
+             "positions": recurrent, "principles": recurrent, "model": "GRU, from both ends"}
+    for tab in page.locator("[role=tab][data-tab-id]").evaluate_all(
+            "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
+        if tab in shown:
+            page.locator(f"[role=tab][data-tab-id={tab}]").first.click()
+            expect(page.get_by_text(shown[tab]).locator("visible=true").first).to_be_visible()
+        elif tab in PICTURES:
+            open_tab(page, tab)
+        expect(page.get_by_text(ENGLISH.say("error_unexpected"))).to_have_count(0)
+    page.locator("[role=tab][data-tab-id=attention]").first.click()
+    page.get_by_text("Encoder self", exact=True).first.click()
+    expect(page.get_by_text(no_attention if attention == "none" else "A recurrent model has no self-attention")
+           .locator("visible=true").first).to_be_visible()

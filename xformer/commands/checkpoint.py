@@ -79,12 +79,15 @@ def info(args: argparse.Namespace) -> None:
             "scores": [{"set": s.dataset_name, "metric": s.metric_name, "value": s.metric_value} for s in scores]}))
         return
     layers = f"{config.n_layers} + {config.decoder_layers}" if kind.task == "translation" else config.n_layers
+    shape = (f"d_model {config.d_model}, {config.n_heads} heads, {layers} layers, d_ff {config.d_ff}, "
+             f"{config.norm}-norm, at most {config.max_length:,} pieces")
+    if config.architecture.startswith("gru"):
+        shape = f"{config.architecture}, d_model {config.d_model}, {layers} layers"
     licence = "no README.md" if metadata is None else metadata.get("license") or "not said"
     rows = [
         ("name", summary.name), ("folder", folder), ("kind", kind.name), ("identity", summary.identity),
         ("parameters", f"{summary.parameters:,}"), ("vocabulary", f"{config.vocab_size:,} pieces"),
-        ("shape", f"d_model {config.d_model}, {config.n_heads} heads, {layers} layers, d_ff {config.d_ff}, "
-                  f"{config.norm}-norm, at most {config.max_length:,} pieces"),
+        ("shape", shape),
         ("files", ", ".join(f"{name} {size:,} bytes" for name, size in sizes.items())), ("licence", licence),
         *(("score", f"{s.dataset_name}: {s.metric_name} {s.metric_value}") for s in scores)]
     for label, value in rows:

@@ -151,7 +151,7 @@ def given_heads(info: ModelInfo, errors_of: Callable[[Head], tuple[float, float]
 
     errors_of: gives the error rates of a head in both readings, where they were measured.
     """
-    heads = (Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(info.n_decoder_layers, info.n_heads))
+    heads = (Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(info.layers("cross"), info.n_heads))
     return frozenset(head for head in heads if reading(errors_of(head)) == "given")
 
 

@@ -244,11 +244,14 @@ def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) ->
                     embedding.positions[:len(tokens)].float().cpu().numpy())
 
 
-def blocks(model: Transformer) -> list[Block]:
+def blocks(model: Translator) -> list[Block]:
     """List the boxes of a model, in the order of its parameters, each of which is in one of them."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():
         parts = name.split(".")
-        place = 4 if "layers" in parts else len(parts) - 1  # encoder.layers.0.self_attention | .in_proj.weight
+        if isinstance(model, Transformer):
+            place = 4 if "layers" in parts else len(parts) - 1  # encoder.layers.0.self_attention | .in_proj.weight
+        else:  # encoder.forwards.0 | .of_input.weight; attention | .of_key.weight
+            place = next((i + 1 for i, part in enumerate(parts) if part.isdecimal()), 1)
         weights.setdefault(".".join(parts[:place]), []).append((".".join(parts[place:]), tuple(parameter.shape)))
     return [Block(name, tuple(shapes)) for name, shapes in weights.items()]

@@ -33,7 +33,8 @@ def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = 
     by_name = {block.name: block for block in blocks}
     embedding = by_name["embedding"].parameters
     lengths = {"encoder": "S" if source is None else str(source), "decoder": "T" if target is None else str(target)}
-    towers = "".join(_tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
+    tower = _tower if info.architecture == "transformer" else _recurrent_tower
+    towers = "".join(tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
     total = sum(block.parameters for block in blocks)
     return f'<p>{html("arch_total", n=total, embedding=embedding)}</p><div class="towers">{towers}</div>'
 
@@ -81,6 +82,41 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
         boxes += [_box("embedding", html("arch_linear"), logits, shared), _box("positions", "softmax", logits)]
     else:
         boxes.append(_box("pieces", html("arch_memory"), shape))
+    return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
+            f'<div class="boxes">{"".join(boxes)}</div></section>')
+
+
+def _recurrent_tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language
+                     ) -> str:
+    """Draw the encoder or the decoder of a translator of GRUs, from the pieces to the states or the next piece."""
+    html = language.html
+    rows, width = lengths[side], html("first_number", n=info.d_model)
+    shape = f"{rows} × {width}"
+
+    def box(kind: str, key: str, of: str, *names: str, stack: str | None = None) -> str:
+        weights = [(name, weight) for name in names for weight in blocks[name].weights]
+        title = ", ".join(f"{name}.{weight} {' × '.join(map(str, size))}" for name, (weight, size) in weights)
+        count = sum(blocks[name].parameters for name in names)
+        return _box(kind, html(key), of, html("arch_parameters", n=count), stack, 1, escape(title))
+
+    boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows)]
+    if side == "encoder":
+        boxes.append(box("embedding", "arch_embedding", shape, "embedding"))
+        boxes += [box("feed", "arch_gru_both", shape, f"encoder.forwards.{i}", f"encoder.backwards.{i}")
+                  for i in range(info.n_layers)]
+        memory = "arch_states_each" if "attention" in blocks else "arch_states_last"
+        boxes.append(_box("pieces", html(memory), shape if "attention" in blocks else f"1 × {width}"))
+    else:
+        boxes += [_box("embedding", html("arch_embedding"), shape, html("arch_shared")),
+                  box("norm", "arch_first_states", f"{info.n_layers} × {width}",
+                      *(f"first_states.{i}" for i in range(info.n_layers)))]
+        if "attention" in blocks:
+            boxes.append(box("attention", "arch_additive", shape, "attention", stack="cross"))
+        boxes += [box("feed", "arch_gru", shape, f"layers.{i}") for i in range(info.n_layers)]
+        logits = f"{rows} × {html('first_number', n=blocks['embedding'].weights[0][1][0])}"
+        boxes += [box("norm", "arch_readout", shape, "readout"),
+                  _box("embedding", html("arch_linear"), logits, html("arch_shared")),
+                  _box("positions", "softmax", logits)]
     return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
             f'<div class="boxes">{"".join(boxes)}</div></section>')
 

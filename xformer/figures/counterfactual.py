@@ -21,10 +21,11 @@ MOST = 3  # heads that are named in words
 def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> go.Figure | None:
     """Plot attention after the new piece minus after the old: a row a cross-attention head, a column a source piece.
 
-    Orange where the new piece draws more attention, blue where less. None where a translation ends at the step.
+    Orange where the new piece draws more attention, blue where less. None where a translation ends at the step, and of
+    a model without attention.
     """
     say = language.say
-    if not counterfactual.comparable(old.cross, new.cross, step):
+    if not old.cross.size or not counterfactual.comparable(old.cross, new.cross, step):
         return None
     values = counterfactual.difference(old.cross, new.cross, step)
     distances = counterfactual.distance(old.cross, new.cross, step)
@@ -63,6 +64,8 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
 
 def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> str:
     """Name the MOST heads that changed most, and the source pieces; or say why there is nothing to compare."""
+    if not old.cross.size:
+        return language.say("no_maps_model")
     if not counterfactual.comparable(old.cross, new.cross, step):
         return language.say("rivals_end")
     values = counterfactual.difference(old.cross, new.cross, step).reshape(-1, len(old.source))

@@ -27,6 +27,8 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     there: assets/bar.js reads `data-address`, what the address is to say; null for what it is to leave out.
     """
     attention = trace.of(head.stack)
+    if not attention.probabilities.size:
+        return f'<p class="note">{language.html("no_maps_model")}</p>'
     rows = attention.asks if given else attention.predicted
     row_groups, key_groups = _words(rows), _words(attention.seen)
     if not row_groups or not key_groups:

@@ -16,7 +16,7 @@ from xformer.hub import checkpoint
 from xformer.hub.checkpoint import ModelKind, Summary
 from xformer.results import UserError
 
-LANGUAGES = {"translation": ["en", "es"]}  # by the key of the kind; else English
+LANGUAGES = {"translation": ["en", "es"]}  # by the task; else English
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
 WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")  # metadata that a card must have
 
@@ -101,8 +101,8 @@ def draft(folder: Path, summary: Summary, license: str, base_model: str | None) 
     kind, config = summary.kind, summary.config.to_dict()
     scores = results(kind, summary.metrics)
     data = ModelCardData(
-        language=LANGUAGES.get(kind.key, ["en"]), license=license, base_model=base_model, library_name="xformer",
-        pipeline_tag=kind.task, tags=["transformer", "attention", "interpretability"],
+        language=LANGUAGES.get(kind.task, ["en"]), license=license, base_model=base_model, library_name="xformer",
+        pipeline_tag=kind.task, tags=[summary.config.architecture, "attention", "interpretability"],
         metrics=sorted({score.metric_type for score in scores}) or None, model_name=folder.resolve().name,
         eval_results=scores or None)
     body = f"""# {folder.resolve().name}: a {kind.name}

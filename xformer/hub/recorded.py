@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,73 +10,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from xformer.results import STACKS, UserError
+from xformer.results import STACKS, Course, DevScores, History, Moment, Moments, UserError
 
 HISTORY, MOMENTS = "history.json", "moments.safetensors"
 COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
 MOST_BYTES = 1 << 24
 REMEDY = "train the model again, or take the file away"
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What a model in training reached on the development set."""
-
-    step: int
-    seconds: float  # of training until then
-    seen: int  # target pieces until then
-    values: dict[str, float]  # `bleu` and others
-
-
-@dataclass(frozen=True)
-class History:
-    """The course of a training run in at most a few hundred points, each of which stands for the steps since the one
-    before it."""
-
-    step: tuple[int, ...]
-    seconds: tuple[float, ...]  # of training until then
-    seen: tuple[int, ...]  # target pieces learned from until then
-    loss: tuple[float, ...]  # mean of a target piece
-    learning_rate: tuple[float, ...]  # of the last step
-    gradient_norm: tuple[float, ...]  # mean, before it is clipped
-    largest_norm: tuple[float, ...]
-    per_second: tuple[float, ...]  # target pieces
-    scores: tuple[Scores, ...]
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A moment of a training run."""
-
-    step: int
-    seconds: float  # of training until then
-    seen: int  # target pieces until then
-    done: float  # share of the run, 0 to 1
-
-
-@dataclass(frozen=True)
-class Course:
-    """How the translation of one sentence, and the maps of a pass over it and its reference, came to be.
-
-    M moments; maps are uint8 (M, layers, heads, query, key), 255 for a probability of 1.
-    """
-
-    english: str
-    reference: str
-    source: tuple[str, ...]  # pieces, the last of them </s>
-    target: tuple[str, ...]  # pieces of the reference that the decoder is given, the first of them <s>
-    predicted: tuple[str, ...]  # those that it is to predict
-    translations: tuple[str, ...]  # M, decoded greedily
-    maps: dict[str, np.ndarray]  # by stack; only those that the model has
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Moments of a training run, on a logarithmic scale of it."""
-
-    moments: tuple[Moment, ...]
-    courses: tuple[Course, ...]  # one a sentence
-    errors: np.ndarray  # float32 (M, 2, layers, heads): alignment error rates of the cross heads, in both READINGS
 
 
 def read_history(folder: Path) -> History | None:
@@ -91,7 +29,7 @@ def read_history(folder: Path) -> History | None:
         columns = {name: tuple(_finite(value) for value in stored[name]) for name in COLUMNS}
         if len({len(column) for column in columns.values()}) != 1:
             raise ValueError("its columns are of unequal length")
-        scores = tuple(Scores(int(line["step"]), _finite(line["seconds"]), int(line["seen"]),
+        scores = tuple(DevScores(int(line["step"]), _finite(line["seconds"]), int(line["seen"]),
                               {name: _finite(value) for name, value in line.items()
                                if name not in ("step", "seconds", "seen")}) for line in stored["scores"])
         return History(**columns, scores=scores)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from xformer.hub import card, checkpoint, repository, shipped
-from xformer.results import UserError
+from xformer.results import GENERATIONS, UserError
 
 FILES = ("README.md", "LICENSE", "app.py", "requirements.txt")
 FOLDERS = ("xformer", "assets")
@@ -36,6 +36,7 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
             _examine(folder, kind)
             variables[VARIABLES[kind]] = None
             files |= {f"{CHECKPOINTS[kind]}/{file}": folder / file for file in checkpoint.sizes(folder)}
+            files |= _generations(root) if kind == "translation" else {}
         else:
             folder, commit = repository.pinned(wanted)
             _examine(folder, kind)
@@ -46,11 +47,22 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
                                  commit_message=message)
 
 
+def _generations(root: Path) -> dict[str, Path | bytes]:
+    """List the files of the small models that the page compares with one another, as far as they are there."""
+    found: dict[str, Path | bytes] = {}
+    for name in GENERATIONS:
+        folder = root / "checkpoints" / name
+        if folder.is_dir():
+            _examine(folder, "translation")
+            found |= {f"checkpoints/{name}/{file}": folder / file for file in checkpoint.sizes(folder)}
+    return found
+
+
 def _examine(folder: Path, kind: str) -> None:
     """Raise UserError where a folder holds no whole checkpoint of a kind."""
     held = checkpoint.examine(folder).kind
-    wanted = next(known for known in checkpoint.KINDS.values() if known.train == kind)
-    if held is not wanted:
+    if held.train != kind:
+        wanted = next(known for known in checkpoint.KINDS.values() if known.train == kind)
         raise UserError(f"The checkpoint {folder} holds a {held.name}, but a {wanted.name} is needed; name another.")
 
 

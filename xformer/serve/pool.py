@@ -16,14 +16,13 @@ from pathlib import Path
 
 from xformer.hub import checkpoint
 from xformer.hub import repository as hub
-from xformer.model import Transformer
 from xformer.results import Message, UserError
 from xformer.serve.lent_gpu import open_service
 from xformer.serve.limits import Guard, Wait
 from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
-MOST_LOADED = 2  # besides the default, which is never closed; models in use are never closed either
+MOST_LOADED = 5  # besides the default, which is never closed: four generations, which are compared, and another
 MOST_LOADING = 4  # at the same time
 PATIENCE = 10.0  # seconds since its loading began in which those wait for a model who are not the first to ask for it
 LONGEST_NAME = 400  # characters
@@ -210,4 +209,4 @@ def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path
 def _translates(folder: Path) -> None:
     """Raise UserError where a folder holds no translation model."""
     checkpoint.require(folder)
-    checkpoint.read_config(folder, Transformer)
+    checkpoint.read_config(folder, checkpoint.translator_type(folder))

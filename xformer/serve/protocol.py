@@ -27,10 +27,13 @@ from xformer.results import (
     Forced,
     Head,
     HeadEffect,
+    History,
     LabelShare,
+    LayerTimes,
     LengthScore,
     Message,
     ModelInfo,
+    Moments,
     Moved,
     Occlusion,
     Options,
@@ -77,6 +80,14 @@ class TranslationService(Protocol):
     @property
     def length_scores(self) -> list[LengthScore]:
         """Translation quality by length of sentence; empty where nobody measured it."""
+
+    @property
+    def history(self) -> History | None:
+        """The course of its training; None where nobody recorded it."""
+
+    @property
+    def moments(self) -> Moments | None:
+        """Moments of its training; None where nobody recorded them."""
 
     def blocks(self) -> list[Block]:
         """The model box by box, in the order of its parameters."""
@@ -179,6 +190,9 @@ class StudyService(Protocol):
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
         """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output."""
+
+    def layer_times(self) -> list[LayerTimes]:
+        """How long a GRU and self-attention take to read sequences of some lengths, measured now."""
 
 
 class ModelPool(Protocol):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from xformer.device import use_threads
+from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.results import Message, SublayerGradient, UserError
+from xformer.results import LayerTimes, Message, SublayerGradient, UserError
 from xformer.serve.limits import Guard
 from xformer.serve.protocol import DEEPEST, LARGEST_SEED, NORMS, WIDEST
 
@@ -29,6 +30,12 @@ class Study:
         with self.guard.work():
             use_threads(1)
             return _gradients(layers, width, norm, seed)
+
+    def layer_times(self) -> list[LayerTimes]:
+        """How long a GRU and self-attention of one width take to read sequences of some lengths, measured now."""
+        with self.guard.work() as pause:
+            use_threads(1)
+            return layer_times(pause)
 
 
 @lru_cache(64)

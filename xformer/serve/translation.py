@@ -17,7 +17,7 @@ from xformer.device import prepare as prepare_model
 from xformer.explain import lenses, passes
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
-from xformer.hub import checkpoint
+from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
 from xformer.pieces import BOS, EOS, PAD
@@ -33,8 +33,10 @@ from xformer.results import (
     Forced,
     Head,
     HeadEffect,
+    History,
     LengthScore,
     Message,
+    Moments,
     Moved,
     Occlusion,
     Options,
@@ -86,14 +88,15 @@ class Service(Pretrained):
     @property
     def best_head(self) -> Head:
         """The head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it; else
-        the first of the last layer."""
+        the first of the last layer. A model without attention has none, and this names a place that is empty."""
         try:
             best = self.metrics["alignment"]["best"]
             layer, head = int(best["layer"]), int(best["head"])
         except (KeyError, TypeError, ValueError, OverflowError):
             layer, head = 0, 0
-        known = 1 <= layer <= self.info.n_decoder_layers and 1 <= head <= self.info.n_heads
-        return Head("cross", layer, head) if known else Head("cross", self.info.n_decoder_layers, 1)
+        layers = self.info.layers("cross")
+        known = 1 <= layer <= layers and 1 <= head <= self.info.n_heads
+        return Head("cross", layer, head) if known else Head("cross", max(1, layers), 1)
 
     def alignment_errors(self, head: Head) -> tuple[float, float] | None:
         """Alignment error rates of a head, for the piece it predicts and the piece it was given; None where they were
@@ -115,9 +118,19 @@ class Service(Pretrained):
         except (KeyError, TypeError):
             return []
 
+    @property
+    def history(self) -> History | None:
+        """The course of the training, where its checkpoint has it; raises UserError where the file is broken."""
+        return recorded.read_history(self.folder)
+
+    @property
+    def moments(self) -> Moments | None:
+        """Moments of the training, where its checkpoint has them; raises UserError where the file is broken."""
+        return recorded.read_moments(self.folder)
+
     def blocks(self) -> list[Block]:
         """List the boxes of the model, in the order of its parameters, each of which is in one of them."""
-        return passes.blocks(self._transformer)
+        return passes.blocks(self.model)
 
     @property
     def _transformer(self) -> Transformer:

@@ -15,7 +15,7 @@ import torch
 from tqdm import tqdm
 
 from xformer.explain import alignment
-from xformer.results import LabelShare, Options, Translation
+from xformer.results import LabelShare, Options, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.training.corpora import Pair, plain
@@ -151,8 +151,12 @@ class AlignmentScores:
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
     """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand.
 
-    Raises ValueError where the vocabulary cuts a pair into other words than its links count.
+    Raises ValueError where the vocabulary cuts a pair into other words than its links count, and UserError for a model
+    without attention.
     """
+    if not service.info.layers("cross"):
+        raise UserError(f"The model {service.info.name} has no attention, so there is nothing to align; name another "
+                        f"with --checkpoint.")
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])

@@ -26,8 +26,8 @@ from tqdm import tqdm
 
 from xformer.device import choose_device
 from xformer.hub import checkpoint
-from xformer.hub.recorded import HISTORY, MOMENTS, Moment
-from xformer.results import UserError
+from xformer.hub.recorded import HISTORY, MOMENTS
+from xformer.results import Moment, UserError
 from xformer.training.history import History
 from xformer.training.options import TrainingOptions
 from xformer.training.precision import autocast, measure

@@ -12,8 +12,7 @@ import torch
 from xformer.explain import passes
 from xformer.explain.alignment import READINGS, Gold, grouped, head_scores
 from xformer.hub import checkpoint, recorded
-from xformer.hub.recorded import Course, Moment
-from xformer.results import STACKS, Options, Trace
+from xformer.results import STACKS, Course, Moment, Moments, Options, Trace
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, translate_ids
 
@@ -49,7 +48,7 @@ class MomentsRecorder:
             raise ValueError("the vocabulary has not the characters of the sentences that moments are of; train "
                              "without moments")
         self.passed = 0  # shares that are over
-        self.kept: recorded.Moments | None = None
+        self.kept: Moments | None = None
 
     def resume(self, step: int, done: float) -> None:
         """Go on after a step, 0 for a new run: forget what an interrupted run had taken later."""
@@ -73,7 +72,7 @@ class MomentsRecorder:
         self.kept = _joined(self.kept, taken) if self.kept else taken
         checkpoint.write(self.folder / recorded.MOMENTS, recorded.moments_bytes(self.kept))
 
-    def _taken(self, moment: Moment) -> recorded.Moments:
+    def _taken(self, moment: Moment) -> Moments:
         encode = self.tokenizer.encode
         pairs = [passes.Pair.of(encode(pair.english), encode(pair.spanish)) for pair in self.gold]
         found = translate_ids(self.model, [pairs[n].source[:-1] for n in self.shown], Options(beam=1, alternatives=0))
@@ -84,7 +83,7 @@ class MomentsRecorder:
             Course(self.gold[n].english, self.gold[n].spanish, traces[n].source, traces[n].target, traces[n].predicted,
                    (self.tokenizer.decode(best.tokens),), _maps(traces[n]))
             for n, (best, *_) in zip(self.shown, found, strict=True))
-        return recorded.Moments((moment,), courses, errors[None].astype(np.float32))
+        return Moments((moment,), courses, errors[None].astype(np.float32))
 
 
 def _writes(tokenizer: Tokenizer, pair: Gold) -> bool:
@@ -99,19 +98,19 @@ def _maps(trace: Trace) -> dict[str, np.ndarray]:
             for stack in STACKS if (maps := trace.of(stack).probabilities).size}
 
 
-def _first(kept: recorded.Moments, count: int) -> recorded.Moments | None:
+def _first(kept: Moments, count: int) -> Moments | None:
     """Return the first moments alone; None where there are none."""
     if not count:
         return None
     courses = tuple(Course(c.english, c.reference, c.source, c.target, c.predicted, c.translations[:count],
                            {stack: maps[:count] for stack, maps in c.maps.items()}) for c in kept.courses)
-    return recorded.Moments(kept.moments[:count], courses, kept.errors[:count])
+    return Moments(kept.moments[:count], courses, kept.errors[:count])
 
 
-def _joined(kept: recorded.Moments, taken: recorded.Moments) -> recorded.Moments:
+def _joined(kept: Moments, taken: Moments) -> Moments:
     """Put a moment behind those before it."""
     courses = tuple(
         Course(a.english, a.reference, a.source, a.target, a.predicted, a.translations + b.translations,
                {stack: np.concatenate((maps, b.maps[stack])) for stack, maps in a.maps.items()})
         for a, b in zip(kept.courses, taken.courses, strict=True))
-    return recorded.Moments(kept.moments + taken.moments, courses, np.concatenate((kept.errors, taken.errors)))
+    return Moments(kept.moments + taken.moments, courses, np.concatenate((kept.errors, taken.errors)))

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import architecture as figure
-from xformer.results import Trace
+from xformer.results import ModelInfo, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui import attention
@@ -25,7 +25,7 @@ def build(page: Page) -> Tab:
     towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
     gr.HTML(f'<p class="note">{language.html("arch_text")}</p>')
     gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
-    orders = canvas("blocks.js", "${value}", "architecture", figure.orders(info.norm, language), save=language,
+    orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
                     files=PICTURES)
     page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
     opened = towers.choose(**page.ask(open_attention, {}, {
@@ -34,7 +34,12 @@ def build(page: Page) -> Tab:
         opened = opened.then(**listener)
     return Tab(Controls(page.service), {
         "towers": View(towers, lambda service, values: towers_of(service, language)),
-        "orders": View(orders, lambda service, values: figure.orders(service.info.norm, language))})
+        "orders": View(orders, lambda service, values: orders_of(service.info, language))})
+
+
+def orders_of(info: ModelInfo, language: Language) -> str:
+    """Draw both orders of normalisation, of which a recurrent model has neither."""
+    return figure.orders(info.norm if info.architecture == "transformer" else "", language)
 
 
 def towers_of(service: TranslationService, language: Language, trace: Trace | None = None) -> str:

@@ -32,8 +32,8 @@ CHIPS = ("show", "view", "rows", "words", "hide", "weigh", "palette")  # of the 
 
 
 def layer_of(service: TranslationService, so_far: Values) -> Numbered:
-    """The layers of the stack that is chosen."""
-    layers = service.info.layers(so_far["stack"])
+    """The layers of the stack that is chosen; 1 where it has none, of which `draw` says so."""
+    layers = max(1, service.info.layers(so_far["stack"]))
     return Numbered(min(service.best_head.layer, layers), 1, layers)
 
 
@@ -195,6 +195,13 @@ def _word(language: Language) -> str:
             f'{html("lock_let_go")}</button></div><div class="word"></div>')
 
 
+def no_maps(service: TranslationService, stack: str) -> str:
+    """Return the key of the sentence that says why a stack of a model has no maps; "" where it has some."""
+    if service.info.layers(stack):
+        return ""
+    return "no_maps_stack" if service.info.layers("cross") else "no_maps_model"
+
+
 def choice_of(look: Values) -> Choice:
     """The choice that the controls of this tab stand for."""
     return Choice(**{**look, "layer": int(look["layer"]), "head": int(look["head"]),
@@ -287,8 +294,8 @@ def open_best(service: TranslationService, language: Language, *, index: int, be
 
 def find(service: TranslationService, language: Language, *, trace: Trace | None, stack: str) -> dict[str, Any]:
     """The best head of the stack for every role, best first, as rows to click; and where each row leads."""
-    if trace is None:
-        return {"best_heads": []}
+    if trace is None or no_maps(service, stack):
+        return {"finder": gr.update(samples=[]), "best_heads": []}
     maps, best = trace.of(stack), dict[str, roles.Role]()
     for role in roles.rank(stack, maps.probabilities, maps.asks, maps.seen):
         best.setdefault(role.role, role)
@@ -307,8 +314,9 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
     needed = {"heads": gr.update(visible=choice.show in ("mean", "max")),
               "threshold": gr.update(interactive=choice.view != "heatmap"),
               "rows": gr.update(interactive=choice.stack != "encoder_self")}
-    if trace is None:
-        return {"grid": None, "picture": None, "below": f"<p>{language.html('no_trace')}</p>", "about": "", **needed}
+    lacking = "no_trace" if trace is None else no_maps(service, choice.stack)
+    if trace is None or lacking:
+        return {"grid": None, "picture": None, "below": f"<p>{language.html(lacking)}</p>", "about": "", **needed}
     maps = all_maps(trace, choice.stack, choice.weigh)
     given = alignment.given_heads(service.info, service.alignment_errors)
     seen = picture(trace, choice, language, maps, given)
@@ -325,7 +333,7 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
 def tell(service: TranslationService, language: Language, *, trace: Trace | None, lock: str, **look: Any
          ) -> dict[str, Any]:
     """Say what the locked words look at in the picture, and which heads of its stack link them."""
-    if trace is None:
+    if trace is None or no_maps(service, look["stack"]):
         return {"word": None}
     choice, given = choice_of(look), alignment.given_heads(service.info, service.alignment_errors)
     maps = all_maps(trace, choice.stack, choice.weigh)

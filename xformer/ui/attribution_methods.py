@@ -87,6 +87,8 @@ def compare(service: TranslationService, language: Language, *, trace: Trace | N
     """The three answers for one target word, of the head that is shown or, in another stack, of the best aligned."""
     if trace is None or result is None or word is None:
         return {"table": ""}
+    if not service.info.layers("cross"):
+        return {"table": f'<p class="note">{language.html("no_maps_model")}</p>'}
     chosen = Head.parse(head)
     if chosen.stack != "cross":
         chosen = service.best_head

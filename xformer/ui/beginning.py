@@ -15,6 +15,7 @@ from xformer.ui.handlers import QUIET, Ask
 from xformer.ui.tabs import Page, Tab
 
 ID = "beginning"
+OF_SENTENCE = False
 ORDERS = ("both", *NORMS)
 
 

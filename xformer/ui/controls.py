@@ -151,8 +151,8 @@ class OneHead:
     labels: tuple[str, ...]
 
     @property
-    def default(self) -> str:
-        return str(self.head)
+    def default(self) -> str | None:
+        return str(self.head) if self.head in self.options else None  # a model without attention has no head
 
     def read(self, key: str, value: str) -> str:
         head = _head(value)

@@ -257,7 +257,8 @@ def _menu(models: ModelPool, shown: str) -> dict[str, Any]:
 def _about(service: TranslationService, language: Language) -> str:
     """Say which model the page shows."""
     info = service.info
-    model = language.html("model_line", name=info.name, norm=info.norm, encoder=info.n_layers,
+    key = "model_line" if info.architecture == "transformer" else f"model_line_{info.architecture.replace('-', '_')}"
+    model = language.html(key, name=info.name, norm=info.norm, encoder=info.n_layers,
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
     return f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'

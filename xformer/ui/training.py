@@ -8,7 +8,7 @@ from typing import Protocol
 
 import gradio as gr
 
-from xformer.ui import beginning
+from xformer.ui import beginning, forming, generations
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET
 from xformer.ui.tabs import Page, Tab
@@ -20,12 +20,13 @@ class Part(Protocol):
     """A module of a part of this tab; its title's key is "part_" and its ID."""
 
     ID: str
+    OF_SENTENCE: bool  # whether it shows something of the sentence on the page: then another one opens it anew
 
     def build(self, page: Page, opened: gr.Textbox) -> Tab:
         """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
 
 
-PARTS: Sequence[Part] = (beginning,)
+PARTS: Sequence[Part] = (generations, beginning, forming,)
 
 
 def build(page: Page) -> Tab:
@@ -50,4 +51,8 @@ def build(page: Page) -> Tab:
     gr.on([page.opened[ID].change, part.change], None, [page.tab, part, *opened], opened, **QUIET,
           js=f"(tab, part, ...times) => {names}.map((id, i) => "
              f"String(Number(times[i]) + (tab === '{ID}' && id === part)))")
+    follow = json.dumps([name for name, module in zip(ids, PARTS, strict=True) if module.OF_SENTENCE])
+    page.translation.change(None, [page.tab, part, *opened], opened, **QUIET,
+                            js=f"(tab, part, ...times) => {names}.map((id, i) => String(Number(times[i]) + "
+                               f"(tab === '{ID}' && id === part && {follow}.includes(id))))")
     return tab

@@ -1,0 +1,143 @@
+"""Four generations of translators beside each other: their answers, maps, curves and costs, and what is not there."""
+
+import json
+import shutil
+from contextlib import closing
+
+import pytest
+
+from tests.pages import laid_out
+from xformer.explain.complexity import LENGTHS, layer_times
+from xformer.figures import generations as figures
+from xformer.figures.generations import CURVES
+from xformer.hub import recorded
+from xformer.results import GENERATIONS, LayerTimes, Options
+from xformer.serve.pool import Models
+from xformer.serve.study import Study
+from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui import generations as part
+from xformer.ui import training as tab
+from xformer.ui.handlers import Ask
+
+
+@pytest.fixture
+def folders(generation_checkpoints):
+    return generation_checkpoints
+
+
+@pytest.fixture
+def pool(tiny_checkpoint, folders):
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), folders, "cpu")) as running:
+        yield running
+
+
+@pytest.fixture
+def empty(tiny_checkpoint):
+    """A page's models without any of the generations."""
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), {}, "cpu")) as running:
+        yield running
+
+
+def asked(pool, language=ENGLISH):
+    return Ask.always(pool, language)
+
+
+def compared(pool, text="The cat sleeps.", **options):
+    translation = pool.default.translate(text, Options(**options))
+    return list(asked(pool).answers(part.compare, translation=translation, compared=None))
+
+
+def test_the_sentence_goes_through_all_generations_one_after_the_other(pool):
+    first, *answers = compared(pool, beam=2)
+    assert len(answers) == len(GENERATIONS) and "log<sub>k</sub> n" in first["costs"]
+    assert [answer["table"].count("<td>…</td>") for answer in (first, *answers)] == [4, 3, 2, 1, 0]
+    maps = [name for answer in answers for name in answer if name in GENERATIONS]
+    assert maps == ["gru-attention", "post-norm", "pre-norm"], "the GRU without attention has no map"
+    assert "layer 2, head 1 · alignment error 0.250" in answers[-1]["pre-norm"]["title"]
+    table = answers[-1]["table"]
+    for name in GENERATIONS:
+        with pool.lease(name) as service:
+            assert service.translate("The cat sleeps.", Options(beam=2)).best.text in table
+        assert figures.label(name) in table
+
+
+def test_the_same_translation_is_not_compared_twice(pool):
+    translation = pool.default.translate("The cat sleeps.")
+    assert list(asked(pool).answers(part.compare, translation=translation, compared=translation)) == [{"problem": ""}]
+
+
+def test_without_any_generation_the_costs_are_shown_still(empty):
+    (answer,) = compared(empty)
+    assert answer["table"] == "" and "Self-attention" in answer["costs"]
+    said = figures.missing(empty.names)
+    assert all(name in said for name in GENERATIONS) and "docs/TRAINING.md" in said
+    drawn = asked(empty).answer(part.draw, found=None, gen_curve="bleu")
+    assert drawn["facts"] == "" and drawn["lengths"] is None and drawn["curves"] is None
+
+
+def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(folders, tiny_checkpoint, tmp_path):
+    broken = shutil.copytree(folders["post-norm"], tmp_path / "post-norm")
+    (broken / "model.safetensors").write_bytes(b"x")
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), {**folders, "post-norm": broken}, "cpu")) as pool:
+        *_, last = compared(pool)
+        assert "The model post-norm cannot be loaded" in last["table"] or "post-norm" in last["table"]
+        assert "colspan=3" in last["table"] and "pre-norm" in last
+        drawn = asked(pool).answer(part.draw, found=None, gen_curve="loss")
+        assert [one.name for one in drawn["found"]] == ["gru", "gru-attention", "pre-norm"]
+
+
+def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(pool):
+    ask = asked(pool)
+    first = ask.answer(part.draw, found=None, gen_curve="bleu")
+    for text in ("0.01 M", "1.0 min", "21.5", "0.250", "0.300"):
+        assert text in first["facts"], text
+    (*_, last) = json.loads(first["lengths"]["figure"])["data"]
+    assert last["y"] == [30.0, 20.0], "a length without sentences is left out"
+    for curve in CURVES:
+        answer = ask.answer(part.draw, found=first["found"], gen_curve=curve)
+        assert set(answer) == {"problem", "curves"}
+        names = [one["name"] for one in json.loads(answer["curves"]["figure"])["data"]]
+        assert names == [figures.label(name) for name in GENERATIONS]
+    loss = json.loads(ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"]["figure"])["data"][0]
+    assert loss["y"][0] == 8.0 and loss["x"][-1] == 0.01
+
+
+def test_a_broken_history_is_a_sentence_and_a_missing_one_too(folders, tiny_checkpoint, tmp_path):
+    copies = {name: shutil.copytree(folder, tmp_path / name) for name, folder in folders.items()}
+    (copies["gru"] / recorded.HISTORY).write_text("{")
+    (copies["post-norm"] / recorded.HISTORY).unlink()
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), copies, "cpu")) as pool:
+        answer = asked(pool).answer(part.draw, found=None, gen_curve="bleu")
+        assert "is no history of a training run" in answer["facts"]
+        assert "No history was kept of the training of: Transformer, post-norm" in answer["facts"]
+        names = [one["name"] for one in json.loads(answer["curves"]["figure"])["data"]]
+        assert names == [figures.label(name) for name in ("gru-attention", "pre-norm")]
+
+
+def test_the_table_of_the_paper_is_right_for_a_length():
+    """Table 1: recurrence n steps and n d²; convolution log_k n and k n d²; self-attention n² d."""
+    table = figures.complexity(27, 10)
+    for value in ("<b>27</b>", "<b>3</b>", "<b>2,700</b>", "<b>8,100</b>", "<b>7,290</b>"):
+        assert value in table, value
+    assert "<b>1</b>" in figures.complexity(1, 10)
+    assert "<b>2\u202f700</b>" in figures.complexity(27, 10, SPANISH)
+
+
+def test_the_times_are_measured_and_said(monkeypatch):
+    times = layer_times()
+    assert [one.pieces for one in times] == [*LENGTHS] and all(one.recurrence > 0 < one.attention for one in times)
+    study = Study()
+    monkeypatch.setattr(study, "layer_times", lambda: [LayerTimes(400, 0.05, 0.01)])
+    ask = asked(study)
+    answer = ask.answer(part.measure, measured=None)
+    assert "400 pieces take a GRU 50.0 ms and self-attention 10.0 ms, so recurrence takes 5.0 times" in answer["said"]
+    assert ask.answer(part.measure, measured=True) == {"problem": ""}
+
+
+def test_the_part_is_the_first_of_its_tab(pool):
+    page = laid_out(pool)
+    values, problems = page.controls.read(pool.default, {"tab": tab.ID, "gen_curve": "loss"})
+    assert not problems and values["part"] == part.ID and values["gen_curve"] == "loss"
+    _, problems = page.controls.read(pool.default, {"gen_curve": "weather"})
+    assert problems

@@ -1,0 +1,75 @@
+"""Show how a translator comes to be: a sentence's translations over the training, and the error of its heads."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xformer.explain.formation import better_reading, error_course
+from xformer.figures.labels import place
+from xformer.figures.layout import axis, layout
+from xformer.figures.palettes import BLUE, GREY, ORANGE
+from xformer.results import Course, Head, Moments
+from xformer.strings import ENGLISH, Language
+
+LONGEST = 160  # characters of a translation that are shown: before it has learned to end, a model goes on for long
+NO_NAME = "<extra></extra>"
+
+
+def story(moments: Moments, course: Course, at: int, language: Language = ENGLISH) -> str:
+    """List the translations of a sentence at all moments, the chosen one marked; HTML."""
+    rows = []
+    for number, (moment, text) in enumerate(zip(moments.moments, course.translations, strict=True)):
+        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+        said = escape(cut) or language.html("form_nothing")
+        chosen = ' class="now" aria-current="true"' if number == at else ""
+        rows.append(f'<tr{chosen}><td>{language.html("form_step", step=moment.step)}</td>'
+                    f'<td lang="es">{said}</td></tr>')
+    return (f'<table class="plain course"><caption>{language.html("form_story", english=course.english)}</caption>'
+            f'<tbody>{"".join(rows)}</tbody>'
+            f'<tfoot><tr><td>{language.html("form_reference")}</td><td lang="es">{escape(course.reference)}</td></tr>'
+            f'</tfoot></table>')
+
+
+def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bool, language: Language = ENGLISH
+            ) -> str:
+    """Say where in the training a moment is, and how well a head aligns then and at the end; HTML.
+
+    best: whether the head is the one that aligns best in the end.
+    """
+    moment = moments.moments[at]
+    said = [language.html("form_where", step=moment.step, percent=f"{100 * moment.done:.3g}", pieces=moment.seen,
+                          minutes=f"{moment.seconds / 60:.1f}")]
+    if head is not None and head.stack == "cross":
+        errors = error_course(moments, head, reading)
+        said.append(language.html("form_error_best" if best else "form_error", where=place(head, language),
+                                  now=f"{errors[at]:.2f}", end=f"{errors[-1]:.2f}"))
+    elif not moments.errors.size:
+        said.append(language.html("no_maps_model"))
+    return "".join(f"<p>{one}</p>" for one in said)
+
+
+def errors(moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot the alignment error of all heads of the cross-attention over the moments, one of them followed, with a mark
+    at the chosen moment."""
+    say, places = language.say, list(range(len(moments.moments)))
+    _, layers, heads = moments.errors.shape[1:]
+    data = []
+    for layer, number in np.ndindex(layers, heads):
+        other = Head("cross", layer + 1, number + 1)
+        if other != head:
+            own = error_course(moments, other, better_reading(moments, other))
+            data.append(go.Scatter(x=places, y=own, mode="lines", opacity=0.5,
+                                   line={"color": GREY, "width": 1}, name=place(other, language), showlegend=False,
+                                   hovertemplate=f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}"))
+    own = error_course(moments, head, reading)
+    data += [go.Scatter(x=places, y=own, mode="lines+markers", line={"color": BLUE}, name=place(head, language),
+                        hovertemplate=f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}"),
+             go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),
+                        marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
+                        hovertemplate=f"%{{y:.3f}}{NO_NAME}")]
+    ticks = {"tickvals": places, "ticktext": [f"{moment.step:,}" for moment in moments.moments]}
+    return go.Figure(data, layout(say("form_plot_errors"), 360, bottom=120, x=axis(say("form_axis_step"), **ticks),
+                                  y=axis(say("form_axis_error"), range=[0, 1.02])))

@@ -1,0 +1,187 @@
+"""Compare the generations of translators: a sentence, their curves and scores, and what their layers cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import plotly.graph_objects as go
+
+from xformer.figures.layout import axis, layout
+from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.tables import header
+from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo
+from xformer.strings import ENGLISH, Language
+
+COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
+DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True))
+CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
+KERNEL = 3  # width of the convolution that is compared
+NO_NAME = "<extra></extra>"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A model of one generation, with what was measured of it."""
+
+    name: str  # of GENERATIONS
+    info: ModelInfo
+    head: Head | None  # of the cross-attention, the one that aligns best; None where there is none
+    error: float | None  # alignment error rate of that head
+    bleu: float | None  # on dev, of the weights that are kept
+    lengths: tuple[LengthScore, ...]
+    history: History | None
+    broken: str = ""  # why the history cannot be read, in a sentence
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model of one generation made of the sentence."""
+
+    name: str
+    text: str
+    seconds: float
+    log_prob: float  # of a piece, on average
+    refusal: str = ""  # why it has no translation, in a sentence
+
+
+def label(name: str, language: Language = ENGLISH) -> str:
+    """Name a generation for readers."""
+    return language.say(f"gen_{name.replace('-', '_')}")
+
+
+def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
+    """Say which generations are not at hand, and how they are had; HTML, empty where all are there."""
+    lacking = [name for name in GENERATIONS if name not in names]
+    if not lacking:
+        return ""
+    named = ", ".join(f"“{label(name, language)}” ({name})" for name in lacking)
+    return f'<p class="note">{language.html("gen_missing", names=named)}</p>'
+
+
+def translations(answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH) -> str:
+    """Tabulate what every generation made of the sentence; HTML. waiting: names of those that still translate."""
+    rows = []
+    for answer in answers:
+        name = escape(label(answer.name, language))
+        if answer.refusal:
+            rows.append(f"<tr><th scope=row>{name}</th><td colspan=3>{escape(answer.refusal)}</td></tr>")
+            continue
+        took = language.html("gen_took", ms=round(1000 * answer.seconds))
+        rows.append(f'<tr><th scope=row>{name}</th><td lang="es" class="said">{escape(answer.text)}</td><td>{took}</td>'
+                    f"<td>{math.exp(answer.log_prob):.2f}</td></tr>")
+    rows += [f"<tr><th scope=row>{escape(label(name, language))}</th><td>…</td><td></td><td></td></tr>"
+             for name in waiting]
+    names = [language.say(f"gen_column_{name}") for name in ("generation", "translation", "time", "sure")]
+    return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
+
+
+def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
+    """Tabulate size, training and scores; HTML. A history that cannot be read is said below."""
+    rows = []
+    for one in found:
+        history = one.history
+        cells = [f"{one.info.parameters / 1e6:.1f} M",
+                 "–" if history is None else f"{history.seen[-1] / 1e6:.2f} M" if history.seen else "–",
+                 "–" if history is None or not history.seconds else language.say(
+                     "gen_minutes", minutes=f"{history.seconds[-1] / 60:.1f}"),
+                 _number(one.bleu, 1), _number(one.error, 3)]
+        rows.append(f"<tr><th scope=row>{escape(label(one.name, language))}</th>"
+                    + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    names = [language.say(f"gen_column_{name}")
+             for name in ("generation", "parameters", "seen", "training", "bleu", "error")]
+    broken = "".join(f'<p class="note">{escape(one.broken)}</p>' for one in found if one.broken)
+    lacking = [label(one.name, language) for one in found if one.history is None and not one.broken]
+    if lacking:
+        broken += f'<p class="note">{language.html("gen_no_history", names=", ".join(lacking))}</p>'
+    return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>{broken}'
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
+    """Plot BLEU by the length of the sentences, a line a generation; None where nobody measured it."""
+    say = language.say
+    measured = [one for one in found if one.lengths]
+    if not measured:
+        return None
+    buckets = [score for score in measured[0].lengths if score.bleu is not None]
+    places = {score.first: place for place, score in enumerate(buckets)}
+    data = []
+    for one in measured:
+        scores = [score for score in one.lengths if score.bleu is not None and score.first in places]
+        data.append(go.Scatter(
+            x=[places[score.first] for score in scores], y=[score.bleu for score in scores], mode="lines+markers",
+            name=label(one.name, language), line=_line(one.name),
+            text=[say("gen_hover_length", sentences=score.sentences) for score in scores],
+            hovertemplate=f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{NO_NAME}"))
+    ticks = {"tickvals": [*places.values()], "ticktext": [f"{score.first}–{score.last or ''}" for score in buckets]}
+    return go.Figure(data, layout(say("gen_plot_lengths"), 400, bottom=150, x=axis(say("pos_pieces"), **ticks),
+                                  y=axis("BLEU", rangemode="tozero")))
+
+
+def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH) -> go.Figure | None:
+    """Plot one of CURVES over the target pieces learned from; None where there is no history."""
+    say, data = language.say, []
+    for one in found:
+        if one.history is None:
+            continue
+        if curve == "bleu":
+            scores = [score for score in one.history.scores if "bleu" in score.values]
+            x, y = [score.seen for score in scores], [score.values["bleu"] for score in scores]
+        else:
+            x, y = [*one.history.seen], [*getattr(one.history, curve)]
+        data.append(go.Scatter(x=[seen / 1e6 for seen in x], y=y, name=label(one.name, language),
+                               mode="lines+markers" if curve == "bleu" else "lines", line=_line(one.name),
+                               hovertemplate=f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{NO_NAME}"))
+    if not data:
+        return None
+    kind = {"type": "log"} if curve == "gradient_norm" else {"rangemode": "tozero"} if curve != "loss" else {}
+    return go.Figure(data, layout(say(f"gen_plot_{curve}"), 400, bottom=150, x=axis(say("gen_axis_seen")),
+                                  y=axis(say(f"gen_curve_{curve}"), **kind)))
+
+
+def _line(name: str) -> dict[str, str]:
+    return {"color": COLOURS[name], "dash": DASHES[name]}
+
+
+def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
+    """Tabulate what three kinds of layers cost for a sequence of so many pieces: table 1 of Vaswani et al.; HTML."""
+    html, n, d, k = language.html, pieces, width, KERNEL
+    path = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
+    rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²")),
+            ("convolution", (1, "1"), (path, "log<sub>k</sub> n"), (k * n * d * d, "k · n · d²")),
+            ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d")))
+    body = ""
+    for name, *cells in rows:
+        shown = "".join(f'<td><b>{html("first_number", n=value)}</b> <span class="formula">{formula}</span></td>'
+                        for value, formula in cells)
+        body += f"<tr><th scope=row>{html(f'gen_layer_{name}')}</th>{shown}</tr>"
+    names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work")]
+    return (f'<table class="plain generations">{header(names)}<tbody>{body}</tbody></table>'
+            f'<p class="note">{html("gen_complexity_text", n=n, d=d, k=k)}</p>')
+
+
+def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:
+    """Plot how long recurrence and attention take to read sequences, both axes logarithmic."""
+    say, pieces = language.say, [one.pieces for one in measured]
+    data = [go.Scatter(x=pieces, y=[1000 * getattr(one, name) for one in measured], mode="lines+markers",
+                       name=say(f"gen_times_{name}"), line={"color": colour, "dash": dash},
+                       hovertemplate=f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{NO_NAME}")
+            for name, colour, dash in (("recurrence", GREY, "dot"), ("attention", BLUE, "solid"))]
+    return go.Figure(data, layout(
+        say("gen_plot_times"), 360, bottom=120, x=axis(say("gen_axis_pieces"), type="log", tickvals=pieces,
+                                                       ticktext=[str(one) for one in pieces]),
+        y=axis(say("gen_axis_ms"), type="log")))
+
+
+def times_said(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> str:
+    """Say how the two compare for the longest sequence; HTML."""
+    last = measured[-1]
+    return "<p>" + language.html(
+        "gen_times_said", pieces=last.pieces, recurrence=f"{1000 * last.recurrence:.1f}",
+        attention=f"{1000 * last.attention:.1f}", times=f"{last.recurrence / last.attention:.1f}") + "</p>"

@@ -1,0 +1,155 @@
+"""Part of the Training tab: the page's sentence through four generations of translators, their scores and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain import alignment
+from xformer.figures import generations as figures
+from xformer.figures import head_payload
+from xformer.figures.attention import Choice, picture
+from xformer.figures.generations import CURVES, Answer, Generation
+from xformer.results import GENERATIONS, Trace, Translation, UserError
+from xformer.serve.protocol import ModelPool, StudyService, TranslationService
+from xformer.strings import Language
+from xformer.ui.components import canvas, figure, plot
+from xformer.ui.controls import Controls, OneOf
+from xformer.ui.handlers import QUIET, Ask, needs
+from xformer.ui.tabs import Page, Tab
+
+ID = "generations"
+TAB = "training"
+OF_SENTENCE = True  # drawn anew for another sentence
+WITH_MAPS = GENERATIONS[1:]
+WIDTH = 256  # of the layers that are compared, and measured in explain/complexity.py
+
+
+def build(page: Page, opened: gr.Textbox) -> Tab:
+    """Lay the part out; called inside it."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    problem = gr.HTML(elem_classes="status")
+    gr.HTML(f'<p>{language.html("gen_look")}</p>', elem_classes="summary")
+    table = gr.HTML(elem_classes="tables", min_height=120)
+    gr.HTML(figures.missing(page.models.names, language))
+    views = {}
+    with gr.Row(elem_classes="detail generation-maps", visible=False) as maps:
+        for name in WITH_MAPS:
+            with gr.Column(min_width=280, visible=name in page.models.names):
+                views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view gen-{name}", save=language)
+    gr.HTML(f'<h3>{language.html("gen_scores")}</h3>')
+    of_facts = gr.HTML(elem_classes="tables")
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            lengths = plot("gen-lengths", language)
+        with gr.Column(min_width=300):
+            controls.add("gen_curve", OneOf(CURVES, CURVES[0]), gr.Radio, label=say("gen_curve"), container=False,
+                         choices=[(say(f"gen_curve_{name}"), name) for name in CURVES])
+            curves = plot("gen-curves", language)
+    gr.HTML(f'<h3>{language.html("gen_costs")}</h3><p class="note">{language.html("gen_costs_text")}</p>')
+    of_costs = gr.HTML(elem_classes="tables")
+    with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
+        of_times, said = plot("gen-times", language), gr.HTML(elem_classes="summary")
+
+    of_pool = Ask.always(page.models, language, page.tab)
+    compared, found, measured = gr.State(), gr.State(), gr.State()
+    opened.change(**of_pool(compare, {"translation": page.translation, "compared": compared},
+                            {"compared": compared, "table": table, "maps": maps, "costs": of_costs, **views}, problem,
+                            only_in=TAB), trigger_mode="always_last", **QUIET)
+    gr.on([opened.change, controls["gen_curve"].component.input],
+          **of_pool(draw, {"found": found, **controls.named()},
+                    {"found": found, "facts": of_facts, "lengths": lengths, "curves": curves}, only_in=TAB),
+          trigger_mode="always_last", **QUIET)
+    opened.change(**Ask.always(page.study, language, page.tab)(
+        measure, {"measured": measured}, {"measured": measured, "picture": of_times, "said": said}, only_in=TAB),
+        **QUIET)
+    return Tab(controls)
+
+
+def at_hand(models: ModelPool) -> list[str]:
+    """List the generations that a pool has, the oldest first."""
+    return [name for name in GENERATIONS if name in models.names]
+
+
+@needs(translation="no_trace")
+def compare(models: ModelPool, language: Language, *, translation: Translation, compared: Translation | None
+            ) -> Iterator[dict[str, Any]]:
+    """Translate the page's sentence with every generation at hand, one after the other, and show where each looks."""
+    if compared is translation:
+        yield {}
+        return
+    names = at_hand(models)
+    pieces = len(translation.source_tokens) + 1
+    answer: dict[str, Any] = {"compared": translation, "costs": figures.complexity(pieces, WIDTH, language)}
+    if not names:
+        yield {**answer, "table": ""}
+        return
+    answers: list[Answer] = []
+    yield {**answer, "table": figures.translations(answers, names, language)}
+    for done, name in enumerate(names, 1):
+        try:
+            with models.lease(name) as service:
+                answered, trace = service.translate_and_trace(translation.source, translation.alone)
+                drawn = _map(service, name, trace, language)
+            best = answered.best
+            answers.append(Answer(name, best.text, answered.seconds, sum(best.log_probs) / len(best.log_probs)))
+        except UserError as error:
+            drawn = {}
+            answers.append(Answer(name, "", 0.0, 0.0, error.say(language)))
+        shown = {"maps": gr.update(visible=True)} if drawn else {}
+        yield {"table": figures.translations(answers, names[done:], language), **shown, **drawn}
+
+
+def _map(service: TranslationService, name: str, trace: Trace, language: Language) -> dict[str, Any]:
+    """Draw the map of the head that aligns best, where a model has one, by words, with its error in the title."""
+    if name not in WITH_MAPS or not service.info.layers("cross"):
+        return {}
+    head, errors = service.best_head, service.alignment_errors(service.best_head)
+    given = {head} if alignment.reading(errors) == "given" else set()
+    choice = Choice(*head, words=True, view="heatmap")
+    drawn = picture(trace, choice, language, given=given)
+    title = language.say("gen_map_title" if errors else "gen_map_title_unmeasured", name=figures.label(name, language),
+                         layer=head.layer, head=head.head, error=f"{min(errors):.3f}" if errors else "")
+    identity = f"{service.info.name} {service.info.identity}"
+    return {name: head_payload.payload(replace(drawn, title=title), choice, identity, language)}
+
+
+def draw(models: ModelPool, language: Language, *, found: list[Generation] | None, gen_curve: str) -> dict[str, Any]:
+    """Draw what was measured of the generations at hand: their scores once, and the curve that is chosen."""
+    if found is not None:
+        return {"curves": figure(figures.curves(found, gen_curve, language))}
+    found = []
+    for name in at_hand(models):
+        try:
+            with models.lease(name) as service:
+                found.append(_measured(service, name, language))
+        except UserError:  # `compare` says why
+            continue
+    return {"found": found, "facts": figures.facts(found, language) if found else "",
+            "lengths": figure(figures.lengths(found, language)),
+            "curves": figure(figures.curves(found, gen_curve, language))}
+
+
+def _measured(service: TranslationService, name: str, language: Language) -> Generation:
+    """Gather what was measured of a model."""
+    try:
+        history, broken = service.history, ""
+    except UserError as error:
+        history, broken = None, error.say(language)
+    errors = service.alignment_errors(service.best_head)
+    bleu = service.metrics.get("bleu")
+    return Generation(name, service.info, service.best_head if service.info.layers("cross") else None,
+                      min(errors) if errors else None, float(bleu) if isinstance(bleu, (int, float)) else None,
+                      tuple(service.length_scores), history, broken)
+
+
+def measure(study: StudyService, language: Language, *, measured: bool | None) -> dict[str, Any]:
+    """Measure once, on this machine, how long a recurrent layer and one of attention read."""
+    if measured:
+        return {}
+    times = study.layer_times()
+    return {"measured": True, "picture": figure(figures.times(times, language)),
+            "said": figures.times_said(times, language)}
