@@ -13,7 +13,7 @@ PICTURES = {
     "sentiment": ".judged .large, .judged .verdict",
     "positions": ".block.pos-result .large",
     "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
-    "training": ".generations td",
+    "training": "table.generations",
     "model": ".architecture .towers",
 }
 

@@ -32,8 +32,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p>{language.html("gen_look")}</p>', elem_classes="summary")
     table = gr.HTML(elem_classes="tables", min_height=120)
+    gr.HTML(f'<p>{language.html("gen_look")}</p>', elem_classes="summary")
     gr.HTML(figures.missing(page.models.names, language))
     views = {}
     with gr.Row(elem_classes="detail generation-maps", visible=False) as maps:
