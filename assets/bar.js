@@ -45,14 +45,15 @@ function groupRadios() {
 }
 
 // What the skip link leads to: what is seen first in any tab.
-const PICTURES = '.translation, .view, .judged, .first-scores, .picture:not([data-empty=true]), .architecture';
+const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .readings, ' +
+  '.picture:not([data-empty=true]), .architecture';
 
 // Moves the focus to the main picture of the open tab.
 function skip(event) {
   event.preventDefault();
   const panel = [...document.querySelectorAll('[role=tabpanel]')].find(one => one.checkVisibility());
   const picture = [...panel.querySelectorAll(PICTURES)].find(one => one.checkVisibility()) ?? panel;
-  const target = picture.querySelector('[tabindex="0"], button') ?? picture;
+  const target = picture.querySelector('[tabindex="0"], button:not(:disabled)') ?? picture;
   if (target.tabIndex < 0) target.tabIndex = -1;
   picture.scrollIntoView({block: 'nearest'});
   target.focus();

@@ -106,3 +106,13 @@ function fitWidth(width, dimensions, pair) {
   return [{__type__: 'update', choices, value: kept.length ? kept : [0, 1]},
           {__type__: 'update', maximum: most, value: Math.min(pair, most)}];
 }
+
+// The seed of the next two draws.
+function nextDraw(seed) {
+  return (Number(seed) + 2) % 999998;
+}
+
+// Translates with what is in the bar, as its button does.
+function pressTranslate() {
+  document.querySelector('.bar .field button').click();
+}

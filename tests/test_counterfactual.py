@@ -132,6 +132,12 @@ def test_nothing_differs_up_to_the_choice_and_something_right_after_it(running, 
     np.testing.assert_allclose(counterfactual.difference(old.cross, new.cross, step).sum(axis=-1), 0, atol=1e-5)
 
 
+@pytest.mark.parametrize(("given", "free", "step"), [
+    ([5, 6, EOS], [5, 6, EOS], None), ([5, 6, EOS], [5, 7, EOS], 1), ([5, EOS], [5, 6, EOS], 1), ([5, 6], [5], 1)])
+def test_where_a_given_target_and_a_free_translation_part(given, free, step):
+    assert counterfactual.parting(given, free) == step
+
+
 # What is shown
 
 

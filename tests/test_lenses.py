@@ -82,12 +82,6 @@ def test_losses_of_a_given_target_are_those_of_pytorch(tiny_model, tokenizer, sm
         assert values[0] == pytest.approx(float(logits.log_softmax(-1)[step].max()), abs=1e-5)
 
 
-@pytest.mark.parametrize(("given", "free", "step"), [
-    ([5, 6, EOS], [5, 6, EOS], None), ([5, 6, EOS], [5, 7, EOS], 1), ([5, EOS], [5, 6, EOS], 1), ([5, 6], [5], 1)])
-def test_where_a_given_target_and_a_free_translation_part(given, free, step):
-    assert lenses.parting(given, free) == step
-
-
 def test_an_encoder_of_nothing_is_the_embedding(tokenizer):
     model = Transformer(Config(vocab_size=len(tokenizer), d_model=8, n_heads=2, n_layers=1, d_ff=8, norm="post"))
     source = torch.tensor([[5, 6, EOS]])

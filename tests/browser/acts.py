@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 PICTURES = {
     "translate": ".translation .piece",
     "attention": ".view .map-of, .view svg.arcs",
+    "decoding": ".step-player .written button",
     "sentiment": ".judged .large, .judged .verdict",
     "positions": ".block.pos-result .large",
     "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",

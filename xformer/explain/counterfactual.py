@@ -7,6 +7,8 @@ row `step` + 1 is the first that can differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 
@@ -33,3 +35,11 @@ def distance(old: np.ndarray, new: np.ndarray, step: int) -> np.ndarray:
     ValueError where the passes are not comparable.
     """
     return np.abs(difference(old, new, step)).sum(axis=-1) / 2
+
+
+def parting(given: Sequence[int], free: Sequence[int]) -> int | None:
+    """Return the first step at which a given target and a free translation part; None where they are the same."""
+    if list(given) == list(free):
+        return None
+    same = [a == b for a, b in zip(given, free, strict=False)]
+    return same.index(False) if False in same else len(same)

@@ -90,11 +90,3 @@ def teacher_forcing(model: Translator, tokenizer: Tokenizer, pair: Pair, smoothi
         tuple(tokenizer.pieces(pair.given)), tuple(tokenizer.pieces(pair.predicted)),
         tuple(log_probs.gather(1, predicted[:, None])[:, 0].tolist()), tuple(losses.tolist()), smoothing,
         logits.shape[1], alternatives)
-
-
-def parting(given: Sequence[int], free: Sequence[int]) -> int | None:
-    """Return the first step at which a given target and a free translation part; None where they are the same."""
-    if list(given) == list(free):
-        return None
-    same = [a == b for a, b in zip(given, free, strict=False)]
-    return same.index(False) if False in same else len(same)

@@ -141,6 +141,9 @@ def build(page: Page) -> Tab:
     looked_into = {"trace": page.trace, "spanish": page.spanish}
     inspected.input(**page.ask(inspect, {"translation": page.translation, "target": inspected}, looked_into, problem),
                     api_visibility="private")
+    # Another tab may choose what is looked into.
+    page.spanish.change(**page.ask(name_inspected, {"translation": page.translation, "spanish": page.spanish},
+                                   {"inspected": inspected}), **QUIET)
     offered = {"inspected": inspected, **looked_into}
     page.on_sentence.append({**page.ask(offer, {"translation": page.translation}, offered, problem), **QUIET})
     page.on_opening.append({**page.ask(offer, {"translation": page.translation, "spanish": page.spanish}, offered,
@@ -273,6 +276,12 @@ def offer(service: TranslationService, language: Language, *, translation: Trans
         return
     yield {"inspected": gr.update(choices=choices, value=spanish)}
     yield inspect(service, language, translation=translation, target=spanish)
+
+
+def name_inspected(service: TranslationService, language: Language, *, translation: Translation | None, spanish: str
+                   ) -> dict[str, Any]:
+    """Name the translation that is looked into."""
+    return {} if translation is None else {"inspected": spanish or translation.best.text}
 
 
 @needs(translation="no_trace")

@@ -19,6 +19,7 @@ from xformer.ui import (
     api,
     architecture,
     attention,
+    decoding,
     gradio_private,
     positions,
     sentiment,
@@ -34,8 +35,8 @@ from xformer.ui.hosts import Hosts
 from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
-TABS: Sequence[TabModule] = (translation, attention, sentiment, positions, walkthrough, training,
-                                architecture)
+TABS: Sequence[TabModule] = (translation, attention, decoding, sentiment, positions, walkthrough, training,
+                             architecture)
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.

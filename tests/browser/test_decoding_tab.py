@@ -1,0 +1,140 @@
+"""The Step by step tab as a person uses it, in Chromium: its three parts, by mouse, by keyboard, and on a phone."""
+
+import csv
+import io
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_fits, expect_spanish, open_menu, saved, translate, type_into
+
+
+def open_decoding(page, learned_pairs, number=1):
+    translate(page, learned_pairs[number][0])
+    expect_spanish(page, learned_pairs[number][1])
+    page.locator("[role=tab][data-tab-id=decoding]").click()
+    expect(page.locator(".step-player .written button").first).to_be_visible()
+    expect(page.locator(".beam-tree .node.winner")).to_have_count(1)
+
+
+def part(page, name):
+    page.locator(".decoding .parts").get_by_text(name, exact=True).click()
+
+
+def test_the_player_goes_step_by_step_by_buttons_and_keys_and_is_in_the_address(visit, learned_pairs):
+    page = visit()
+    open_decoding(page, learned_pairs)
+    player = page.locator(".step-player.block")
+    count = player.locator(".written button").count()
+    expect(player.locator("output")).to_have_text(f"step 1 of {count}")
+    player.get_by_role("button", name="Next step").click()
+    expect(player.locator("output")).to_have_text(f"step 2 of {count}")
+    expect(player.locator("rect.new")).to_have_count(2)
+    player.locator(".written .now").press("ArrowRight")
+    expect(player.locator("output")).to_have_text(f"step 3 of {count}")
+    expect(player.locator(".written .now")).to_be_focused()
+    page.wait_for_url("**step=3**")
+    expect(player.locator(".likeliest li.chosen .number").first).to_have_text(re.compile(r"^(> )?\d+\.\d %$"))
+    again = visit("/" + page.url.split("/", 3)[3])
+    expect(again.locator(".step-player output")).to_have_text(f"step 3 of {count}")
+    (corner, *_), *rows = csv.reader(io.StringIO(saved(
+        page, player.get_by_role("button", name="Save as CSV").click)[0].decode()))
+    assert corner.startswith("Step by step: ") and len(rows) == 10 * count
+    content, _ = saved(page, player.get_by_role("button", name="Save as PNG").click)
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000
+    player.get_by_role("button", name="▶ Play").click()
+    expect(player.locator("output")).not_to_have_text(f"step 3 of {count}")
+    player.get_by_role("button", name="⏸ Pause").click()
+
+
+def test_a_node_of_the_tree_says_why_it_lost_and_is_translated_on(visit, learned_pairs):
+    page = visit()
+    open_decoding(page, learned_pairs)
+    why = page.locator(".block.why-node")
+    expect(why).to_contain_text("The winner")
+    tree = page.locator(".beam-tree.block")
+    dropped = tree.locator(".node.dropped").first
+    dropped.click()
+    expect(why).to_contain_text("Dropped at step 1")
+    page.keyboard.press("ArrowUp")
+    expect(why).to_contain_text("Kept at step 1")
+    tree.locator(".node.best").first.click()
+    expect(why).to_contain_text("The winner goes through here")
+    page.keyboard.press("ArrowRight")
+    expect(tree.locator(".node:focus")).to_have_attribute("aria-label", re.compile("step 2"))
+    page.wait_for_url("**tree_node=**")
+    dropped.click()
+    expect(why).to_contain_text("Dropped at step 1")
+    page.get_by_role("button", name="Translate on from there").first.click()
+    expect(page.locator(".block.went")).to_contain_text("The page now looks into this one")
+    expect(page.locator(".looked-into")).to_contain_text("not the model’s own translation")
+    page.get_by_role("button", name="Back to the model’s own").click()
+    expect(page.locator(".looked-into")).to_be_hidden()
+    assert len(saved(page, tree.get_by_role("button", name="Save as SVG").click)[0]) > 5_000
+
+
+def test_one_s_own_spanish_is_given_and_its_losses_shown(visit, learned_pairs):
+    page = visit()
+    open_decoding(page, learned_pairs)
+    part(page, "Your Spanish")
+    field = page.get_by_label("Your Spanish", exact=True).last
+    expect(field).to_have_value(learned_pairs[1][1])
+    expect(page.locator(".block.free")).to_contain_text("Both are the same")
+    type_into(field, "El gato come.")
+    field.press("Enter")
+    expect(page.locator(".block.free")).to_contain_text("They part at step")
+    page.wait_for_url("**spanish=El+gato+come.**")
+    wanted = page.locator(".forced tr.wanted button")
+    wanted.nth(1).click()
+    expect(page.locator(".distribution .caption")).to_contain_text("Step 2, after")
+    expect(page.locator(".forced tr.wanted .chosen button")).to_have_text(wanted.nth(1).text_content())
+    slider = page.get_by_label("number input for Label smoothing")
+    type_into(slider, "0")
+    slider.press("Enter")
+    expect(page.locator(".forced .sums")).to_contain_text("ε = 0:")
+    table = page.locator(".forced.block")
+    rows = [*csv.reader(io.StringIO(saved(page, table.get_by_role("button", name="Save as CSV").click)[0].decode()))]
+    assert [row[0] for row in rows[1:]] == ["given", "wanted", "ln p", "loss"]
+    assert [-float(value) for value in rows[3][1:]] == pytest.approx([float(value) for value in rows[4][1:]], abs=0.01)
+
+
+def test_each_layer_is_read_and_cells_say_their_ranks(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[1][0])}&tab=decoding&decode=layers")
+    rows = page.locator(".by-layer tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.last).to_contain_text(learned_pairs[1][1])
+    page.locator(".of-lens [data-step='1'][data-layer='2']").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".of-lens .said")).to_have_text(re.compile(r"^Step 2, layer 1: .+ rank \d+$"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**step=2**")
+    expect(page.locator(".of-lens tr.chosen th")).to_contain_text("2 · after")
+
+
+def test_two_draws_stand_side_by_side_and_the_tree_says_that_samples_make_none(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[1][0])}&temperature=1")
+    expect(page.locator(".draws section h3")).to_have_text(["Draw with seed 1", "Draw with seed 2"])
+    open_menu(page)
+    expect(page.get_by_label("number input for Beam width").first).to_be_disabled()
+    expect(page.get_by_label("number input for Top-k")).to_be_enabled()
+    page.keyboard.press("Escape")
+    page.locator(".draws + p").get_by_role("button", name="Draw again").click()
+    expect(page.locator(".draws section h3")).to_have_text(["Draw with seed 3", "Draw with seed 4"])
+    page.wait_for_url("**draw_seed=3**")
+    page.locator("[role=tab][data-tab-id=decoding]").click()
+    expect(page.get_by_text("Samples are drawn one by one and make no tree")).to_be_visible()
+    expect(page.locator(".step-player .written button").first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/", "/es"])
+def test_every_part_fits_a_phone(visit, learned_pairs, path):
+    page = visit(f"{path}?text={quote(learned_pairs[4][0])}&tab=decoding", width=375)
+    expect(page.locator(".beam-tree .node.winner")).to_have_count(1)
+    expect_fits(page, 375)
+    for number, drawn in ((2, ".forced tr.wanted button"), (3, ".of-lens td.reading")):
+        page.locator(".decoding .parts label").nth(number - 1).click()
+        expect(page.locator(drawn).first).to_be_visible()
+        expect_fits(page, 375)

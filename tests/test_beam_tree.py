@@ -1,0 +1,82 @@
+"""The picture of a beam: every number in it is the search's, and every sentence about a hypothesis is true of it."""
+
+import re
+
+import pytest
+
+from xformer.figures import beam_tree
+from xformer.pieces import EOS
+from xformer.results import BeamTree, Branch, Candidate, Options, Translation
+from xformer.strings import SPANISH
+
+
+@pytest.fixture(scope="module")
+def grown(running):
+    """The tree of a sentence that the model does not know."""
+    return running.grow_tree("The cat reads a book.", Options(beam=3))
+
+
+def test_every_branch_is_drawn_with_its_numbers_in_the_order_of_its_step(grown):
+    nodes = beam_tree.payload(grown, 0)["nodes"]
+    assert len(nodes) == len(grown.branches)
+    rows = {}
+    for node, branch in zip(nodes, grown.branches, strict=True):
+        assert (node["step"], node["parent"], node["fate"]) == (branch.step, branch.parent, branch.fate)
+        for name in ("log_prob", "total", "score"):
+            assert node[name] == pytest.approx(getattr(branch, name), abs=1e-6)
+        rows.setdefault(branch.step, []).append(node["row"])
+    assert all(found == [*range(len(found))] for found in rows.values())
+
+
+@pytest.mark.parametrize("beam", [1, 2, 5, 8])
+def test_the_winner_is_what_plain_search_finds_and_its_line_leads_there(running, beam):
+    tree = running.grow_tree("The cat reads a book.", Options(beam=beam))
+    plain = running.translate("The cat reads a book.", Options(beam=beam, n_best=beam)).best
+    winner = beam_tree.winner(tree)
+    assert beam_tree.tokens(tree, winner) == plain.tokens
+    assert tree.branches[winner].score == pytest.approx(plain.score, abs=1e-5)
+    best = [node for node in beam_tree.payload(tree, 0)["nodes"] if node["best"]]
+    assert len(best) == len(plain.tokens) and [node["place"] for node in best] == [0] * (len(best) - 1) + [1]
+    assert [node["log_prob"] for node in best] == pytest.approx(plain.log_probs, abs=1e-4)
+
+
+def test_every_hypothesis_is_told_why_with_its_own_numbers(grown):
+    last = grown.translation.options.beam
+    for node, branch in enumerate(grown.branches):
+        said, table = beam_tree.verdict(grown, node), beam_tree.why(grown, node)
+        assert f"{branch.total:.3f}" in table and f"{branch.score:.4f}" in table
+        step = [at for at, one in enumerate(grown.branches) if one.step == branch.step]
+        if branch.fate == "dropped" and grown.pieces[node] != "</s>":
+            assert said.startswith(f"Dropped at step {branch.step + 1}: it was number {step.index(node) + 1} ")
+            kept = [grown.branches[at].total for at in step if grown.branches[at].fate == "kept"]
+            assert not kept or branch.total <= min(kept) + 1e-6, "what is dropped is no better than what is kept"
+        elif branch.fate == "kept":
+            assert f"Kept at step {branch.step + 1}, as number {step.index(node) + 1}; the beam keeps {last}." in said
+        elif branch.fate == "ended" and node == beam_tree.winner(grown):
+            assert said.startswith("The winner: ")
+        if node != beam_tree.winner(grown):
+            assert "Winner at its end" in table
+
+
+def leaf(parent, step, token, total, fate, alpha):
+    return Branch(parent, step, token, total, total, total / (step + 1) ** alpha, fate)
+
+
+def test_the_length_penalty_is_blamed_where_it_decided():
+    def candidate(score, *tokens):
+        return Candidate("x", score, tokens, ("▁x",) * len(tokens), (-1.0,) * len(tokens), (), True)
+
+    alpha = 1.0
+    branches = (leaf(None, 0, 5, -1.0, "kept", alpha), leaf(0, 1, EOS, -2.0, "ended", alpha),
+                leaf(0, 1, 6, -1.1, "kept", alpha), leaf(2, 2, EOS, -2.4, "ended", alpha))
+    found = Translation("<b>", (candidate(-0.8, 5, 6, EOS), candidate(-1.0, 5, EOS)), (), 0.1,
+                        Options(beam=2, n_best=2, length_penalty=alpha), None, (7,))
+    tree = BeamTree(found, branches, ("▁<i>", "</s>", "▁b", "</s>"))
+    assert beam_tree.places(tree) == {1: 2, 3: 1}
+    said = beam_tree.verdict(tree, 1)
+    assert said.startswith("It ended as number 2: its score of -1.0000 is 0.2000 below the winner’s -0.8000.")
+    assert said.endswith("without the length penalty (α = 0) it would beat the winner.")
+    assert "The winner goes through here." in beam_tree.verdict(tree, 2)
+    html = beam_tree.why(tree, 1, SPANISH)
+    assert "&lt;i&gt;" in html and "<i>" not in html and "2^1 = 2.00" in html
+    assert re.search(r"Ganadora al final, paso 3", html)

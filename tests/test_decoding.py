@@ -1,0 +1,164 @@
+"""The Step by step tab: what each part draws, when it draws again, and what it says where it cannot."""
+
+import json
+import time
+from contextlib import closing
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from xformer.figures import beam_tree
+from xformer.hub import checkpoint
+from xformer.recurrent import RecurrentConfig, RecurrentTranslator
+from xformer.results import Options
+from xformer.serve.translation import Service
+from xformer.strings import ENGLISH
+from xformer.ui import decoding as tab
+from xformer.ui.attention import name_inspected
+from xformer.ui.decoding import Drawn, Grown
+from xformer.ui.handlers import Ask
+
+
+@pytest.fixture(scope="module")
+def pair(running, learned_pairs):
+    return running.translate_and_trace(learned_pairs[1][0], Options(beam=5))
+
+
+def draw(running, pair, **more):
+    translation, trace = pair
+    given = {"drawn": Drawn(), "decode": "steps", "step": 1, "smoothing": 0.1, **more}
+    return Ask.always(running, ENGLISH).answer(tab.draw, translation=translation, trace=trace, **given)
+
+
+def grow(running, translation, **more):
+    given = {"grown": Grown(), "decode": "steps", "tree_width": 3, "tree_node": 0, **more}
+    return Ask.always(running, ENGLISH).answer(tab.grow, translation=translation, **given)
+
+
+def test_only_the_open_part_is_drawn_and_nothing_twice(running, pair):
+    first = draw(running, pair)
+    assert {"player", "typed", "drawn"} <= {*first} and not {"forced", "lens", "by_layer"} & {*first}
+    assert first["typed"] == pair[0].best.text
+    again = draw(running, pair, drawn=first["drawn"])
+    assert {*again} == {"problem", "drawn"}
+    yours = draw(running, pair, drawn=first["drawn"], decode="yours")
+    assert {"forced", "shares", "free"} <= {*yours} and "player" not in yours
+    smoother = draw(running, pair, drawn=yours["drawn"], decode="yours", smoothing=0.3)
+    assert "ε = 0.3" in smoother["forced"] and "free" not in smoother
+    layered = draw(running, pair, drawn=yours["drawn"], decode="layers")
+    assert pair[0].best.text in layered["by_layer"] and 'class="lens"' in layered["lens"]
+
+
+def test_a_new_pair_begins_at_its_first_step_and_an_address_where_it_says(running, pair, learned_pairs):
+    arrived = draw(running, pair, step=3)
+    assert arrived["player"]["step"] == 3 and "step" not in arrived
+    other = running.translate_and_trace(learned_pairs[2][0])
+    moved = draw(running, other, drawn=arrived["drawn"], step=3)
+    assert moved["step"] == 1 == moved["player"]["step"]
+    assert draw(running, pair, step=999)["step"] == len(pair[1].target)
+
+
+def test_a_step_that_is_clicked_is_drawn_in_the_table(running, pair):
+    drawn = draw(running, pair, decode="yours")["drawn"]
+    translation, trace = pair
+    picked = tab.pick(running, ENGLISH, event=SimpleNamespace(step=2), drawn=drawn, trace=trace,
+                      translation=translation, decode="yours", step=1, smoothing=0.1)
+    assert picked["step"] == 2 and "Step 2, after" in picked["shares"] and 'data-step="2"' in picked["forced"]
+
+
+def test_the_tree_is_grown_once_for_a_sentence_and_a_width(running, pair):
+    grown = grow(running, pair[0])
+    assert len(grown["tree"]["nodes"]) == len(grown["grown"].tree.branches) and "The winner" in grown["why"]
+    assert {*grow(running, pair[0], grown=grown["grown"])} == {"problem"}
+    assert {*grow(running, pair[0], decode="layers")} == {"problem"}
+    wider = grow(running, pair[0], grown=grown["grown"], tree_width=4, tree_node=3)
+    assert wider["tree_node"] == 0 and wider["grown"].width == 4, "a node of another tree is not looked for in it"
+    json.dumps(wider["tree"])
+
+
+def test_an_address_names_a_node_and_a_click_says_why_it_lost(running, pair):
+    grown = grow(running, pair[0], tree_node=2)
+    assert grown["tree"]["chosen"] == 1 and grown["tree_node"] == 2
+    told = tab.tell(running, ENGLISH, grown=grown["grown"], event=SimpleNamespace(node=0))
+    assert told["tree_node"] == 1 and told["why"] == beam_tree.why(grown["grown"].tree, 0)
+    assert tab.tell(running, ENGLISH, grown=Grown(), event=SimpleNamespace(node=0)) == {}
+
+
+def test_samples_make_no_tree_but_can_be_played(running, learned_pairs):
+    drawn = running.translate_and_trace(learned_pairs[1][0], Options(temperature=0.5, seed=3))
+    refused = grow(running, drawn[0])
+    assert refused["tree"] is None and "Samples are drawn one by one" in refused["problem"]
+    assert draw(running, drawn)["player"]["steps"]
+
+
+def test_a_dropped_hypothesis_is_translated_on_and_the_page_looks_into_it(running, pair):
+    translation, _ = pair
+    grown = grow(running, translation)["grown"]
+    node, branch = next((at, one) for at, one in enumerate(grown.tree.branches)
+                        if one.fate == "dropped" and grown.tree.pieces[at] != "</s>")
+    gone = tab.go_on(running, ENGLISH, grown=grown, tree_node=node + 1)
+    tokens = gone["trace"].tokens
+    assert tokens[:branch.step + 1] == beam_tree.tokens(grown.tree, node)
+    assert gone["spanish"] not in ("", translation.best.text) and "The page now looks into this one" in gone["went"]
+    assert name_inspected(running, ENGLISH, translation=translation, spanish=gone["spanish"]) == {
+        "inspected": gone["spanish"]}
+    own = tab.go_on(running, ENGLISH, grown=grown, tree_node=0)
+    assert own["spanish"] == "" and own["trace"].predicted == translation.best.pieces
+    assert "It is the model’s own translation." in own["went"]
+    nothing = Ask.always(running, ENGLISH).answer(tab.go_on, grown=Grown(), tree_node=1)
+    assert "Translate a sentence first" in nothing["problem"]
+
+
+def test_typed_spanish_is_looked_into_and_an_empty_field_is_the_model_s_own(running, pair):
+    ask = Ask.always(running, ENGLISH)
+    typed = ask.answer(tab.look_into, translation=pair[0], target="El gato come.")
+    assert typed["spanish"] == "El gato come." and typed["trace"].text == pair[0].source
+    for own in ("", "  ", pair[0].best.text):
+        back = ask.answer(tab.look_into, translation=pair[0], target=own)
+        assert back["spanish"] == "" and back["trace"].predicted == pair[0].best.pieces
+    assert "has never seen these characters" in ask.answer(tab.look_into, translation=pair[0], target="漢字")["problem"]
+    assert "Translate a sentence first" in ask.answer(tab.look_into, translation=None, target="x")["problem"]
+
+
+def test_what_is_looked_into_is_said_where_it_is_not_the_model_s_own(running, pair):
+    translation, trace = pair
+    said = draw(running, (translation, running.trace(translation, "El gato come.")))
+    assert "“El gato come.”" in said["other_text"] and said["other"]["visible"] and said["typed"] == "El gato come."
+    own = draw(running, pair)
+    assert not own["other"]["visible"] and own["other_text"] == ""
+
+
+def test_before_the_first_translation_nothing_is_drawn_and_nothing_is_said(running):
+    assert draw(running, (None, None)) == {"problem": ""} == grow(running, None)
+
+
+@pytest.fixture(scope="module")
+def recurrent(tokenizer, tmp_path_factory):
+    """The service on a recurrent translator that has learned nothing, so that its translations are cut off."""
+    torch.manual_seed(0)
+    model = RecurrentTranslator(RecurrentConfig(vocab_size=len(tokenizer), d_model=32, dropout=0.0, max_length=64,
+                                                attention="additive"))
+    folder = tmp_path_factory.mktemp("checkpoints") / "recurrent"
+    checkpoint.save(folder, model.eval(), tokenizer, {})
+    with closing(Service.open(folder, "cpu")) as service:
+        yield service
+
+
+def test_a_recurrent_model_is_played_and_its_tree_grown_but_it_has_no_layers_to_read(recurrent):
+    pair = recurrent.translate_and_trace("The cat sleeps.", Options(beam=2))
+    played = draw(recurrent, pair)
+    assert not played["player"]["masked"] and played["problem"] == ""
+    assert draw(recurrent, pair, decode="yours")["free"]
+    assert "The winner" in grow(recurrent, pair[0], tree_width=2)["why"]
+    assert "is a recurrent model" in draw(recurrent, pair, decode="layers")["problem"]
+
+
+def test_sixty_pieces_are_drawn_within_a_second(running):
+    text = " ".join(["The cat sleeps."] * 12)
+    pair = running.translate_and_trace(text, Options(beam=5), 60)
+    began = time.perf_counter()
+    for part in tab.PARTS:
+        draw(running, pair, decode=part)
+    grow(running, pair[0], tree_width=8)
+    assert time.perf_counter() - began < 4, "each of the four takes a second at most"

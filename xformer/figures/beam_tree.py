@@ -1,0 +1,134 @@
+"""A beam as a tree: the payload of assets/beam_tree.js, and why a hypothesis won or lost, in words. HTML is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from xformer.figures.labels import sentence, shown
+from xformer.figures.tables import header
+from xformer.results import BeamTree
+from xformer.strings import ENGLISH, Language
+
+# Texts that the script fills in itself.
+TEXTS = ("tree_title", "tree_step", "tree_hover", "tree_kept", "tree_ended", "tree_dropped", "tree_winner",
+         "tree_label", "tree_column_step", "tree_column_rank", "tree_column_piece", "tree_column_parent",
+         "tree_log_prob", "tree_total", "tree_score", "tree_fate")
+
+
+def path(tree: BeamTree, node: int) -> list[int]:
+    """List the nodes from the beginning to one of the tree's branches, that one included."""
+    found, at = [], node if 0 <= node < len(tree.branches) else None
+    while at is not None:
+        found.append(at)
+        at = tree.branches[at].parent
+    return found[::-1]
+
+
+def tokens(tree: BeamTree, node: int) -> tuple[int, ...]:
+    """The tokens from the beginning to one of the tree's branches, its own included."""
+    return tuple(tree.branches[at].token for at in path(tree, node))
+
+
+def places(tree: BeamTree) -> dict[int, int]:
+    """Rank the finished hypotheses: by the branch that ends it, the place of each in the n-best list, from 1."""
+    ranks = {candidate.tokens: rank for rank, candidate in enumerate(tree.translation.n_best, 1)}
+    return {node: ranks[own] for node, branch in enumerate(tree.branches)
+            if branch.fate == "ended" and (own := tokens(tree, node)) in ranks}
+
+
+def winner(tree: BeamTree) -> int:
+    """The branch that ends the best hypothesis."""
+    return next(node for node, place in places(tree).items() if place == 1)
+
+
+def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
+    """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and what became of it.
+
+    node: the branch that is chosen. Labels are text, which the script escapes.
+    """
+    best, ranks = {*path(tree, winner(tree))}, places(tree)
+    in_step: dict[int, int] = {}
+    nodes = []
+    for at, (branch, piece) in enumerate(zip(tree.branches, tree.pieces, strict=True)):
+        row = in_step[branch.step] = in_step.get(branch.step, -1) + 1
+        nodes.append({"parent": branch.parent, "step": branch.step, "row": row, "piece": shown(piece),
+                      "log_prob": round(branch.log_prob, 6), "total": round(branch.total, 6),
+                      "score": round(branch.score, 6), "fate": branch.fate, "place": ranks.get(at, 0),
+                      "best": at in best})
+    return {"title": language.say("tree_title", width=tree.translation.options.beam,
+                                  text=tree.translation.source), "nodes": nodes, "chosen": node,
+            "texts": {name: language.texts[name] for name in TEXTS}}
+
+
+def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
+    """Say why a hypothesis won or lost, with its numbers beside the winner's, at the same step and at its end; HTML."""
+    say, html, branch = language.say, language.html, tree.branches[node]
+    best, alpha = path(tree, winner(tree)), tree.translation.options.length_penalty
+    text = sentence([tree.pieces[at] for at in path(tree, node)])
+    columns = [(say("tree_this"), node)]
+    if node != best[-1]:
+        same = best[min(branch.step, len(best) - 1)]
+        if same != best[-1]:
+            columns.append((say("tree_winner_here", step=tree.branches[same].step + 1), same))
+        columns.append((say("tree_winner_end", step=tree.branches[best[-1]].step + 1), best[-1]))
+
+    def row(name: str, values: Sequence[str]) -> str:
+        cells = "".join(f'<td class="number">{escape(value)}</td>' for value in values)
+        return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
+
+    branches = [tree.branches[at] for _, at in columns]
+    rows = [row(say("tree_total"), [f"{one.total:.3f}" for one in branches]),
+            row(say("tree_divisor", alpha=f"{alpha:g}"),
+                [f"{one.step + 1}^{alpha:g} = {(one.step + 1) ** alpha:.2f}" for one in branches]),
+            row(say("tree_score"), [f"{one.score:.4f}" for one in branches])]
+    return (f'<div class="why" role="status"><p class="large" lang="es">{escape(text) or html("rivals_empty")}</p>'
+            f"<p>{escape(verdict(tree, node, language))}</p>"
+            f'<table class="plain">{header(["", *(name for name, _ in columns)])}<tbody>{"".join(rows)}</tbody>'
+            f"</table></div>")
+
+
+def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
+    """Say in a sentence or two what became of a hypothesis."""
+    say, branch, best = language.say, tree.branches[node], winner(tree)
+    step = [at for at, one in enumerate(tree.branches) if one.step == branch.step]
+    rank, width, winning = step.index(node) + 1, tree.translation.options.beam, tree.branches[best]
+    if node == best:
+        return say("tree_why_won", score=f"{branch.score:.4f}", count=len(tree.translation.n_best))
+    if branch.fate == "ended":
+        place = places(tree).get(node)
+        if place is None:
+            return say("tree_why_displaced", score=f"{branch.score:.4f}", width=width)
+        said = say("tree_why_place", place=place, score=f"{branch.score:.4f}", winner=f"{winning.score:.4f}",
+                   below=f"{winning.score - branch.score:.4f}")
+        likelier = branch.total > winning.total
+        return f'{said} {say("tree_why_shorter" if likelier else "tree_why_less")}'
+    if branch.fate == "dropped":
+        if tree.pieces[node] == "</s>":
+            return say("tree_why_no_end" if rank > width else "tree_why_end_worse", step=branch.step + 1, rank=rank,
+                       width=width, score=f"{branch.score:.4f}")
+        kept = [tree.branches[at].total for at in step if tree.branches[at].fate == "kept"]
+        return say("tree_why_dropped", step=branch.step + 1, rank=rank, width=width, total=f"{branch.total:.3f}",
+                   least=f"{min(kept, default=winning.total):.3f}")
+    said = say("tree_why_kept", step=branch.step + 1, rank=rank, width=width)
+    return f"{said} {_later(tree, node, best, language)}"
+
+
+def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
+    """Say what became of the continuations of a hypothesis that was kept."""
+    say, ranks = language.say, places(tree)
+    if node in path(tree, best):
+        return say("tree_later_won")
+    ends = [place for end, place in ranks.items() if node in path(tree, end)]
+    if ends:
+        return say("tree_later_ended", place=min(ends))
+    descendants = {node}
+    for at, branch in enumerate(tree.branches):
+        if branch.parent in descendants:
+            descendants.add(at)
+    last = max(tree.branches[at].step for at in descendants)
+    if last == max(branch.step for branch in tree.branches) and any(
+            tree.branches[at].step == last and tree.branches[at].fate == "kept" for at in descendants):
+        return say("tree_later_alive")
+    return say("tree_later_dropped", step=last + 1)
