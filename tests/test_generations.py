@@ -87,6 +87,15 @@ def test_one_that_cannot_be_loaded_says_so_and_the_others_go_on(folders, tiny_ch
         assert [one.name for one in drawn["found"]] == ["gru", "gru-attention", "pre-norm"]
 
 
+def test_one_that_is_not_what_its_name_says_is_a_sentence(folders, tiny_checkpoint):
+    wrong = {**folders, "gru": folders["gru-attention"]}
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), wrong, "cpu")) as pool:
+        *_, last = compared(pool)
+        assert "The model named gru is of another kind: gru-attention" in last["table"]
+        found = asked(pool).answer(part.draw, found=None, gen_curve="loss")["found"]
+        assert [one.name for one in found] == ["gru-attention", "post-norm", "pre-norm"]
+
+
 def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(pool):
     ask = asked(pool)
     first = ask.answer(part.draw, found=None, gen_curve="bleu")

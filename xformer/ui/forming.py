@@ -17,6 +17,7 @@ from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Whole
+from xformer.ui.generations import generation
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.tabs import Page, Tab
 
@@ -71,7 +72,7 @@ def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments,
     none."""
     if name not in models.names:
         raise UserError(Message.of("form_missing", name=name))
-    with models.lease(name) as service:
+    with generation(models, name) as service:
         moments = service.moments
         if moments is None:
             raise UserError(Message.of("form_none", name=name))

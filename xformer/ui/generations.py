@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from xformer.figures import generations as figures
 from xformer.figures import head_payload
 from xformer.figures.attention import Choice, picture
 from xformer.figures.generations import CURVES, Answer, Generation
-from xformer.results import GENERATIONS, Trace, Translation, UserError
+from xformer.results import GENERATIONS, Message, Trace, Translation, UserError
 from xformer.serve.protocol import ModelPool, StudyService, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
@@ -74,6 +75,17 @@ def at_hand(models: ModelPool) -> list[str]:
     return [name for name in GENERATIONS if name in models.names]
 
 
+@contextmanager
+def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
+    """Lend the model of a generation; raises UserError where it cannot be had, or is not what its name says."""
+    with models.lease(name) as service:
+        info = service.info
+        kind = f"{info.norm}-norm" if info.architecture == "transformer" else info.architecture
+        if kind != name:
+            raise UserError(Message.of("gen_other", name=name, kind=kind))
+        yield service
+
+
 @needs(translation="no_trace")
 def compare(models: ModelPool, language: Language, *, translation: Translation, compared: Translation | None
             ) -> Iterator[dict[str, Any]]:
@@ -91,7 +103,7 @@ def compare(models: ModelPool, language: Language, *, translation: Translation, 
     yield {**answer, "table": figures.translations(answers, names, language)}
     for done, name in enumerate(names, 1):
         try:
-            with models.lease(name) as service:
+            with generation(models, name) as service:
                 answered, trace = service.translate_and_trace(translation.source, translation.alone)
                 drawn = _map(service, name, trace, language)
             best = answered.best
@@ -124,7 +136,7 @@ def draw(models: ModelPool, language: Language, *, found: list[Generation] | Non
     found = []
     for name in at_hand(models):
         try:
-            with models.lease(name) as service:
+            with generation(models, name) as service:
                 found.append(_measured(service, name, language))
         except UserError:  # `compare` says why
             continue
