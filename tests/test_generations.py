@@ -99,7 +99,7 @@ def test_one_that_is_not_what_its_name_says_is_a_sentence(folders, tiny_checkpoi
 def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(pool):
     ask = asked(pool)
     first = ask.answer(part.draw, found=None, gen_curve="bleu")
-    for text in ("0.01 M", "1.0 min", "21.5", "0.250", "0.300"):
+    for text in ("0.01 M", "1.0 min", "21.5", "BLEU on far-away", "12.2", "0.250", "0.300"):
         assert text in first["facts"], text
     (*_, last) = json.loads(first["lengths"]["figure"])["data"]
     assert last["y"] == [30.0, 20.0], "a length without sentences is left out"

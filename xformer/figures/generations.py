@@ -31,6 +31,7 @@ class Generation:
     head: Head | None  # of the cross-attention, the one that aligns best; None where there is none
     error: float | None  # alignment error rate of that head
     bleu: float | None  # on dev, of the weights that are kept
+    scores: dict[str, float]  # BLEU on other sets of sentences, by their names
     lengths: tuple[LengthScore, ...]
     history: History | None
     broken: str = ""  # why the history cannot be read, in a sentence
@@ -80,18 +81,18 @@ def translations(answers: Sequence[Answer], waiting: Sequence[str], language: La
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     """Tabulate size, training and scores; HTML. A history that cannot be read is said below."""
-    rows = []
+    rows, sets = [], list(dict.fromkeys(name for one in found for name in one.scores))
     for one in found:
         history = one.history
         cells = [f"{one.info.parameters / 1e6:.1f} M",
                  "–" if history is None else f"{history.seen[-1] / 1e6:.2f} M" if history.seen else "–",
                  "–" if history is None or not history.seconds else language.say(
                      "gen_minutes", minutes=f"{history.seconds[-1] / 60:.1f}"),
-                 _number(one.bleu, 1), _number(one.error, 3)]
+                 _number(one.bleu, 1), *(_number(one.scores.get(name), 1) for name in sets), _number(one.error, 3)]
         rows.append(f"<tr><th scope=row>{escape(label(one.name, language))}</th>"
                     + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    names = [language.say(f"gen_column_{name}")
-             for name in ("generation", "parameters", "seen", "training", "bleu", "error")]
+    names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
+    names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     broken = "".join(f'<p class="note">{escape(one.broken)}</p>' for one in found if one.broken)
     lacking = [label(one.name, language) for one in found if one.history is None and not one.broken]
     if lacking:

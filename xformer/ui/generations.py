@@ -155,7 +155,19 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
     bleu = service.metrics.get("bleu")
     return Generation(name, service.info, service.best_head if service.info.layers("cross") else None,
                       min(errors) if errors else None, float(bleu) if isinstance(bleu, (int, float)) else None,
-                      tuple(service.length_scores), history, broken)
+                      _scores(service), tuple(service.length_scores), history, broken)
+
+
+def _scores(service: TranslationService) -> dict[str, float]:
+    """Return BLEU on sets of sentences as they stand, where `evaluate translation --save` measured it."""
+    found = {}
+    scores = service.metrics.get("scores")
+    for score in scores if isinstance(scores, list) else []:
+        if isinstance(score, dict) and not score.get("plain") and not score.get("lowercase"):
+            bleu = score.get("bleu")
+            if isinstance(bleu, (int, float)):
+                found[str(score.get("set"))] = float(bleu)
+    return found
 
 
 def measure(study: StudyService, language: Language, *, measured: bool | None) -> dict[str, Any]:
