@@ -69,7 +69,7 @@ function tableOf({data, layout}) {  // a row for each number
     rows: traces.flatMap(trace => traceRows(trace, layout))};
 }
 
-export default function start({element, props, watch}) {
+export default function start({element, props, trigger, watch}) {
   let box = null;     // the element that Plotly draws in
   let figure = null;  // {data, layout}
   let draws = 0;
@@ -97,6 +97,9 @@ export default function start({element, props, watch}) {
       followWidth(Plotly);
     }
     await Plotly.react(box, data, fitted(figure, box.clientWidth), {displayModeBar: false});
+    // Who listens is told which curve was clicked, by what its points carry.
+    box.removeAllListeners?.('plotly_click');
+    box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
     element.dataset.drawn = turn;
   }
 

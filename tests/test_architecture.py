@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Which rooms (packages, and modules that stand alone) a room may import. A room may always import itself.
 TEXTBOOK = {"model", "recurrent", "classifier", "search", "translator", "tokenizer", "pieces", "results", "strings"}
 BELOW = {
-    "app": {"ui", "serve", "hub", "device", "results", "strings"},
+    "app": {"ui", "serve", "study", "hub", "device", "results", "strings"},
+    "study": {"training", "serve", "explain", "device", "results", "strings"},
     "ui": {"figures", "explain", "serve", "pieces", "results", "strings"},  # of serve what loads no tensors, see below
     "figures": {"explain", "pieces", "results", "strings"},
     "serve": TEXTBOOK | {"explain", "hub", "device"},
@@ -36,8 +37,9 @@ BELOW = {
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
 CROSS_CUTTING = {"benchmarks", "command_line", "fuzz", "hosting", "readme", "safety", "scripts", "strangers",
                  "markup_in_fields", "model_menu", "shared_script"}
-# The modules that may import training. (For training as a visitor watches, one module of serve comes to this.)
-TRAINERS = {"xformer.commands"}
+# The modules that may import training: commands, and for training as a visitor watches, one module of serve.
+TRAINERS = {"xformer.commands", "xformer.serve.study"}
+ROOMS_OF_THEIR_OWN = {"xformer.serve.study": "study"}
 
 
 class Imports:
@@ -108,7 +110,7 @@ def _with_parents(name):
 
 def room(name):
     """The package or the lone module that a module belongs to."""
-    return name.removeprefix("xformer.").split(".")[0]
+    return ROOMS_OF_THEIR_OWN.get(name) or name.removeprefix("xformer.").split(".")[0]
 
 
 PROJECT = Imports(ROOT)
@@ -155,7 +157,7 @@ def test_only_passes_of_a_model_need_tensors_to_explain(name):
 
 
 @EVERY_MODULE
-def test_only_commands_import_training(name):
+def test_only_those_who_train_import_training(name):
     training = {one for one in PROJECT.direct(name) if room(one) == "training"}
     assert not training or room(name) == "training" or any(name.startswith(allowed) for allowed in TRAINERS)
 

@@ -107,7 +107,10 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,
               "compare": "encoder_self.1.2", "first_stack": "decoder_self", "first_layer": 1,
               "first_head": 3, "query": 4, "padding": 1, "beta_power": -1.5, "scoring": "gaussian", "mask": "future",
-              "records": "a: b\nc: d", "store_query": "a", "store_power": 6.0, "part": "beginning",
+              "records": "a: b\nc: d", "store_query": "a", "store_power": 6.0, "part": "live", "live_task": "copy",
+              "live_order": "post", "live_warmup": 40, "live_peak": "0.01", "live_layers": 2, "live_schedule": "noam",
+              "live_smoothing": 0.1, "live_seed": 5, "live_steps": 120, "recorded_peak": "all",
+              "recorded_run": "pre-0-0.003",
               "gen_curve": "loss", "form_model": "gru", "form_sentence": 2, "form_moment": 3,
               "form_stack": "encoder_self", "form_layer": 1, "form_head": 2,
               "grad_order": "post", "grad_layers": 3, "grad_width": 64, "grad_seed": 7, "model": "other"}

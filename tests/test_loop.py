@@ -306,7 +306,7 @@ def test_scores_and_states_come_at_their_intervals(tmp_path, monkeypatch):
     monkeypatch.setattr(loop.os, "replace", lambda new, old: saved.append((new.name, old.name)))
     train(LineTask(), tmp_path, steps=10, evaluate_minutes=1.0, save_minutes=0.5)
     assert [line["step"] for line in lines(tmp_path)] == [4, 8, 10]
-    assert saved == [("state.pt.new", "state.pt")] * 5
+    assert [names for names in saved if "state.pt" in names] == [("state.pt.new", "state.pt")] * 5
 
 
 @pytest.mark.parametrize("precision", ["auto", "bfloat16"])
@@ -701,3 +701,21 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence():
     assert str(loop.own_device("cpu")) == "cpu"
     with pytest.raises(UserError, match="gpu of the neighbours"):
         loop.own_device("gpu of the neighbours")
+
+
+def test_steps_can_be_had_one_by_one_without_a_folder():
+    """They are those of `train`, which writes."""
+    options = TrainingOptions(**STEADY, steps=6)
+    learner = loop.Learner(LineTask(), options, CPU)
+    made = [*learner.steps()]
+    assert [one.step for one in made] == [1, 2, 3, 4, 5, 6] and learner.epoch == 1
+    assert [one.rate for one in made] == [learning_rate(step, (step - 1) / 6, options, 16) for step in range(1, 7)]
+    assert all(one.norm > 0 for one in made) and len(learner.history.points) == 6
+
+
+def test_a_step_and_a_written_run_learn_the_same(tmp_path):
+    task, other = LineTask(), LineTask()
+    train(task, tmp_path, steps=6)
+    learner = loop.Learner(other, TrainingOptions(**STEADY, steps=6), CPU)
+    [*learner.steps()]
+    torch.testing.assert_close(weights(learner.task.model), weights(task.model))

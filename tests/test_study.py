@@ -2,17 +2,20 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from xformer import model
+from xformer.explain import courses
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.results import UserError
+from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.serve import protocol
+from xformer.serve import study as serving
 from xformer.serve.limits import Guard
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import beginning
+from xformer.ui import beginning, recorded
 from xformer.ui.handlers import Ask
 
 
@@ -75,3 +78,60 @@ def test_curves_stand_for_their_sublayers(study):
         one.norm for one in found["post"] if one.sublayer == "cross_attention"]
     assert figure.layout.yaxis2.title.text == "gradient norm, decoder"
     assert dataclasses.astuple(found["post"][0])[:3] == ("encoder", 1, "self_attention")
+
+
+def run_of(norm, warmup, peak, loss, ended="finished"):
+    steps = tuple(range(100, 100 * len(loss) + 100, 100))
+    return TrainingCourse(RunSettings("translation", norm, 6, "cosine", warmup, peak, 0.1, 0, 1000), steps, tuple(loss),
+                          (peak,) * len(loss), (0.5,) * len(loss), ((steps[-1], 60.0, 3.25),), 60.0, 5.5, ended, "bleu")
+
+
+@pytest.fixture
+def recorded_study(tmp_path, monkeypatch):
+    """A study whose file of recorded runs holds four: one that stalls, three that learn, the last of them cut off."""
+    runs = [run_of("post", 0, 3e-3, [6, 5.5, 5.5, 5.5, 5.5, 5.5]), run_of("pre", 0, 3e-3, [6, 5, 4, 3.5, 3.4, 3.3]),
+            run_of("post", 400, 3e-3, [6, 5.5, 4.5, 4, 3.5, 3.1]), run_of("pre", 400, 1e-3, [6, 5, 4, 3.5], "cut")]
+    monkeypatch.setattr(serving, "DIVERGENCE", tmp_path / "divergence.json")
+    serving.DIVERGENCE.write_text(courses.to_json({"pairs": 9, "words": 5, "machine": "<b>"}, runs))
+    return Study()
+
+
+def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
+    ask = Ask.always(recorded_study, ENGLISH)
+    answer = ask.answer(recorded.draw, recorded_peak="0.003", recorded_run="")
+    assert answer["problem"] == "" and "<b>" not in answer["said"]
+    assert "Post-norm: without warm-up 0 of 1 runs learned, with warm-up 1 of 1." in answer["found"]
+    assert "Pre-norm: without warm-up 1 of 1 runs learned, with warm-up 1 of 1." in answer["found"]
+    assert "a loss of 3.50 took post-norm 600 and pre-norm 400 of 1,000 steps" in answer["found"]
+    data = json.loads(answer["picture"]["figure"])["data"]
+    assert len(data) == 3 * 3 and {curve["line"]["dash"] for curve in data} == {"solid", "dash"}
+    assert answer["table"].count("<tr>") == 1 + 4 and "Cut off: " in answer["table"]
+
+
+def test_a_chosen_run_is_thick_and_its_settings_are_said(recorded_study):
+    ask = Ask.always(recorded_study, SPANISH)
+    answer = ask.answer(recorded.draw, recorded_peak="0.001", recorded_run="post-0-0.003")
+    said = answer["said"].split("</p>")[1]
+    assert said.startswith("<p>post-norm, 6 + 6 capas, calentamiento 0, tasa 0.003: Se estancó")
+    data = json.loads(answer["picture"]["figure"])["data"]
+    assert [curve["line"]["width"] for curve in data[:2]] == [1.6, 4] and answer["table"].count("class=chosen") == 1
+    assert data[1]["customdata"][0] == "post-0-0.003"
+    clicked = recorded.pick(recorded_study, SPANISH, event=SimpleNamespace(curve="pre-0-0.003"))
+    assert clicked == {"chosen": "pre-0-0.003"}
+
+
+def test_a_broken_recording_is_one_sentence_and_the_rest_works(recorded_study):
+    stored = json.loads(serving.DIVERGENCE.read_text())
+    stored["runs"][0].pop("loss")
+    serving.DIVERGENCE.write_text(json.dumps(stored))
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_peak="all", recorded_run="")
+    assert "1 of the recorded runs cannot be read and are left out." in answer["problem"] and answer["picture"]
+    serving.DIVERGENCE.write_text("{")
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_peak="all", recorded_run="")
+    assert "The file divergence.json of recorded runs is missing or broken" in answer["problem"]
+    assert recorded_study.gradients(1, 32, "pre")
+
+
+def test_the_recorded_runs_that_ship_are_whole():
+    kept = Study().recorded()
+    assert kept.courses and not kept.broken and serving.DIVERGENCE.stat().st_size <= 500_000

@@ -600,3 +600,46 @@ class LayerTimes:
     pieces: int
     recurrence: float  # seconds, of a GRU, one step a piece
     attention: float  # seconds, of self-attention, in one pass
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a small training run is asked for."""
+
+    task: str  # "translation", or one of serve.protocol.TASKS
+    norm: str  # order of normalisation
+    layers: int  # of the encoder and of the decoder
+    schedule: str  # of the learning rate
+    warmup: int  # steps
+    peak: float  # learning rate at its highest
+    smoothing: float  # of the labels
+    seed: int
+    steps: int  # after which it ends
+
+
+@dataclass(frozen=True)
+class TrainingCourse:
+    """The course of a small training run, in points each of which stands for the steps since the one before it."""
+
+    settings: RunSettings
+    step: tuple[int, ...]
+    loss: tuple[float, ...]  # mean of a target piece, nats
+    rate: tuple[float, ...]  # of learning, in the last of these steps
+    norm: tuple[float, ...]  # the largest norm of the gradient in these steps
+    scores: tuple[tuple[int, float, float], ...]  # step, seconds, and what was reached: see `measure`
+    seconds: float  # since it began
+    guess: float  # the loss of who knows only how often each target piece comes
+    ended: str = ""  # "" while it goes on; "finished", "diverged", "stopped", "late", "cut"
+    measure: str = "accuracy"  # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
+
+
+@dataclass(frozen=True, eq=False)
+class LiveFrame:
+    """A moment of a training run that somebody watches."""
+
+    course: TrainingCourse
+    answers: tuple[tuple[str, str, str], ...]  # held-out questions, what the model answers, and what is right
+    head: Head  # the head of the cross-attention that is sharpest at this moment
+    queries: tuple[str, ...]  # Q pieces of the first right answer, </s> too: each where it is to be predicted
+    keys: tuple[str, ...]  # K pieces of the first question, </s> too
+    probabilities: np.ndarray  # (Q, K) float32

@@ -74,6 +74,7 @@ def main() -> int:
     if "training" in names:
         rounds, steps = (2, 2) if options.quick else (9, 4)
         print(training.run(config, rounds, steps), "\n", flush=True)
+        print(training.run_live(rounds), "\n", flush=True)
     if "recurrent" in names:
         rounds, steps = (2, 2) if options.quick else (9, 4)
         print(recurrent.run(rounds, steps), "\n", flush=True)

@@ -9,6 +9,7 @@ process, helps only the one that calls it.
 
 from __future__ import annotations
 
+import math
 import random
 import tempfile
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from tests.benchmarks.harness import Contender, Ring, median, table
 from tests.benchmarks.translation import TorchModel, marian
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
-from xformer.training import loop
+from xformer.training import live, loop
 from xformer.training.options import TrainingOptions
 from xformer.training.translation import TranslationTask
 from xformer.translator import pad
@@ -32,6 +33,7 @@ from xformer.translator import pad
 PAIRS, LENGTH = 200, 9  # of a batch; in pieces, without BOS and EOS
 SMOOTHING = 0.1
 OPTIONS = TrainingOptions(steps=1_000_000, precision="bfloat16")
+LIVE_OPTIONS = TrainingOptions(steps=1_000_000, precision="float32", clip=math.inf)
 OURS, TORCH, MARIAN = "this project", "nn.Transformer", "Marian, transformers"
 
 Batch = list[tuple[list[int], list[int]]]
@@ -91,6 +93,47 @@ def usual_marian(config: Config, threads: int) -> Usual:
                      use_cache=False).logits
 
     return Usual(model, logits)
+
+
+class Live(Ours):
+    """The loop that a visitor of the page watches."""
+
+    def __init__(self, config: Config, threads: int) -> None:
+        task = TranslationTask(Transformer(config), None, None, (), SMOOTHING)
+        self.trainer = loop.Learner(task, LIVE_OPTIONS, torch.device("cpu"))
+
+
+class UsualLive(Usual):
+    """The usual step in float32, with nothing clipped."""
+
+    def __call__(self, request: Request) -> None:
+        for batch in request:
+            source, target = pad([[*s, EOS] for s, _ in batch]), pad([[BOS, *t] for _, t in batch])
+            wanted = pad([[*t, EOS] for _, t in batch])
+            F.cross_entropy(self.logits(source, target).flatten(0, 1), wanted.flatten(), ignore_index=PAD,
+                            label_smoothing=SMOOTHING).backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+
+
+def usual_live(config: Config, threads: int) -> UsualLive:
+    model = TorchModel(config, config.dropout)
+    return UsualLive(model, model)
+
+
+def run_live(rounds: int = 5, steps: int = 20) -> str:
+    """Markdown: steps a second of the model that a visitor trains on the page, on one thread."""
+    config = Config(vocab_size=14, d_model=live.WIDTH, n_heads=live.HEADS, n_layers=6, d_ff=4 * live.WIDTH, dropout=0.0,
+                    max_length=32)
+    contenders = [Contender(name, build, (config,), 1) for name, build in ((OURS, Live), (TORCH, usual_live))]
+    request = [batch[:live.BATCH] for batch in batches(config.vocab_size, steps)]
+    with closing(Ring(contenders)) as ring:
+        seconds = ring.race([request], rounds, lambda *_: True)
+    speed = {c.name: steps / median(seconds[c.title, 0]) for c in contenders}
+    rows = [[c.title, f"{speed[c.name]:.1f}", f"{speed[OURS] / speed[c.name]:.2f}"] for c in contenders]
+    text = (f"Live training, 6 + 6 layers of width {live.WIDTH}, batches of {live.BATCH} examples of {LENGTH} + "
+            f"{LENGTH} pieces, float32, median of {rounds} rounds of {steps} steps:")
+    return f"{text}\n\n{table(['training', 'steps a second', 'this project is so many times as fast'], rows)}"
 
 
 def batches(vocab_size: int, steps: int) -> Request:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from xformer.commands.arguments import LARGEST_SEED, Within
+from xformer.commands.arguments import LARGEST_SEED, Within, plainly, read_pairs
+from xformer.strings import ASSETS
 
 HELP = "study how transformers learn, and why some do not"
 MOST_LAYERS, MOST_WIDTH = 48, 1024
+DIVERGENCE = ASSETS / "divergence.json"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -21,6 +24,48 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     beginning.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
                            help="a multiple of 8; d_ff is four times as wide")
     beginning.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0)
+    _add_divergence(kinds.add_parser("divergence", help="short runs of both orders, with and without a warm-up",
+                                     formatter_class=defaults))
+
+
+def _add_divergence(p: argparse.ArgumentParser) -> None:
+    p.description = ("Train a small deep model on short sentence pairs, for both orders of normalisation with and "
+                     "without a warm-up, at two learning rates, and record what happens. Stopped at any moment, the "
+                     "same command goes on with the run it was at.")
+    p.set_defaults(run=divergence)
+    p.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
+    p.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
+    p.add_argument("--steps", type=int, action=Within, least=1, default=2_000, help="of each run")
+    p.add_argument("--n-layers", dest="layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6)
+    p.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=64,
+                   help="a multiple of 4; d_ff is four times as wide")
+    p.add_argument("--words", type=int, action=Within, least=1, default=5, help="of an English sentence, at most")
+    p.add_argument("--dev", type=int, action=Within, least=1, default=200, help="pairs that are scored, at most")
+    p.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="of the CPU")
+
+
+def divergence(args: argparse.Namespace) -> None:
+    """Make the runs that the file does not hold yet, and print a line whenever one was scored."""
+    import torch
+
+    from xformer.explain.courses import verdict
+    from xformer.results import UserError
+    from xformer.training import divergence as study
+    from xformer.training.corpora import data_file
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    pairs = {}
+    for name in ("train", "dev"):
+        path = data_file(args.data, name)
+        if path is None:
+            raise UserError(f"There is no {name}.tsv or {name}.tsv.xz in {args.data}; make them with “python -m "
+                            f"xformer data translation --out {args.data}”.")
+        pairs[name] = read_pairs(path)
+    options = study.Study(steps=args.steps, layers=args.layers, d_model=args.d_model, words=args.words, dev=args.dev)
+    with plainly():
+        for course in study.record(options, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):
+            one = course.settings
+            print(f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}: {verdict(course).say()}", flush=True)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,19 +1,25 @@
-"""Figures of training: gradients before it begins."""
+"""Figures of training: gradients before it begins, runs that somebody watches, and runs that were recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from xformer.explain.courses import verdict
+from xformer.figures import heatmap
 from xformer.figures.layout import axis, layout
-from xformer.figures.palettes import BLUE, ORANGE
-from xformer.results import SublayerGradient
+from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.tables import header
+from xformer.results import LiveFrame, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, Language
 
 Gradients = Mapping[str, Sequence[SublayerGradient]]  # by the order of normalisation
 COLOURS = {"post": ORANGE, "pre": BLUE}  # of the two orders of normalisation, wherever they are compared
+RUNS = (BLUE, ORANGE, TEAL, "#a855f7")  # of runs that lie one over the other
 SUBLAYERS = {"feed_forward": ("solid", "circle"), "self_attention": ("dot", "square"),
              "cross_attention": ("dash", "diamond")}  # dashes and marks
 
@@ -53,3 +59,154 @@ def growth(found: Gradients, language: Language = ENGLISH) -> str:
         said.append(language.html(key, order=language.say(f"train_order_{norm}"), first=f"{through[0]:.2g}",
                                   last=f"{through[-1]:.2g}", times=f"{through[-1] / through[0]:.2g}"))
     return "".join(f"<p>{one}</p>" for one in said)
+
+
+def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
+    """Name a run by what its results depend on most."""
+    return language.say("live_name", order=language.say(f"train_order_{settings.norm}"), layers=settings.layers,
+                        warmup=settings.warmup, peak=f"{settings.peak:g}")
+
+
+Panel = tuple[Sequence[go.Scatter], str, dict[str, Any]]  # curves, the title of their axis, entries of that axis
+GAP = 0.06  # between panels that stand one above the other, as a share of their height
+
+
+def _stacked(panels: Sequence[Panel], title: str, height: int, language: Language, bottom: int = 96) -> go.Figure:
+    """Plot sets of curves over the steps of training, one above the other, with the legend of the first.
+
+    (By hand: `make_subplots` takes long for what is drawn twice a second.)
+    """
+    traces, axes = list[go.Scatter](), dict[str, Any]()
+    share = (1 - GAP * (len(panels) - 1)) / len(panels)
+    for number, (some, name, more) in enumerate(panels, 1):
+        which, top = "" if number == 1 else str(number), 1 - (number - 1) * (share + GAP)
+        last = number == len(panels)
+        axes[f"xaxis{which}"] = axis(language.say("live_step") if last else "", anchor=f"y{which}", showticklabels=last,
+                                     rangemode="tozero", **({} if last else {"matches": f"x{len(panels)}"}))
+        axes[f"yaxis{which}"] = axis(name, domain=[max(0.0, top - share), top], **more)
+        for trace in some:
+            trace.update(xaxis=f"x{which}", yaxis=f"y{which}", showlegend=number == 1)
+            traces.append(trace)
+    return go.Figure(traces, {**layout(title, height, bottom=bottom, x={}, y={}), **axes})
+
+
+def _curve(number: int, course: TrainingCourse, x: Sequence[float], y: Sequence[float], what: str,
+           language: Language, **more: Any) -> go.Scatter:
+    return go.Scatter(
+        x=list(x), y=list(y), name=f"{number + 1} · {language.say(f'train_order_{course.settings.norm}')}",
+        line={"color": RUNS[number % len(RUNS)], "width": 2}, legendgroup=str(number),
+        hovertemplate=language.say("live_hover", number=number + 1, what=what, step="%{x}", value="%{y:.4g}"),
+        **{"mode": "lines", **more})
+
+
+def progress(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> go.Figure:
+    """Plot loss and held-out accuracy of runs, laid one over the other."""
+    say = language.say
+    losses = [_curve(i, one, one.step, one.loss, say("live_loss"), language) for i, one in enumerate(courses)]
+    shares = [_curve(i, one, [step for step, _, _ in one.scores], [100 * share for _, _, share in one.scores],
+                     say("live_accuracy"), language, mode="lines+markers") for i, one in enumerate(courses)]
+    return _stacked([(losses, say("live_axis_loss"), {"rangemode": "tozero"}),
+                     (shares, say("live_axis_right"), {"range": [-4, 104]})], say("live_plot_progress"), 470, language)
+
+
+def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: Language = ENGLISH) -> go.Figure:
+    """Plot learning rate and gradient norm of runs, and the rates of a run that is planned."""
+    say = language.say
+    every = max(1, len(planned) // 150)
+    rates = [_curve(i, one, one.step, one.rate, say("live_rate"), language) for i, one in enumerate(courses)]
+    rates.append(go.Scatter(
+        x=list(range(1, len(planned) + 1, every)), y=list(planned[::every]), name=say("live_planned"), mode="lines",
+        line={"color": GREY, "dash": "dash"}, hovertemplate=say("live_hover", number="–", what=say("live_rate"),
+                                                                step="%{x}", value="%{y:.4g}")))
+    norms = [_curve(i, one, one.step, one.norm, say("live_norm"), language) for i, one in enumerate(courses)]
+    return _stacked([(rates, say("live_rate"), {"rangemode": "tozero"}), (norms, say("live_norm"), {"type": "log"})],
+                    say("live_plot_pace"), 470, language)
+
+
+def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
+    """Plot the map of the sharpest head at a moment."""
+    say = language.say
+
+    def hover(query: str, key: str, value: float) -> str:
+        return say("live_hover_map", query=query, key=key, value=f"{value:.3f}")
+
+    return heatmap.matrix(frame.probabilities, frame.queries, frame.keys, hover,
+                          title=say("live_map", layer=frame.head.layer, head=frame.head.head,
+                                    step=frame.course.step[-1] if frame.course.step else 0),
+                          rows=say("live_map_rows"), columns=say("live_map_columns"), bar=say("probability"),
+                          colours=heatmap.SEQUENTIAL, span=(0, 1), cell=(30, 24))
+
+
+def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
+    """Tabulate held-out questions, the answers of a moment, and what is right; HTML."""
+    rows = "".join(
+        f'<tr class="{"right" if mine == right else "wrong"}"><td>{escape(question)}</td>'
+        f'<td>{"✓" if mine == right else "✗"} {escape(mine) or "–"}</td><td>{escape(right)}</td></tr>'
+        for question, mine, right in frame.answers)
+    names = [language.say(key) for key in ("live_question", "live_answer", "live_right")]
+    return f'<table class="plain answers">{header(names)}<tbody>{rows}</tbody></table>' if rows else ""
+
+
+def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str:
+    """Say of each run how far it is, or what happened; HTML."""
+    said = []
+    for i, course in enumerate(courses):
+        how = language.html("live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps) \
+            if not course.ended else escape(verdict(course).say(language))
+        if course.ended in ("stopped", "late"):
+            how = f'{language.html(f"live_{course.ended}", seconds=f"{course.seconds:.0f}")} {how}'
+        colour = RUNS[i % len(RUNS)]
+        said.append(f'<li><b><span class="key" style="background: {colour}"></span>{i + 1} · '
+                    f"{escape(name_of(course.settings, language))}</b> {how}</li>")
+    return f'<ol class="runs" role="status">{"".join(said)}</ol>' if said else ""
+
+
+def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
+             ) -> go.Figure:
+    """Plot loss, BLEU and gradient norm of recorded runs together; the chosen one is thick."""
+    say = language.say
+    dashes = dict(zip(sorted({one.settings.warmup for one in courses}), ("solid", "dash", "dot", "dashdot"),
+                      strict=False))
+
+    def curves(what: str, points: Any, **more: Any) -> list[go.Scatter]:
+        made = []
+        for one in courses:
+            x, y = points(one)
+            name = language.say("recorded_name", order=say(f"train_order_{one.settings.norm}"),
+                                warmup=one.settings.warmup, peak=f"{one.settings.peak:g}")
+            made.append(go.Scatter(
+                x=list(x), y=list(y), name=name, legendgroup=name, customdata=[key_of(one)] * len(x),
+                line={"color": COLOURS[one.settings.norm], "dash": dashes.get(one.settings.warmup, "dot"),
+                      "width": 4 if one is chosen else 1.6}, opacity=1 if chosen in (None, one) else 0.45,
+                hovertemplate=f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>",
+                **{"mode": "lines", **more}))
+        return made
+
+    return _stacked([
+        (curves(say("live_loss"), lambda one: (one.step, one.loss)), say("live_axis_loss"), {}),
+        (curves("BLEU", lambda one: ([step for step, _, _ in one.scores], [bleu for _, _, bleu in one.scores]),
+                mode="lines+markers"), "BLEU", {"rangemode": "tozero"}),
+        (curves(say("live_norm"), lambda one: (one.step, one.norm)), say("live_norm"), {"type": "log"})],
+        say("recorded_plot", steps=max(one.settings.steps for one in courses)), 720, language, bottom=150)
+
+
+def key_of(course: TrainingCourse) -> str:
+    """Name a recorded run in addresses: its order, warm-up and peak."""
+    return f"{course.settings.norm}-{course.settings.warmup}-{course.settings.peak:g}"
+
+
+def recorded_table(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
+                   ) -> str:
+    """Tabulate recorded runs: settings, what they reached, what happened; HTML."""
+    names = [language.say(key) for key in ("train_order", "recorded_warmup", "recorded_peak", "recorded_loss",
+                                           "recorded_bleu", "recorded_norm", "recorded_said")]
+    rows = "".join(
+        f'<tr{" class=chosen" if one is chosen else ""}>'
+        f'<td>{language.html(f"train_order_{one.settings.norm}")}</td>'
+        f'<td class="number">{one.settings.warmup}</td><td class="number">{one.settings.peak:g}</td>'
+        f'<td class="number">{one.loss[-1]:.2f}</td>'
+        f'<td class="number">{max((bleu for _, _, bleu in one.scores), default=0):.1f}</td>'
+        f'<td class="number">{max(one.norm):.2g}</td>'
+        f'<td>{language.html("recorded_cut") if one.ended == "cut" else ""} '
+        f"{escape(verdict(one).say(language))}</td></tr>" for one in courses)
+    return f'<table class="plain">{header(names)}<tbody>{rows}</tbody></table>'

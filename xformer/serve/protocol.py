@@ -7,12 +7,14 @@ what cannot be done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
 
+from xformer.explain.courses import Recorded
 from xformer.results import (
     OWN,
     STACKS,
@@ -31,6 +33,7 @@ from xformer.results import (
     LabelShare,
     LayerTimes,
     LengthScore,
+    LiveFrame,
     Message,
     ModelInfo,
     Moments,
@@ -38,6 +41,7 @@ from xformer.results import (
     Occlusion,
     Options,
     Positions,
+    RunSettings,
     Sentiment,
     SublayerGradient,
     Trace,
@@ -49,6 +53,10 @@ from xformer.serve.limits import Guard
 DEEPEST, WIDEST = 18, 128  # most layers of a stack, and the largest d_model, of an untrained model that is studied
 LARGEST_SEED = 999_999
 NORMS = ("post", "pre")  # orders of normalisation, the older first
+TASKS = ("reverse", "numbers", "copy")  # that a visitor may train a transformer on
+SCHEDULES = ("cosine", "noam")  # of the learning rate
+LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK = 8, 1_000, 500, 0.1  # most that a visitor may ask for
+LIVE_SECONDS = 45  # after which such a run ends, whatever it has reached
 
 Source = str | Translation  # a text, or what the same model made of one, whose pieces are then known
 Target = str | Sequence[int]  # a text, or the tokens of a `Candidate`
@@ -193,6 +201,16 @@ class StudyService(Protocol):
 
     def layer_times(self) -> list[LayerTimes]:
         """How long a GRU and self-attention take to read sequences of some lengths, measured now."""
+
+    def recorded(self) -> Recorded:
+        """The runs on English and Spanish that were recorded."""
+
+    def schedule(self, settings: RunSettings) -> list[float]:
+        """The learning rate of each step of a run."""
+
+    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame]:
+        """Train a small transformer on one of TASKS, and show how far it is about twice a second, until it ends or
+        `halt` is set."""
 
 
 class ModelPool(Protocol):

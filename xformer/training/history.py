@@ -43,6 +43,16 @@ class History:
     def restore(self, state: dict[str, Any]) -> None:
         self.every, self.points, self.scores = state["every"], state["points"], state["scores"]
 
+    def columns(self, most: int) -> dict[str, Any]:
+        """Give the columns of a `results.TrainingCourse`, of at most so many points."""
+        size = max(1, -(-len(self.points) // most))
+        groups = [self.points[i:i + size] for i in range(0, len(self.points), size)]
+        return {"step": tuple(int(group[-1][0]) for group in groups),
+                "loss": tuple(round(sum(point[5] for point in group) / max(1, sum(point[6] for point in group)), 4)
+                              for group in groups),
+                "rate": tuple(_short(group[-1][3]) for group in groups),
+                "norm": tuple(_short(max(point[4] for point in group)) for group in groups)}
+
     def to_json(self) -> bytes:
         """Write the history in the form that `hub.recorded.read_history` reads."""
         columns: dict[str, list[float]] = {

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 import torch.distributed as dist
@@ -146,7 +146,120 @@ def step_of(line: str) -> float:
         return math.inf
 
 
-class Trainer:
+class Made(NamedTuple):
+    """What a step of training was."""
+
+    step: int  # from 1
+    loss: float  # mean of the batch, by its weight
+    norm: float  # of the gradient, before it is clipped
+    rate: float  # of learning
+
+
+class Learner:
+    """A run of a task in memory, which is given steps one by one and writes nothing."""
+
+    def __init__(self, task: Task, options: TrainingOptions, device: torch.device) -> None:
+        self.task, self.options, self.device = task, options, device
+        self.rank = dist.get_rank() if dist.is_initialized() else 0
+        self.processes = dist.get_world_size() if dist.is_initialized() else 1
+        torch.manual_seed(options.seed + self.rank)
+        task.model.to(device)
+        self.optimizer = torch.optim.AdamW(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9,
+                                           weight_decay=options.weight_decay, fused=True)
+        self.average = Average(task.model, options.average)
+        self.step = self.epoch = self.batch = 0
+        self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
+        self.seen = 0  # weight of all examples learned from
+        self.history = History()
+        self.loss_sum, self.weight_sum = 0.0, 0  # since they were last set to 0
+        self.precision = "float32" if options.precision == "auto" else options.precision
+        self.parallel = task.model
+
+    def steps(self) -> Iterator[Made]:
+        """Train to the end of the run, and yield after each step. Raises UserError where it diverges."""
+        while (done := self._done()) < 1:
+            step, skipped = self.step, self.batch
+            for batch in self._shared(self.task.batches(self.epoch, self.batch)):
+                began = time.monotonic()
+                loss, norm = self._learn(batch, done)
+                self.batch += 1
+                weight = self.task.weight(batch)
+                self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + weight
+                took = self._agree(time.monotonic() - began)
+                self.elapsed, self.seen = self.elapsed + took, self.seen + weight
+                rate = self.optimizer.param_groups[0]["lr"]
+                self.history.add(self.step, self.elapsed, self.seen, rate, loss=loss, weight=weight, norm=norm,
+                                 took=took)
+                yield Made(self.step, loss / weight, norm, rate)
+                done = self._done()
+                if done >= 1:
+                    return
+            if self.step == step and not skipped:
+                raise UserError(f"There is nothing to train on: an epoch has no batch for {self.processes} "
+                                f"process(es); give more examples, or allow longer ones.")
+            self.epoch, self.batch = self.epoch + 1, 0
+
+    def _done(self) -> float:
+        """Return the share of the run that is over: 1 or more at its end."""
+        by_steps = self.step / self.options.steps if self.options.steps else 0.0
+        by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
+        by_weight = self.seen / self.options.weight if self.options.weight else 0.0
+        return max(by_steps, by_time, by_weight)
+
+    def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
+        """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
+        the gradient before it was clipped."""
+        self.step += 1
+        d_model = self.task.model.config.d_model  # type: ignore[union-attr]
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.step, done, self.options, d_model)  # type: ignore[arg-type]
+        self.parallel.train()
+        with autocast(self.device, self.precision):
+            loss = self.task.loss(self.parallel, batch[self.rank::self.processes], self.device)
+        # Processes average their gradients: times their number, over the weight of the whole batch, that is the
+        # gradient of the mean loss, as one process would have it.
+        (loss * (self.processes / self.task.weight(batch))).backward()
+        norm = float(nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip))
+        total = loss.detach().double()
+        if self.processes > 1:
+            dist.all_reduce(total)
+        if not (math.isfinite(total) and math.isfinite(norm)):
+            raise self._diverged("the loss or its gradient")
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.average.update()
+        return float(total), norm
+
+    def _diverged(self, what: str) -> UserError:
+        """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored."""
+        return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; begin again with a "
+                         f"smaller rate.")
+
+    def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """Yield the first process's batches on every process, without those that have too few examples for all."""
+        if self.processes == 1:
+            yield from batches
+            return
+        while True:
+            parcel = [next(batches, None) if self.rank == 0 else None]
+            dist.broadcast_object_list(parcel, src=0)
+            if parcel[0] is None:
+                return
+            if len(parcel[0]) >= self.processes:
+                yield parcel[0]
+            else:
+                self.batch += 1
+
+    def _agree(self, seconds: float) -> float:
+        """Return the seconds that the first process measured, so that all end at the same step."""
+        if self.processes == 1:
+            return seconds
+        parcel = torch.tensor([seconds], dtype=torch.float64, device=self.device)
+        dist.broadcast(parcel, src=0)
+        return float(parcel)
+
+
+class Trainer(Learner):
     """A run of a task into a folder: metrics.jsonl, history.json, state.pt to resume from, and the checkpoint with the
     best score."""
 
@@ -157,29 +270,18 @@ class Trainer:
         begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
         run has those it was begun with. moments: who is to take moments of the averaged weights on the way.
         """
-        self.task, self.folder, self.options, self.device = task, folder, options, device
-        self.begun_with = dict(begun_with or {})
-        self.rank = dist.get_rank() if dist.is_initialized() else 0
-        self.processes = dist.get_world_size() if dist.is_initialized() else 1
-        torch.manual_seed(options.seed + self.rank)
         if device.type == "cpu":
             keep_memory()
-        task.model.to(device)
-        self.optimizer = torch.optim.AdamW(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9,
-                                           weight_decay=options.weight_decay, fused=True)
-        self.average = Average(task.model, options.average)
-        self.step = self.epoch = self.batch = 0
-        self.elapsed = 0.0  # seconds of training, over all parts of an interrupted run
-        self.seen = 0  # weight of all examples learned from
-        self.history = History()
+        super().__init__(task, options, device)
+        self.folder = folder
+        self.begun_with = dict(begun_with or {})
         self.best = -math.inf
-        self.loss_sum, self.weight_sum, self.scored = 0.0, 0, 0.0  # since the last line of metrics, written at `scored`
+        self.scored = 0.0  # when the last line of metrics was written, by `elapsed`
         if (folder / "state.pt").is_file():
             self._resume()
         if self.rank == 0:
             self._forget_newer_metrics()
         self.precision = "bfloat16" if options.precision == "auto" else options.precision
-        self.parallel = task.model
         self.moments = moments
         if moments:
             moments.resume(self.step, self._done())
@@ -194,47 +296,23 @@ class Trainer:
         last_save = self.elapsed
         scores: dict[str, float] = {}
         with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
-            while (done := self._done()) < 1:
+            if (done := self._done()) < 1:
                 self._observe(done)
-                step, skipped = self.step, self.batch
-                for batch in self._shared(self.task.batches(self.epoch, self.batch)):
-                    began = time.monotonic()
-                    loss, norm = self._learn(batch, done)
-                    self.batch += 1
-                    weight = self.task.weight(batch)
-                    self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + weight
-                    took = self._agree(time.monotonic() - began)
-                    self.elapsed, self.seen = self.elapsed + took, self.seen + weight
-                    self.history.add(self.step, self.elapsed, self.seen, self.optimizer.param_groups[0]["lr"],
-                                     loss=loss, weight=weight, norm=norm, took=took)
-                    bar.update()
-                    if self.step % 20 == 0:
-                        bar.set_postfix(epoch=self.epoch, loss=f"{self.loss_sum / self.weight_sum:.3f}",
-                                        done=f"{100 * done:.1f}%")
-                    done = self._done()
-                    self._observe(done)
-                    if self.elapsed - self.scored >= 60 * self.options.evaluate_minutes or done >= 1:
-                        rate = self.weight_sum / max(1e-9, self.elapsed - self.scored)
-                        scores = self._score(self.loss_sum / self.weight_sum, rate, done)
-                        self.loss_sum, self.weight_sum, self.scored = 0.0, 0, self.elapsed
-                    if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
-                        self._save()
-                        last_save = self.elapsed
-                    if done >= 1:
-                        break
-                else:
-                    if self.step == step and not skipped:
-                        raise UserError(f"There is nothing to train on: an epoch has no batch for {self.processes} "
-                                        f"process(es); give more examples, or allow longer ones.")
-                    self.epoch, self.batch = self.epoch + 1, 0
+            for _ in self.steps():
+                bar.update()
+                done = self._done()
+                if self.step % 20 == 0:
+                    bar.set_postfix(epoch=self.epoch, loss=f"{self.loss_sum / self.weight_sum:.3f}",
+                                    done=f"{100 * done:.1f}%")
+                self._observe(done)
+                if self.elapsed - self.scored >= 60 * self.options.evaluate_minutes or done >= 1:
+                    rate = self.weight_sum / max(1e-9, self.elapsed - self.scored)
+                    scores = self._score(self.loss_sum / self.weight_sum, rate, done)
+                    self.loss_sum, self.weight_sum, self.scored = 0.0, 0, self.elapsed
+                if self.elapsed - last_save >= 60 * self.options.save_minutes or done >= 1:
+                    self._save()
+                    last_save = self.elapsed
         return scores
-
-    def _done(self) -> float:
-        """Return the share of the run that is over: 1 or more at its end."""
-        by_steps = self.step / self.options.steps if self.options.steps else 0.0
-        by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
-        by_weight = self.seen / self.options.weight if self.options.weight else 0.0
-        return max(by_steps, by_time, by_weight)
 
     def _observe(self, done: float) -> None:
         """Have a moment of the averaged weights taken, if one is due."""
@@ -278,30 +356,6 @@ class Trainer:
                    + ", ".join(f"{taken:.2g} s in {precision}" for precision, taken in seconds.items()))
         return quicker
 
-    def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
-        """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
-        the gradient before it was clipped."""
-        self.step += 1
-        d_model = self.task.model.config.d_model  # type: ignore[union-attr]
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.step, done, self.options, d_model)  # type: ignore[arg-type]
-        self.parallel.train()
-        with autocast(self.device, self.precision):
-            loss = self.task.loss(self.parallel, batch[self.rank::self.processes], self.device)
-        # Processes average their gradients: times their number, over the weight of the whole batch, that is the
-        # gradient of the mean loss, as one process would have it.
-        (loss * (self.processes / self.task.weight(batch))).backward()
-        norm = float(nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip))
-        total = loss.detach().double()
-        if self.processes > 1:
-            dist.all_reduce(total)
-        if not (math.isfinite(total) and math.isfinite(norm)):
-            raise self._diverged("the loss or its gradient")
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.average.update()
-        return float(total), norm
-
     def _diverged(self, what: str) -> UserError:
         """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored; its
         history up to there is kept."""
@@ -331,29 +385,6 @@ class Trainer:
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
             raise UserError(f"The file {path} cannot be written ({reason}); make room on the disk, and give the same "
                             f"command again: it goes on from the state saved last.") from error
-
-    def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """Yield the first process's batches on every process, without those that have too few examples for all."""
-        if self.processes == 1:
-            yield from batches
-            return
-        while True:
-            parcel = [next(batches, None) if self.rank == 0 else None]
-            dist.broadcast_object_list(parcel, src=0)
-            if parcel[0] is None:
-                return
-            if len(parcel[0]) >= self.processes:
-                yield parcel[0]
-            else:
-                self.batch += 1
-
-    def _agree(self, seconds: float) -> float:
-        """Return the seconds that the first process measured, so that all end at the same step."""
-        if self.processes == 1:
-            return seconds
-        parcel = torch.tensor([seconds], dtype=torch.float64, device=self.device)
-        dist.broadcast(parcel, src=0)
-        return float(parcel)
 
     def _score(self, loss: float, rate: float, done: float) -> dict[str, float]:
         """Score the averaged weights, write a line of metrics.jsonl, and save the weights if they are the best.

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import gradio as gr
 
-from xformer.ui import beginning, forming, generations
+from xformer.ui import beginning, forming, generations, live, recorded
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET
 from xformer.ui.tabs import Page, Tab
@@ -26,7 +26,7 @@ class Part(Protocol):
         """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
 
 
-PARTS: Sequence[Part] = (generations, beginning, forming,)
+PARTS: Sequence[Part] = (generations, beginning, live, recorded, forming)
 
 
 def build(page: Page) -> Tab:

@@ -1,0 +1,71 @@
+"""The Training tab as a person uses it, in Chromium."""
+
+import csv
+import io
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.acts import contrasts, expect_fits, saved
+
+SHORT = "tab=training&part=live&live_task=copy&live_layers=1&live_steps=20"
+
+
+def runs(page):
+    return page.locator(".runs li")
+
+
+def test_the_first_part_follows_its_controls_and_is_in_the_address(visit):
+    page = visit("/?tab=training&part=beginning")
+    caption = page.locator(".train-gradients .caption")
+    expect(caption).to_contain_text("6 + 6 layers")
+    expect(page.locator(".train-gradients .legendtext").first).to_be_visible()
+    page.get_by_text("post-norm", exact=True).first.click()
+    page.get_by_label("number input for Layers in encoder and in decoder").first.fill("3")
+    page.keyboard.press("Enter")
+    expect(caption).to_contain_text("3 + 3 layers")
+    page.wait_for_function("location.search.includes('grad_layers=3') && location.search.includes('grad_order=post')")
+    content, _ = saved(page, page.locator(".train-gradients").get_by_role("button", name="Save as CSV").click)
+    rows = [row for row in csv.reader(io.StringIO(content.decode())) if "feed-forward" in row[0]]
+    assert [row[1] for row in rows] == ["1", "2", "3"] * 2 and all(float(row[2]) > 0 for row in rows)
+
+
+def test_a_second_run_is_laid_over_the_first_and_both_are_told(visit):
+    page = visit(f"/?{SHORT}")
+    expect(page.locator(".live-pace .legendtext")).to_have_text(["planned"])
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(runs(page)).to_have_text([re.compile("1 · pre-norm, 1 \\+ 1 layers.*(Not there yet|Stalled|Learned): ")])
+    expect(page.locator(".answers tbody tr")).to_have_count(4)
+    expect(page.locator(".live-map .caption")).to_contain_text("at step 20: layer 1")
+    page.locator(".controls").get_by_text("post-norm", exact=True).locator("visible=true").click()
+    page.wait_for_function("location.search.includes('live_order=post')")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(runs(page)).to_have_text([re.compile("^ *1 · pre-norm"), re.compile(
+        "2 · post-norm.*(Not there yet|Stalled|Learned): ")])
+    expect(page.locator(".live-progress .legendtext")).to_have_text([re.compile("^1 · pre"), re.compile("^2 · post")])
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(runs(page)).to_have_count(0)
+
+
+def test_a_run_stops_at_once_and_the_presets_set_the_controls(visit):
+    page = visit("/?tab=training&part=live", width=375)
+    page.get_by_role("button", name="Post-norm with warm-up").click()
+    page.wait_for_function("location.search.includes('live_order=post') && location.search.includes('live_warmup=')")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(runs(page)).to_contain_text(re.compile("Step [1-9]"))
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(runs(page)).to_contain_text("Stopped after")
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_enabled()
+    expect_fits(page, 375)
+
+
+def test_recorded_runs_are_compared_and_one_is_chosen(visit):
+    page = visit("/es?tab=training&part=recorded&__theme=dark")
+    expect(page.locator(".recorded-runs .legendtext").first).to_be_visible()
+    rows = page.locator(".tables tbody tr").locator("visible=true")
+    assert rows.count() >= 2
+    page.get_by_label("Entrenamiento", exact=True).locator("visible=true").click()
+    page.get_by_role("option").nth(1).click()
+    expect(page.locator("tr.chosen")).to_have_count(1)
+    page.wait_for_function("location.search.includes('recorded_run=')")
+    assert [text for text in contrasts(page) if text["ratio"] < 4.5] == []

@@ -1,0 +1,86 @@
+"""What is said of a training run, from made-up histories of which it is known; and recorded runs that are broken."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from xformer.explain import courses
+from xformer.results import RunSettings, TrainingCourse, UserError
+
+SETTINGS = RunSettings("reverse", "post", 6, "cosine", 0, 3e-3, 0.0, 1, 600)
+
+
+def course(loss, norm=None, scores=(), **more):
+    steps = tuple(range(10, 10 * len(loss) + 10, 10))
+    return TrainingCourse(SETTINGS, steps, tuple(loss), (1e-3,) * len(loss), tuple(norm or (0.8,) * len(loss)),
+                          tuple(scores), **{"seconds": 18.2, "guess": 3.0, **more})
+
+
+FALLING = [3.5 - 0.1 * i for i in range(30)]
+
+
+def test_a_rise_for_good_is_a_divergence_with_its_step_and_norms():
+    found = courses.verdict(course([*FALLING, 0.6, 2.9, 3.0, 3.0, 3.1, 3.0], [*[0.8] * 30, 2.0, 61.0, 30, 5, 5, 5]))
+    assert found.say() == ("Diverged at step 320: the gradient’s norm rose from 0.8 to 61, and the loss went from 0.70 "
+                           "up to 3.00.")
+
+
+def test_one_odd_batch_is_no_divergence_nor_is_a_rise_that_is_made_good():
+    odd = [*FALLING[:15], 3.4, *FALLING[15:]]
+    back = [*FALLING[:15], 3.0, 3.0, 3.0, 3.0, *FALLING[15:]]
+    for loss in (odd, back):
+        assert courses.verdict(course(loss, scores=[(300, 9.0, 0.4)])).key == "run_halfway"
+
+
+def test_numbers_that_are_none_are_a_divergence():
+    assert courses.verdict(course(FALLING, ended="diverged")).say().startswith("Diverged: after step 300")
+    assert courses.verdict(course([], ended="diverged")).key == "run_no_number"
+
+
+def test_who_only_guesses_has_stalled():
+    found = courses.verdict(course([3.6, 3.1, *[2.95] * 20], scores=[(220, 9.0, 0.0)]))
+    assert found.say() == ("Stalled: after 220 steps the loss is 2.95, near the 3.00 of who knows only how often each "
+                           "piece comes.")
+
+
+def test_right_answers_are_learning():
+    found = courses.verdict(course(FALLING, scores=[(100, 6.0, 0.2), (200, 12.0, 0.92), (300, 18.0, 0.97)]))
+    assert found.say() == "Learned: 97 % of held-out answers right after 18 s; more than 90 % since step 200."
+    bleu = courses.verdict(course(FALLING, scores=[(300, 18.0, 12.34)], measure="bleu"))
+    assert "BLEU is 12.3" in bleu.say()
+
+
+def test_recorded_runs_are_read_as_they_were_written(tmp_path):
+    path, some = tmp_path / "runs.json", [course(FALLING, scores=[(300, 18.0, 0.97)]),
+                                          course(FALLING[:9], ended="cut", measure="bleu")]
+    path.write_text(courses.to_json({"machine": "ñ"}, some), encoding="utf-8")
+    assert courses.read(path) == courses.Recorded({"machine": "ñ"}, tuple(some), 0)
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda run: run.update(loss=run["loss"][:-1]), lambda run: run.pop("norm"), lambda run: run.update(step=[]),
+    lambda run: run.update(seconds="long"), lambda run: run["settings"].pop("norm"), lambda run: run.update(more=1),
+    lambda run: run.update(scores=[[1, 2]]), lambda run: run["settings"].update(peak=None)])
+def test_a_broken_run_is_left_out_and_counted(tmp_path, spoil):
+    path = tmp_path / "runs.json"
+    stored = json.loads(courses.to_json({}, [course(FALLING), course(FALLING, ended="finished")]))
+    spoil(stored["runs"][0])
+    path.write_text(json.dumps(stored))
+    found = courses.read(path)
+    assert found.broken == 1 and [one.ended for one in found.courses] == ["finished"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"about": {}, "runs": 1}', "\x00", "[" * 100_000])
+def test_a_file_that_is_none_is_one_sentence(tmp_path, content):
+    path = tmp_path / "runs.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match="The file runs.json of recorded runs is missing or broken; make it again"):
+        courses.read(path)
+    with pytest.raises(UserError, match="missing or broken"):
+        courses.read(tmp_path / "nowhere.json")
+
+
+def test_a_value_is_smoothed_by_its_neighbours():
+    assert courses.smoothed([1, 9, 1, 1, 1, 1]) == [1, 1, 1, 1, 1, 1]
+    assert replace(course(FALLING), ended="x").ended == "x"

@@ -1,0 +1,150 @@
+"""Part of the Training tab in which a tiny transformer is trained while one watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from threading import Event
+from typing import Any
+
+import gradio as gr
+
+from xformer.figures import training as figures
+from xformer.results import RunSettings, TrainingCourse
+from xformer.serve.protocol import (
+    LARGEST_SEED,
+    LIVE_LAYERS,
+    LIVE_SECONDS,
+    LIVE_STEPS,
+    LIVE_WARMUP,
+    NORMS,
+    SCHEDULES,
+    TASKS,
+    StudyService,
+)
+from xformer.strings import Language
+from xformer.ui.components import figure, plot
+from xformer.ui.controls import Controls, OneOf, Real, Whole
+from xformer.ui.handlers import QUIET, Ask, refused
+from xformer.ui.tabs import Page, Tab
+
+ID = "live"
+OF_SENTENCE = False
+AT_ONCE = 2  # people who train at the same time; the others wait in the queue
+MOST_RUNS = len(figures.RUNS)  # that lie one over the other
+PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
+# What to try, in this order: what each of them shows was measured, see docs/TRAINING.md.
+PRESETS: dict[str, dict[str, Any]] = {
+    "pre": {"live_order": "pre", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
+    "post": {"live_order": "post", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
+    "warm": {"live_order": "post", "live_warmup": 200, "live_peak": "0.003", "live_layers": 6}}
+USUAL: dict[str, Any] = {"live_task": "reverse", "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
+                         "live_steps": 600}
+ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
+
+
+def build(page: Page, opened: gr.Textbox) -> Tab:
+    """Lay the part out; called inside it."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(scale=7, min_width=320):
+            gr.HTML(f'<p>{language.html("live_look")}</p>', elem_classes="summary")
+            with gr.Row(elem_classes="try"):
+                gr.HTML(f'<p>{language.html("live_try")}</p>')
+                presets = {name: gr.Button(say(f"live_try_{name}"), size="sm", min_width=120) for name in PRESETS}
+            with gr.Row():
+                start = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
+                stop = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=80)
+                clear = gr.Button(say("live_clear"), size="sm", min_width=80)
+            told, problem = gr.HTML(elem_classes="summary"), gr.HTML(elem_classes="status")
+            with gr.Row():
+                with gr.Column(min_width=300):
+                    progress = plot("live-progress", language)
+                with gr.Column(min_width=300):
+                    pace = plot("live-pace", language)
+            with gr.Row():
+                with gr.Column(min_width=300):
+                    attention = plot("live-map", language)
+                with gr.Column(min_width=300):
+                    answers = gr.HTML(elem_classes="tables")
+        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            controls.add("live_task", OneOf(TASKS, USUAL["live_task"]), gr.Radio, label=say("live_task"),
+                         choices=[(say(f"live_task_{name}"), name) for name in TASKS])
+            controls.add("live_order", OneOf(NORMS, PRESETS["pre"]["live_order"]), gr.Radio, label=say("train_order"),
+                         choices=[(say(f"train_order_{name}"), name) for name in NORMS])
+            controls.add("live_warmup", Whole(0, 0, LIVE_WARMUP, 20), gr.Slider, label=say("live_warmup"))
+            controls.add("live_peak", OneOf(PEAKS, PRESETS["pre"]["live_peak"]), gr.Radio, label=say("live_peak"),
+                         choices=list(PEAKS))
+            controls.add("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider,
+                         label=say("train_layers"))
+            controls.add("live_schedule", OneOf(SCHEDULES, USUAL["live_schedule"]), gr.Radio,
+                         label=say("live_schedule"),
+                         choices=[(say(f"live_schedule_{name}"), name) for name in SCHEDULES])
+            controls.add("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider, label=say("live_smoothing"))
+            controls.add("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider,
+                         label=say("live_steps"))
+            controls.add("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), gr.Number, precision=0, minimum=None,
+                         maximum=None, label=say("train_seed"))
+            gr.HTML(f'<p class="note">{language.html("live_text", seconds=LIVE_SECONDS)}</p>')
+    runs, halt = gr.State(()), gr.State()
+    ask = Ask.always(page.study, language, page.tab)
+    shown = {"told": told, "progress": progress, "pace": pace}
+    gr.on([opened.change, *(control.component.change for control in controls.values())],
+          **ask(plan, {"runs": runs, **controls.named()}, shown, problem, only_in="training"),
+          trigger_mode="always_last", **QUIET)
+    buttons = {"start": start, "stop": stop, "clear": clear}
+    start.click(**ask(run, {"runs": runs, **controls.named()},
+                      {**shown, **buttons, "attention": attention, "answers": answers, "runs": runs, "halt": halt},
+                      problem),
+                api_visibility="private", show_progress="minimal", show_progress_on=told, trigger_mode="once",
+                concurrency_limit=AT_ONCE, concurrency_id="live")
+    stop.click(**ask(end, {"halt": halt}, {"stop": stop}), **QUIET)
+    clear.click(**ask(forget, controls.named(), {**shown, "runs": runs, "attention": attention, "answers": answers},
+                      problem), **QUIET)
+    for name, button in presets.items():
+        button.click(**ask(preset, {}, controls.named(), name=name), **QUIET)
+    return Tab(controls)
+
+
+def settings_of(values: dict[str, Any]) -> RunSettings:
+    """Read the settings of a run from the controls."""
+    return RunSettings(values["live_task"], values["live_order"], int(values["live_layers"]), values["live_schedule"],
+                       int(values["live_warmup"]), float(values["live_peak"]), float(values["live_smoothing"]),
+                       int(values["live_seed"] or 0), int(values["live_steps"]))
+
+
+def plan(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any) -> dict[str, Any]:
+    """Draw the learning rate of the run that the controls ask for, over the runs that were made."""
+    return {"told": figures.told(runs, language), "progress": figure(figures.progress(runs, language)),
+            "pace": figure(figures.pace(runs, study.schedule(settings_of(values)), language))}
+
+
+def preset(_: StudyService, language: Language, *, name: str) -> dict[str, Any]:
+    """Set the controls to something worth to be tried."""
+    return {**USUAL, **PRESETS[name]}
+
+
+@refused(start=ON, stop=OFF, clear=ON, halt=None)
+def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any
+        ) -> Iterator[dict[str, Any]]:
+    """Train, and draw how far it is; the runs before, of which the last few are kept, stay under it."""
+    settings, halt = settings_of(values), Event()
+    planned, before = study.schedule(settings), tuple(runs)[-MOST_RUNS + 1:]
+    yield {"start": OFF, "stop": ON, "clear": OFF, "halt": halt}
+    for frame in study.train(settings, halt):
+        runs = (*before, frame.course)
+        yield {"told": figures.told(runs, language), "progress": figure(figures.progress(runs, language)),
+               "pace": figure(figures.pace(runs, planned, language)), "runs": runs,
+               "attention": figure(figures.map_now(frame, language)), "answers": figures.answers(frame, language)}
+    yield {"start": ON, "stop": OFF, "clear": ON, "halt": None}
+
+
+def end(_: StudyService, language: Language, *, halt: Event | None) -> dict[str, Any]:
+    """End the run after the step it is at."""
+    if halt is not None:
+        halt.set()
+    return {"stop": OFF}
+
+
+def forget(study: StudyService, language: Language, **values: Any) -> dict[str, Any]:
+    """Take the runs away."""
+    return {**plan(study, language, runs=(), **values), "runs": (), "attention": None, "answers": ""}
