@@ -28,7 +28,7 @@ from xformer.hub.shipped import (
     checkpoint_folder,
     sentiment_folder,
 )
-from xformer.results import UserError
+from xformer.results import ANSWERS_IN, UserError
 from xformer.serve.lent_gpu import open_service
 from xformer.serve.pool import Models, offered
 from xformer.serve.reviews import SentimentService
@@ -42,11 +42,12 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 
 
 @cache
-def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False) -> Models:
+def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False,
+           precision: str = "auto") -> Models:
     """Open the first model, once however often the page is made anew, and offer the others; raises UserError."""
     folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
-    return Models(open_service(Service, folder, device), offered(folder, checkpoints[1:], CHECKPOINTS),
-                  device, any_name)
+    return Models(open_service(Service, folder, device, precision), offered(folder, checkpoints[1:], CHECKPOINTS),
+                  device, any_name, precision)
 
 
 def private(server_name: str | None, share: bool | None) -> bool:
@@ -80,6 +81,9 @@ def main() -> int:
                         "where only this machine is served")
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
+                   help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
+                        "on CUDA, else float32")
     p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
     p.add_argument("--server-port", type=_port)
     p.add_argument("--share", action="store_true", default=None,
@@ -103,8 +107,8 @@ def main() -> int:
                             "out --mcp and GRADIO_MCP_SERVER.")
         hosts = [allowed_name(name) for name in args.allow_host]
         any_name = private(args.server_name, share) if args.any_model is None else args.any_model
-        demo = create(models(tuple(args.checkpoint), args.device, any_name), Study(),
-                      reader(args.sentiment, args.device))
+        translators = models(tuple(args.checkpoint), args.device, any_name, args.precision)
+        demo = create(translators, Study(), reader(args.sentiment, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

@@ -193,6 +193,18 @@ def test_evaluate_scores_with_signatures(capsys, tiny_checkpoint, learned_pairs,
     assert status == 0 and "BLEU 100.0" in out and "3 sentences" in out
 
 
+def test_translates_in_8_bits_and_keeps_no_scores_of_them(capsys, tiny_checkpoint, learned_pairs, tmp_path):
+    english, spanish = learned_pairs[0]
+    assert run(capsys, "translate", english, "--checkpoint", tiny_checkpoint, "--device", "cpu",
+               "--precision", "int8") == (0, spanish + "\n", "")
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(f"{english}\t{spanish}\n", encoding="utf-8")
+    for what in ("translation", "lengths"):
+        assert run(capsys, "evaluate", what, "--pairs", pairs, "--checkpoint", tiny_checkpoint, "--precision", "int8",
+                   "--save") == (2, "", "--save keeps the scores of the weights as they are; leave out --save, or "
+                                        "--precision int8.\n")
+
+
 def test_evaluate_plain_lowers_the_english_and_takes_its_stop_away(capsys, tiny_checkpoint, tmp_path, monkeypatch):
     from xformer.serve.translation import Service
     seen = []

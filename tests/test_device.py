@@ -1,5 +1,7 @@
 """The device and the threads to compute with."""
 
+from contextlib import closing
+
 import pytest
 import torch
 
@@ -13,6 +15,23 @@ def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
         Service.open(tiny_checkpoint, "cuda:99")
     with pytest.raises(UserError, match="The device toaster is not to be had"):
         Service.open(tiny_checkpoint, "toaster")
+
+
+def test_a_model_answers_in_the_precision_asked_for(tiny_checkpoint, learned_pairs):
+    for precision, wanted in (("auto", "float32"), ("float32", "float32"), ("int8", "int8")):
+        with closing(Service.open(tiny_checkpoint, "cpu", precision)) as service:
+            assert service.info.precision == wanted
+            assert service.model.output.quantised == (precision == "int8")
+            for english, spanish in learned_pairs:
+                assert service.translate(english).best.text == spanish
+
+
+def test_8_bits_are_refused_where_they_cannot_be_multiplied(tiny_model, monkeypatch):
+    with pytest.raises(UserError, match="int8 needs an x86 processor, and the model runs on meta"):
+        device.prepare(tiny_model, "meta", "int8")
+    monkeypatch.setattr(device.products, "multiplies_8_bits", lambda: False)
+    with pytest.raises(UserError, match="choose --device cpu there, or leave out --precision"):
+        device.prepare(tiny_model, "cpu", "int8")
 
 
 @pytest.mark.parametrize("name", [None, "", "auto"])

@@ -65,9 +65,9 @@ def opened(monkeypatch):
     """The names of the folders that are loaded, in order."""
     names, real = [], Service.open
 
-    def spy(folder, device=None):
+    def spy(folder, device=None, *more):
         names.append(Path(folder).name)
-        return real(folder, device)
+        return real(folder, device, *more)
     monkeypatch.setattr(Service, "open", spy)
     return names
 
@@ -88,14 +88,21 @@ def test_a_model_is_loaded_when_it_is_first_asked_for_and_kept(pool, opened):
     assert opened == ["other-shape"] and pool.at_hand("other-shape")
 
 
+def test_all_models_answer_in_the_precision_asked_for(tiny_checkpoint):
+    default = Service.open(tiny_checkpoint, "cpu", "int8")
+    with closing(Models(default, {"again": tiny_checkpoint}, "cpu", precision="int8")) as pool, \
+            pool.lease("again") as service:
+        assert service is not pool.default and service.info.precision == "int8"
+
+
 def test_who_asks_while_it_is_loaded_waits_and_nobody_else_does(pool, monkeypatch, learned_pairs):
     began, go_on, real, calls = threading.Event(), threading.Event(), Service.open, []
 
-    def slow(folder, device=None):
+    def slow(folder, device=None, *more):
         calls.append(folder)
         began.set()
         assert go_on.wait(PATIENCE)
-        return real(folder, device)
+        return real(folder, device, *more)
 
     def use():
         with pool.lease("copy-0") as service:
@@ -122,10 +129,10 @@ def held(monkeypatch):
     real, go_on = Service.open, threading.Event()
     go_on.began = threading.Semaphore(0)
 
-    def slow(folder, device=None):
+    def slow(folder, device=None, *more):
         go_on.began.release()
         assert go_on.wait(PATIENCE)
-        return real(folder, device)
+        return real(folder, device, *more)
     monkeypatch.setattr(Service, "open", slow)
     yield go_on
     go_on.set()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+
 import torch
 
+from xformer import products
 from xformer.model import Network
 from xformer.results import Message, UserError
 
@@ -25,12 +28,20 @@ def choose_device(name: str | None = None) -> torch.device:
     return device
 
 
-def prepare(model: Network, name: str | None = None) -> tuple[torch.device, torch.dtype]:
-    """Move a model to the device asked for, in the precision that suits it, ready for inference."""
+def prepare(model: Network, name: str | None = None, precision: str = "auto") -> tuple[torch.device, str]:
+    """Move a model to the device asked for, ready for inference; return the device, and the precision it answers in.
+
+    precision: one of results.ANSWERS_IN; "auto" is float16 on CUDA, and float32 elsewhere. Raises UserError where this
+    machine lacks the device, or a way to multiply in 8 bits.
+    """
     device = choose_device(name)
-    dtype = torch.float16 if device.type == "cuda" else torch.float32
-    model.to(device, dtype).pack()
-    return device, dtype
+    if precision == "int8" and not (device.type == "cpu" and products.multiplies_8_bits()):
+        raise UserError(f"int8 needs an x86 processor, and the model runs on {device} ({platform.machine()}); choose "
+                        f"--device cpu there, or leave out --precision.")
+    if precision == "auto":
+        precision = "float16" if device.type == "cuda" else "float32"
+    model.to(device, torch.float16 if precision == "float16" else torch.float32).pack(precision == "int8")
+    return device, precision
 
 
 def use_threads(rows: int) -> None:

@@ -45,6 +45,7 @@ class UserError(ValueError):
 
 
 STOPS = ("lookahead", "bound", "k_finished")  # of a beam
+ANSWERS_IN = ("auto", "float32", "int8")  # precisions that a model may be asked to answer in
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     options = search_options(args)
-    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    service = Service.open(checkpoint_folder(args.checkpoint), args.device, args.precision)
     compared = service.compare(args.first, args.second, options)
     print(json.dumps(compared.to_json(), ensure_ascii=False) if args.json else report(compared))
 

@@ -60,6 +60,13 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--save", action="store_true", help=SAVE_HELP)
 
 
+def _own_folder(args: argparse.Namespace) -> Path:
+    """Return the checkpoint's folder; raises UserError where scores of a changed model would be kept as its own."""
+    if args.save and args.precision == "int8":
+        raise UserError("--save keeps the scores of the weights as they are; leave out --save, or --precision int8.")
+    return own_folder(checkpoint_folder(args.checkpoint), args.save)
+
+
 def translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs; keep them if asked to."""
     from xformer.serve.translation import Service
@@ -73,8 +80,8 @@ def translation(args: argparse.Namespace) -> None:
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
-    folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
-    service = Service.open(folder, args.device)
+    folder = _own_folder(args)
+    service = Service.open(folder, args.device, args.precision)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
     if args.save:
         keep_score(folder, name, {**{key: getattr(scores, key) for key in TRANSLATION_KEPT}, "plain": args.plain,
@@ -153,8 +160,8 @@ def lengths(args: argparse.Namespace) -> None:
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
     training = _training_sentences(Path(args.train)) if args.train else None
-    folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
-    service = Service.open(folder, args.device)
+    folder = _own_folder(args)
+    service = Service.open(folder, args.device, args.precision)
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     if args.json:
         print(json.dumps({**scores.to_json(), **_origin(service)}))

@@ -29,7 +29,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from xformer.serve.translation import Service
     options = search_options(args, n_best=args.n_best)
-    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    service = Service.open(checkpoint_folder(args.checkpoint), args.device, args.precision)
     if args.tree:
         return answer(args.text, lambda texts: [service.grow_tree(text, options) for text in texts], tree_lines,
                       args.json)

@@ -70,12 +70,12 @@ class Checkpoint(Generic[Model]):
     identity: str  # first 12 hex digits of the SHA-256 of model.safetensors
     folder: Path  # where it was read
 
-    def info(self, device: object, dtype: object) -> ModelInfo:
+    def info(self, device: object, precision: str) -> ModelInfo:
         """Describe the model for a page, with the device and the precision that it answers in."""
         config = self.model.config
         return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
-                         str(dtype).removeprefix("torch."), config.position_base, config.architecture)
+                         precision, config.position_base, config.architecture)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -38,15 +38,15 @@ def computing(kind: type) -> list[str]:
     return [name for name in dir(kind) if getattr(getattr(kind, name), "computes", False)]
 
 
-def open_service(kind: type[S], folder: str | Path, device: str | None) -> S:
-    """Open a service of this kind on a checkpoint folder.
+def open_service(kind: type[S], folder: str | Path, device: str | None, *more: str) -> S:
+    """Open a service of this kind on a checkpoint folder; `more` follows the device where the kind opens it.
 
     Where the host lends GPUs and no device is asked for, it is one on the CPU whose computing methods run on a lent
     GPU, by a service that is opened in the process that was given it; where no GPU is free, it computes itself.
     """
     if device or not lends():
-        return kind.open(folder, device)
-    here = kind.open(folder, "cpu")
+        return kind.open(folder, device, *more)
+    here = kind.open(folder, "cpu", *more)
     service = copy(here)
     service.info = replace(here.info, device="ZeroGPU")
     for name in computing(kind):

@@ -44,13 +44,13 @@ class Models:
     """
 
     def __init__(self, default: Service, offered: Mapping[str, Path] | None = None, device: str | None = None,
-                 any_name: bool = False) -> None:
+                 any_name: bool = False, precision: str = "auto") -> None:
         """Begin with one loaded model.
 
         offered: folders of other models, by the names that everybody may ask for. any_name: whether every folder of
         this machine, and every repository on the Hub, may be asked for too.
         """
-        self.default, self.any_name, self._device = default, any_name, device
+        self.default, self.any_name, self._device, self._precision = default, any_name, device, precision
         self._offered = dict(offered or {})
         self._loaded: dict[str, _Loaded] = {}  # the one that was used longest ago comes first
         self._lock = threading.Lock()
@@ -161,7 +161,7 @@ class Models:
 
     def _open(self, name: str) -> Service:
         try:
-            service = open_service(Service, self._offered.get(name) or hub.find(name), self._device)
+            service = open_service(Service, self._offered.get(name) or hub.find(name), self._device, self._precision)
             service.guard = self.guard
             return service
         except Exception as error:

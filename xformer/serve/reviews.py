@@ -98,8 +98,8 @@ class SentimentService(Pretrained):
     """A loaded classifier; fits `protocol.ReviewService`. It keeps nothing of a request, so threads may share it."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[TransformerClassifier], device: str | None = None) -> None:
-        self.device, dtype = prepare(loaded.model, device)
-        self.info = loaded.info(self.device, dtype)
+        self.device, precision = prepare(loaded.model, device)
+        self.info = loaded.info(self.device, precision)
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
         self.guard = Guard()

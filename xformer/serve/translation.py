@@ -61,9 +61,10 @@ MAX_PIECES = 256  # of a source sentence, </s> included
 class Service(Pretrained):
     """A loaded translation model, and the thread that decodes for everybody; fits `protocol.TranslationService`."""
 
-    def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None) -> None:
-        self.device, self.dtype = prepare_model(loaded.model, device)
-        self.info = loaded.info(self.device, self.dtype)
+    def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None, precision: str = "auto"
+                 ) -> None:
+        self.device, answers_in = prepare_model(loaded.model, device, precision)
+        self.info = loaded.info(self.device, answers_in)
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
         self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
@@ -71,9 +72,9 @@ class Service(Pretrained):
         self._decoder = Decoder(self.model)
 
     @classmethod
-    def open(cls, folder: str | Path, device: str | None = None) -> Service:
-        """Load a checkpoint folder; raises UserError where it cannot be used."""
-        return cls(checkpoint.load_translator(folder), device)
+    def open(cls, folder: str | Path, device: str | None = None, precision: str = "auto") -> Service:
+        """Load a checkpoint folder; raises UserError where it cannot be used. precision: see `device.prepare`."""
+        return cls(checkpoint.load_translator(folder), device, precision)
 
     def close(self) -> None:
         """Answer what is queued, then stop the decoding thread, and give the memory back."""

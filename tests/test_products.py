@@ -1,0 +1,114 @@
+"""Products for inference: every way gives what `F.linear` gives, the quickest is taken, 8 bits are near."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from xformer import products
+from xformer.products import ROWS, USUAL, WAYS, Product
+
+
+def numbers(*shape, seed=0):
+    """Random numbers of float16, in float32."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).half().float()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Let a product take so many seconds by each way; who multiplied how many rows is written down."""
+    seconds, multiplied, now = dict.fromkeys(WAYS, 1.0), [], [0.0]
+
+    def timed(way, make):
+        def made(weight, bias):
+            real = make(weight, bias)
+
+            def multiply(x):
+                multiplied.append((x.numel() // x.shape[-1], way))
+                now[0] += seconds[way]
+                return real(x)
+            return multiply
+        return made
+    monkeypatch.setattr(products, "WAYS", {way: timed(way, make) for way, make in WAYS.items()})
+    monkeypatch.setattr(products.time, "perf_counter", lambda: now[0])
+    products.quickest.cache_clear()
+    yield seconds, multiplied
+    products.quickest.cache_clear()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rows", [1, 5, 40])
+@torch.inference_mode()
+def test_every_way_gives_the_same_product(way, rows):
+    weight, bias, x = numbers(48, 32), numbers(48, seed=1), torch.randn(rows, 1, 32)
+    for b in (bias, None):
+        torch.testing.assert_close(WAYS[way](weight, b)(x), F.linear(x, weight, b), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@torch.inference_mode()
+def test_the_quickest_way_is_taken(clock, way):
+    seconds, multiplied = clock
+    seconds[way] = 0.8
+    weight, x = numbers(48, 32), torch.randn(1, 32)
+    product = Product(weight)
+    torch.testing.assert_close(product(x), F.linear(x, weight), rtol=1e-4, atol=1e-5)
+    assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(WAYS)
+    before = len(multiplied)
+    product(x)
+    assert len(multiplied) == before + 1, "it is measured once"
+
+
+def test_a_way_that_gains_little_is_not_worth_a_copy(clock):
+    seconds, _ = clock
+    seconds["columns"] = 0.95
+    assert products.quickest(48, 32, 1, True) == USUAL
+
+
+@torch.inference_mode()
+def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
+    seconds, multiplied = clock
+    seconds["halves"] = 0.1
+    weight = numbers(48, 32)
+    weight[3, 4] += 1e-6
+    Product(weight)(torch.randn(1, 32))
+    assert "halves" not in {way for _, way in multiplied}
+
+
+@torch.inference_mode()
+def test_many_rows_are_not_measured(clock):
+    _, multiplied = clock
+    rows = max(ROWS) + 1
+    Product(numbers(48, 32))(torch.randn(rows, 32))
+    assert multiplied == [(rows, USUAL)]
+
+
+def test_measuring_leaves_the_number_of_threads():
+    products.quickest.cache_clear()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        Product(numbers(48, 32)).measure()
+        assert torch.get_num_threads() == threads + 1
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.skipif(not products.multiplies_8_bits(), reason="PyTorch has no 8-bit products for this processor")
+@torch.inference_mode()
+def test_a_product_in_8_bits_is_near():
+    """Each row of W has its own scale: one of small weights is as near as one of large ones."""
+    weight, bias, x = torch.randn(48, 320), torch.randn(48), torch.randn(7, 3, 320)
+    weight[::2] /= 1000
+    wanted = F.linear(x, weight)
+    found = Product(weight, quantised=True)(x)
+    off = (found - wanted).norm(dim=(0, 1)) / wanted.norm(dim=(0, 1))  # [48]
+    assert 1e-4 < off.max() < 0.05
+    torch.testing.assert_close(Product(weight, bias, quantised=True)(x), found + bias)
+
+
+def test_gradients_and_autocast_need_the_weights_themselves():
+    assert not products.usable()
+    with torch.no_grad():
+        assert products.usable()
+        with torch.autocast("cpu", torch.bfloat16):
+            assert not products.usable()
