@@ -12,6 +12,7 @@ from torch import nn
 
 from xformer.model import (
     NORMS,
+    Absorbed,
     Attention,
     Cache,
     Config,
@@ -20,6 +21,7 @@ from xformer.model import (
     Embedding,
     Encoder,
     EncoderLayer,
+    Heads,
     Record,
     Trace,
     Transformer,
@@ -592,3 +594,31 @@ def test_a_packed_model_still_has_gradients(tiny_model):
     packed.pack()
     packed(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
     assert all(parameter.grad is not None for parameter in packed.parameters())
+
+
+@pytest.mark.parametrize("parts", [(1, 1, 1, 1), (2, 1, 1)], ids=["steps", "prefix"])
+@torch.no_grad()
+def test_a_short_sentence_that_has_absorbed_its_projections_is_decoded_as_any(model, parts):
+    """All hypotheses of a single sentence, some dropped and repeated on the way, with all heads and without two."""
+    source, target = rows((7,)), targets((5,) * 3)
+    for heads in (None, Heads.without(model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)])):
+        packed = copy.deepcopy(model)
+        packed.pack()
+        caches, end = (model.start(source, heads), packed.start(source, heads)), 0
+        assert isinstance(caches[0].memories[0], torch.Tensor) and isinstance(caches[1].memories[0], Absorbed)
+        for part in parts:
+            plain, quick = (one.step(target[:, end:end + part], cache)
+                            for one, cache in zip((model, packed), caches, strict=True))
+            near(quick, plain, 1e-4)
+            end += part
+            for cache in caches:
+                cache.select(torch.tensor([2, 0, 0]), None)
+
+
+@torch.no_grad()
+def test_only_what_is_worth_it_is_absorbed(model):
+    model.pack()
+    for source in (rows((7, 7)), rows((9,))):  # two sentences; 9 pieces times 4 heads are more than d_model, 32
+        assert isinstance(model.start(source).memories[0], torch.Tensor)
+    with torch.enable_grad():
+        assert isinstance(model.start(rows((7,))).memories[0], torch.Tensor)

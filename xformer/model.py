@@ -11,7 +11,7 @@ step-by-step decoding are made by the caller and handed in, so that many threads
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -228,6 +228,19 @@ class PastKeyValues:
         return found
 
 
+class Absorbed(NamedTuple):
+    """What cross-attention looks at, with the projections of its queries and of its answers multiplied in.
+
+    q_h . k_hs = x . (W_Q,h^T k_hs) + b_Q,h . k_hs, and head h adds the sum over s of p_hs (W_O,h v_hs). Of one short
+    sentence these are fewer numbers than W_Q and W_O, which each step would read (as in section 2.1.2 of DeepSeek-V2,
+    2024).
+    """
+
+    keys: Tensor  # [D, H S], divided by sqrt(d)
+    bias: Tensor  # [H S]
+    values: Tensor  # [H S, D]
+
+
 class Attention(nn.Module):
     """Multi-head attention, section 3.2.2; one class serves self-attention and cross-attention.
 
@@ -249,6 +262,23 @@ class Attention(nn.Module):
     def keys_values(self, memory: Tensor) -> Tensor:
         """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H, S, d]."""
         return self.split(self.in_proj(memory, first=self.d_model))
+
+    def absorb(self, memory: Tensor) -> Absorbed:
+        """The `keys_values` [2, 1, H, S, d] of one sentence, made ready for `ask`."""
+        k, v = memory[:, 0]  # [H, S, d]
+        by_head = (self.n_heads, self.d_model // self.n_heads, -1)
+        w_q, w_o = self.in_proj.weight[:self.d_model].view(by_head), self.out_proj.weight.t().reshape(by_head)
+        b_q = self.in_proj.bias[:self.d_model].view(by_head)
+        k = k * k.shape[-1] ** -0.5
+        return Absorbed((k @ w_q).flatten(0, 1).t().contiguous(), (k @ b_q).flatten(), (v @ w_o).flatten(0, 1))
+
+    def ask(self, x: Tensor, memory: Absorbed, keep: Tensor | None = None) -> Tensor:
+        """What `forward` answers: x [N, Q, D] -> [N, Q, D], all of them hypotheses of one sentence."""
+        found = torch.addmm(memory.bias, x.flatten(0, 1), memory.keys)  # [N Q, H S]
+        probabilities = found.unflatten(1, (self.n_heads, -1)).softmax(dim=-1)
+        if keep is not None:
+            probabilities = probabilities * keep[:, None]
+        return torch.addmm(self.out_proj.bias, probabilities.flatten(1), memory.values).view(x.shape)
 
     def shares(self, y: Tensor) -> Tensor:
         """What each head adds to the answer: y [B, H, L, d] times its columns of W_O -> [B, H, L, D].
@@ -350,7 +380,7 @@ class DecoderLayer(nn.Module):
         self.cross_attention, self.cross_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor, memory_mask: Tensor | None,
+    def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | Absorbed, memory_mask: Tensor | None,
                 past: PastKeyValues | None = None, trace: Trace | None = None,
                 keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """x [B, T, D]; `memory` is this layer's `cross_attention.keys_values` of the encoder's output.
@@ -360,8 +390,9 @@ class DecoderLayer(nn.Module):
         record, record_cross = (trace.decoder_self, trace.cross) if trace else (None, None)
         keep_self, keep_cross = keep or (None, None)
         x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, keep=keep_self))
-        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory_mask, memory, record=record_cross,
-                                                                  keep=keep_cross))
+        x = self.cross_residual(x, lambda y: self.cross_attention.ask(y, memory, keep_cross)
+                                if isinstance(memory, Absorbed) else
+                                self.cross_attention(y, memory_mask, memory, record=record_cross, keep=keep_cross))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -394,9 +425,14 @@ class Decoder(nn.Module):
         """memory [B, S, D] -> what each layer's cross-attention looks at, [2, B, H, S, d]"""
         return [layer.cross_attention.keys_values(memory) for layer in self.layers]  # type: ignore[operator,union-attr]
 
-    def forward(self, x: Tensor, mask: Tensor | None, memories: list[Tensor], memory_mask: Tensor | None,
-                pasts: list[PastKeyValues] | None = None, trace: Trace | None = None, heads: Heads | None = None
-                ) -> Tensor:
+    def absorb(self, memories: list[Tensor]) -> list[Absorbed]:
+        """The `keys_values` of one sentence, made ready for many steps."""
+        return [layer.cross_attention.absorb(memory)  # type: ignore[operator,union-attr]
+                for layer, memory in zip(self.layers, memories, strict=True)]
+
+    def forward(self, x: Tensor, mask: Tensor | None, memories: Sequence[Tensor | Absorbed],
+                memory_mask: Tensor | None, pasts: list[PastKeyValues] | None = None, trace: Trace | None = None,
+                heads: Heads | None = None) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
         for i, layer in enumerate(self.layers):
             keep = (heads.decoder_self[i], heads.cross[i]) if heads else None
@@ -432,11 +468,11 @@ class Embedding(nn.Module):
 class Cache:
     """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
 
-    def __init__(self, memories: list[Tensor], memory_mask: Tensor, heads: Heads | None = None,
+    def __init__(self, memories: Sequence[Tensor | Absorbed], memory_mask: Tensor, heads: Heads | None = None,
                  positions: Tensor | None = None) -> None:
         self.heads = heads
         self.positions = positions  # [length, D] instead of the model's own
-        self.memories = memories  # one [2, B, H, S, d] a layer
+        self.memories = memories  # one a layer: [2, B, H, S, d], or what it has absorbed of a single sentence
         self.memory_mask = memory_mask  # [B, 1, 1, S]
         self.pasts = [PastKeyValues() for _ in memories]  # one [2, N, H, T, d] a layer
         self.length = 0  # T, steps taken so far
@@ -446,7 +482,8 @@ class Cache:
         for past in self.pasts:
             past.select(hypotheses)
         if sentences is not None:
-            self.memories = [memory.index_select(1, sentences) for memory in self.memories]
+            self.memories = [memory if isinstance(memory, Absorbed) else memory.index_select(1, sentences)
+                             for memory in self.memories]
             self.memory_mask = self.memory_mask.index_select(0, sentences)
 
 
@@ -542,7 +579,11 @@ class Transformer(EncoderStack):
     def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Cache:
         """Encode source [B, S] once, for `step`."""
         memory, mask = self.encode(source, heads=heads, positions=positions)
-        return Cache(self.decoder.keys_values(memory), mask, heads, positions)
+        memories = self.decoder.keys_values(memory)
+        few = len(source) == 1 and source.shape[1] * self.config.n_heads <= self.config.d_model
+        if few and self.output is not None and products.usable():
+            return Cache(self.decoder.absorb(memories), mask, heads, positions)
+        return Cache(memories, mask, heads, positions)
 
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
