@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from tests.benchmarks import __main__ as benchmarks
+from tests.benchmarks import harness
 
 
 @pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page", "sliders", "layout"]),
@@ -18,6 +19,13 @@ def test_only_what_is_seen_in_a_browser_is_left_out_where_there_is_none(monkeypa
     assert benchmarks.chosen("training") == ["training"] and capsys.readouterr().err == ""
     monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", "pictures"])
     assert benchmarks.main() == 1
+
+
+def test_the_machine_is_told_with_its_instructions(monkeypatch):
+    said = "model name\t: Some CPU\nflags\t\t: fpu avx2 avx512_vnni\nmodel name\t: Some CPU\nflags\t\t: fpu avx2\n"
+    monkeypatch.setattr(harness.Path, "is_file", lambda path: True)
+    monkeypatch.setattr(harness.Path, "read_text", lambda path: said)
+    assert harness.machine().startswith("Some CPU (avx2, avx512_vnni), ")
 
 
 def test_all_are_chosen_where_everything_is_there(monkeypatch):

@@ -22,6 +22,8 @@ from typing import Any
 
 import torch
 
+INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "avx_vnni", "avx512_vnni", "amx_bf16", "amx_int8")  # Linux's names
+
 Runner = Callable[[Any], Any]  # a request, of a kind that the contenders of a benchmark share, to its answer
 
 
@@ -111,5 +113,8 @@ def machine() -> str:
     lines = info.read_text().splitlines() if info.is_file() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     name = names[0] if names else platform.processor() or platform.machine()
+    flags = next((line.split(":", 1)[1].split() for line in lines if line.startswith("flags")), [])
+    known = ", ".join(flag for flag in INSTRUCTIONS if flag in flags) or "no instructions known"
     cores = multiprocessing.cpu_count()
-    return f"{name}, {cores} cores; {platform.system()}, Python {platform.python_version()}, torch {torch.__version__}"
+    return (f"{name} ({known}), {cores} cores; {platform.system()}, Python {platform.python_version()}, "
+            f"torch {torch.__version__}")

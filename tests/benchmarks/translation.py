@@ -1,7 +1,8 @@
 """Milliseconds for 1, 32 and 64 sentences: this engine, itself without a cache, and what one would use instead.
 
-What makes it fair: all get the same pieces of the same sentences, work in float32 (one row of CTranslate2 apart), and
-do not tokenise. This engine, `nn.Transformer` and CTranslate2 hold the same weights, and their outputs are compared.
+What makes it fair: all get the same pieces of the same sentences, work in float32 (those called int8 apart, which have
+8-bit weights), and do not tokenise. This engine, `nn.Transformer` and CTranslate2 hold the same weights, and their
+outputs are compared.
 Marian normalises after each sub-layer and so cannot hold these weights: it has random ones of the same shape, and is
 made to write as many pieces as this engine wrote, on average of the batch, so that it has at most as much to do.
 Beams have the same width, rule of stopping, penalty of length (EOS counts) and limit of length; Marian's end at the
@@ -25,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.benchmarks.harness import Contender, Ring, median, table
+from xformer.device import prepare
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer, sinusoids
 from xformer.pieces import BOS, EOS, PAD
@@ -35,6 +37,7 @@ from xformer.translator import pad, translate_ids
 SINGLES = 16  # sentences translated one after the other where the time of one is measured
 BEAM = 5
 OURS, OURS_TO_ITS_END, UNCACHED = "this engine", "this engine, to its own end", "this engine, no cache"
+OURS_INT8 = "this engine int8"
 TORCH, MARIAN = "nn.Transformer, no cache", "Marian, transformers"
 CT2, CT2_INT8 = "CTranslate2 float32", "CTranslate2 int8"
 
@@ -69,9 +72,9 @@ def without_eos(tokens: Sequence[int]) -> list[int]:
 
 
 class Ours:
-    def __init__(self, folder: Path, stop: str, threads: int) -> None:
+    def __init__(self, folder: Path, stop: str, precision: str, threads: int) -> None:
         self.model, self.stop = checkpoint.load(folder).model, stop
-        self.model.pack()
+        prepare(self.model, "cpu", precision)
 
     def options(self, request: Request) -> Options:
         return Options(beam=request.beam, stop=self.stop, alternatives=0)
@@ -314,9 +317,10 @@ class CTranslate2:
 def contenders(folder: Path) -> list[Contender]:
     many = max(1, torch.get_num_threads())
     counts = sorted({1, many})
-    return [*(Contender(OURS, Ours, (folder, "k_finished"), n) for n in counts),
-            *(Contender(OURS_TO_ITS_END, Ours, (folder, "lookahead"), n) for n in counts),
-            Contender(UNCACHED, Uncached, (folder, "k_finished"), many),
+    return [*(Contender(OURS, Ours, (folder, "k_finished", "float32"), n) for n in counts),
+            *(Contender(OURS_INT8, Ours, (folder, "k_finished", "int8"), n) for n in counts),
+            *(Contender(OURS_TO_ITS_END, Ours, (folder, "lookahead", "float32"), n) for n in counts),
+            Contender(UNCACHED, Uncached, (folder, "k_finished", "float32"), many),
             Contender(TORCH, TorchLoop, (folder,), many),
             *(Contender(MARIAN, Marian, (folder,), n) for n in counts),
             *(Contender(CT2, CTranslate2, (folder, "float32"), n) for n in counts),
@@ -364,9 +368,10 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
         return min((median(taken) for c in ring.contenders if c.name == name and (taken := times(c.title, i))),
                    default=0.0)
 
-    ratios = [[f"than {name}", *(f"{taken / best(OURS, i):.2f}" if (taken := best(name, i)) else "–"
-                                 for i in range(len(requests)))]
-              for name in (OURS_TO_ITS_END, UNCACHED, TORCH, MARIAN, CT2, CT2_INT8)]
+    pairs = [*((OURS, name) for name in (OURS_TO_ITS_END, UNCACHED, TORCH, MARIAN, CT2)),
+             *((OURS_INT8, name) for name in (OURS, CT2_INT8))]
+    ratios = [[f"{ours}, than {name}", *(f"{taken / best(ours, i):.2f}" if (taken := best(name, i)) else "–"
+                                         for i in range(len(requests)))] for ours, name in pairs]
     heads = [request.title for request in requests]
     mean = sum(map(len, wanted[0])) / len(sources)
     text = (f"Milliseconds a call for so many sentences: median of {rounds} rounds (and the fastest). The sentences "
@@ -374,8 +379,7 @@ def run(folder: Path, rounds: int, sizes: Sequence[int]) -> str:
     return "\n\n".join((
         text,
         table(["milliseconds a call", *heads], rows),
-        "This engine, with CTranslate2's rule of stopping, is so many times as fast, both with the number of threads "
-        "that suits them:",
+        "With CTranslate2's rule of stopping, so many times as fast, both with the number of threads that suits them:",
         table(["times as fast", *heads], ratios),
         f"Outputs equal to this engine's with CTranslate2's rule of stopping, {len(sources)} sentences in one batch:",
         table(["equal outputs", "greedy", f"beam {BEAM}"], equal)))
