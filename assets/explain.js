@@ -15,7 +15,7 @@ function writeTexts() {
   byId('source').textContent = say('html_source', {text: sentence(data.source)});
   byId('target').textContent = say('html_target', {text: sentence(data.target)});
   byId('model').textContent = data.model;
-  for (const name of ['encoder_self', 'decoder_self', 'cross'])
+  for (const name of ['encoder_self', 'decoder_self', 'cross'].filter(one => data[one].length))
     byId('stack').add(new Option(say(name), name, false, name === stack));
 }
 

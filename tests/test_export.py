@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from xformer import offline_page
 from xformer.__main__ import main
 from xformer.explain import export
 from xformer.results import STACKS, Head, UserError
@@ -73,7 +74,7 @@ def test_a_page_speaks_its_language_and_opens_on_what_was_seen(trace, running):
         assert running.info.identity in data["model"] and model in data["model"]
         assert data["start"] == {"stack": "decoder_self", "layer": 1, "head": 2}
         used = set(re.findall(r"""(?:data-text="|say\(')(\w+)""", page))
-        assert used | set(STACKS) == set(export.TEXTS)
+        assert used | set(STACKS) == set(offline_page.TEXTS)
     beyond = export.encode(trace, running.info, ".html", Head("cross", 6, 8)).decode()
     assert data_of(beyond)["start"] == {"stack": "cross", "layer": 1, "head": 3}, "the last that this model has"
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
+import webbrowser
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from importlib import import_module
 from itertools import count
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,6 +175,15 @@ class Maps:
     norms: np.ndarray  # (layers, heads, K), as in `Trace`
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The model that a pass was recorded of, and what is known of its heads."""
+
+    info: ModelInfo
+    best_head: Head  # on which a picture opens
+    given: frozenset[Head] = frozenset()  # heads of the cross-attention that align the piece they were given
+
+
 @dataclass(frozen=True, eq=False)  # every pass is its own: arrays have no single truth to compare
 class Trace:
     """Every attention map of one teacher-forced pass: float32 arrays (layers, heads, query, key), rows sum to 1.
@@ -189,6 +204,7 @@ class Trace:
     cross_norms: np.ndarray  # (layers, heads, S)
     text: str  # the source as it was typed
     tokens: tuple[int, ...]  # of the target, without <s> and </s>
+    origin: Origin | None = field(default=None, kw_only=True)  # where it is known
     number: int = field(init=False, default_factory=count().__next__)  # counts the traces of this process
 
     def of(self, stack: str) -> Maps:
@@ -197,6 +213,51 @@ class Trace:
                 "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
                                      self.decoder_self_norms),
                 "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms)}[stack]
+
+
+    def page(self, head: Head | str | None = None, language: Language = ENGLISH) -> str:
+        """Write a page of HTML that shows every head, opens without a server, and asks for nothing from outside.
+
+        head: the one on which it opens, as "cross.1.2"; the best of the model if not given. Raises ValueError for what
+        names no head, and UserError where the model has none.
+        """
+        from xformer import offline_page  # only where a page is wanted
+        origin = self.origin
+        best = origin.best_head if origin else Head("cross", 1, 1)
+        start = best if head is None else Head.parse(head) if isinstance(head, str) else head
+        stacks = [stack for stack in STACKS if self.of(stack).probabilities.size]
+        if not stacks:
+            raise UserError(Message.of("html_no_heads", model=origin.info.name if origin else "?"))
+        if start.stack not in stacks:
+            start = Head(stacks[0], 1, 1)
+        about = {"source": self.source, "target": self.target, "predicted": self.predicted,
+                 "model": origin.info.line(language) if origin else "",
+                 "given": sorted(map(str, origin.given)) if origin else []}
+        return offline_page.page(about, {stack: self.of(stack).probabilities for stack in STACKS}, start, language)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame: how a notebook shows a trace that a cell ends with."""
+        from xformer import offline_page
+        try:
+            return offline_page.frame(self.page())
+        except UserError as error:
+            return f"<p>{escape(str(error))}</p>"
+
+    def show(self, head: Head | str | None = None, language: Language = ENGLISH) -> None:
+        """Show every head: in the notebook where this runs in one, else in the browser, from a temporary file.
+
+        head, language: as for `page`.
+        """
+        from xformer import offline_page
+        page = self.page(head, language)
+        ipython = sys.modules.get("IPython")  # which every notebook has loaded
+        if ipython is not None and ipython.get_ipython() is not None:
+            display = import_module("IPython.display")
+            display.display(display.HTML(offline_page.frame(page)))
+            return
+        with NamedTemporaryFile("w", suffix=".html", encoding="utf-8", delete=False) as file:
+            file.write(page)
+        webbrowser.open(Path(file.name).as_uri())
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,6 +461,11 @@ class ModelInfo:
     precision: str
     position_base: float = 10_000.0  # of its sinusoidal positions
     architecture: str = "transformer"  # or "gru", "gru-attention"
+
+    def line(self, language: Language = ENGLISH) -> str:
+        """The model in a line: its name, and how it is built."""
+        return language.say("html_model", name=self.name, identity=self.identity, norm=self.norm,
+                            encoder=self.n_layers, decoder=self.n_decoder_layers, heads=self.n_heads)
 
     def layers(self, stack: str) -> int:
         """The number of layers of one of STACKS that have attention maps."""

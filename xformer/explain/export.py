@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xformer.results import STACKS, Head, ModelInfo, Trace, UserError
-from xformer.strings import ASSETS, ENGLISH, Language
+from xformer.results import STACKS, Head, ModelInfo, Origin, Trace, UserError
+from xformer.strings import ENGLISH, Language
 
 FORMATS = (".json", ".npz", ".html")
-TEXTS = ("html_title", "html_source", "html_target", "html_hint", "stack", *STACKS, "picture_title", "finder_where",
-         "row_target", "looks_at", "attention_note")  # of the page
 FIRST = Head("cross", 1, 1)
 
 
@@ -46,7 +44,7 @@ def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, lang
                             **_arrays(trace))
         return buffer.getvalue()
     if suffix == ".html":
-        return _page(trace, info, start, language, given).encode()
+        return replace(trace, origin=Origin(info, start, frozenset(given))).page(language=language).encode()
     raise UserError(f"The kind of file {suffix or '(none)'} is not known; choose one of {', '.join(FORMATS)}.")
 
 
@@ -68,28 +66,3 @@ def _arrays(trace: Trace) -> dict[str, Any]:
         attention = trace.of(stack)
         arrays |= {stack: attention.probabilities, f"{stack}_norms": attention.norms}
     return arrays
-
-
-def _page(trace: Trace, info: ModelInfo, start: Head, language: Language, given: Collection[Head]) -> str:
-    """Fill the template assets/explain.html with numbers and texts; the page asks for nothing from outside."""
-    # Three decimals are more than a screen shows, and a quarter of the size.
-    arrays = {stack: np.round(trace.of(stack).probabilities.astype(float), 3) for stack in STACKS}
-    layers, heads = arrays[start.stack].shape[:2]
-    model = language.say("html_model", name=info.name, identity=info.identity, norm=info.norm,
-                         encoder=info.n_layers, decoder=info.n_decoder_layers, heads=info.n_heads)
-    data = {**_about(trace, info), "model": model, "given": sorted(map(str, given)),
-            "texts": {key: language.texts[key] for key in TEXTS},
-            "start": {"stack": start.stack,  # the script counts layers and heads from 0
-                      "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
-            **{stack: array.tolist() for stack, array in arrays.items()}}
-    template = (ASSETS / "explain.html").read_text(encoding="utf-8")
-    page = template.replace("__LANGUAGE__", language.code).replace("__SCRIPT__", _script())
-    # Data comes last, as it may hold anything. Inside a script element, only "</script" and "<!--" could end it early:
-    # no "<" is left in it.
-    return page.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
-
-
-def _script() -> str:
-    """Join the modules of the page to one script, which stands in the page itself and can import nothing."""
-    modules = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("shared.js", "explain.js"))
-    return re.sub(r"^(export |import .*\n)", "", modules, flags=re.MULTILINE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from xformer.explain.alignment import READINGS
@@ -33,7 +35,7 @@ def trace_at(course: Course, moment: int) -> Trace:
     norms, which are not kept."""
     sides = {"encoder_self": (course.source, course.source), "decoder_self": (course.target, course.target),
              "cross": (course.target, course.source)}
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     for stack in STACKS:
         asks, seen = map(len, sides[stack])
         kept = course.maps.get(stack)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -118,7 +118,7 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
     """Record all attention maps of one pass. text: that the source was made of."""
     recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
         asking = len(pair.source if stack == "encoder_self" else pair.given)
@@ -132,11 +132,10 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
 
 
 @torch.inference_mode()
-def crosswise(model: Translator, pairs: Sequence[Pair]) -> list[list[list[float]]]:
-    """Compute log-probabilities of the target of each pair after the source of each: [source][target][piece]."""
-    sources = [pair.source for pair in pairs]
-    by_target = [log_probs(model, sources, pair).tolist() for pair in pairs]
-    return [[of_target[i] for of_target in by_target] for i in range(len(pairs))]
+def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
+    """Compute the log-probability of each piece of the target of a pair, after another source than its own."""
+    values: list[float] = log_probs(model, [source], pair)[0].tolist()
+    return values
 
 
 @torch.inference_mode()

@@ -130,7 +130,10 @@ class TranslationService(Protocol):
 
     def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
                 ) -> Comparison:
-        """Translate two texts, trace both passes, and score each translation after both texts."""
+        """Translate two texts, trace both passes, and score each translation after both texts.
+
+        What is given as a translation is not searched for again.
+        """
 
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Every number of one head in a pass. padding: pieces after the source."""

@@ -15,6 +15,7 @@ import torch
 
 from xformer.device import prepare as prepare_model
 from xformer.explain import lenses, passes
+from xformer.explain.alignment import given_heads
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.hub import checkpoint, recorded
@@ -40,6 +41,7 @@ from xformer.results import (
     Moved,
     Occlusion,
     Options,
+    Origin,
     Positions,
     Trace,
     Translation,
@@ -269,15 +271,20 @@ class Service(Pretrained):
     @computes
     def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
                 ) -> Comparison:
-        """Translate two texts, trace both passes, and score each translation after both texts. Raises UserError."""
+        """Translate two texts, trace both passes, and score each translation after both texts. Raises UserError.
+
+        What is given as a translation is not searched for again.
+        """
         with self.guard.enter() as wait:
-            sources = [self._source(first), self._source(second)]
-            one, other = self._translated(wait, sources, options, max_length=max_length)
+            sources = [self._prepare(text) for text in (first, second) if isinstance(text, str)]
+            new = iter(self._translated(wait, sources, options, max_length=max_length) if sources else [])
+            one, other = (next(new) if isinstance(text, str) else text for text in (first, second))
             pairs = [self._pair(translation, translation.best.tokens) for translation in (one, other)]
             traces = self._traced(pairs[0], one.source), self._traced(pairs[1], other.source)
             with self.guard.work():
-                crosswise = passes.crosswise(self.model, pairs)
-        return Comparison((one, other), traces, tuple(tuple(map(tuple, of_source)) for of_source in crosswise))
+                crossed = [passes.score(self.model, pairs[i].source, pairs[1 - i]) for i in range(2)]
+        return Comparison((one, other), traces, ((traces[0].log_probs, tuple(crossed[0])),
+                                                 (tuple(crossed[1]), traces[1].log_probs)))
 
     @computes
     def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
@@ -417,4 +424,6 @@ class Service(Pretrained):
 
     def _traced(self, pair: Pair, text: str, change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():
-            return passes.trace(self.model, self.tokenizer, pair, text, change)
+            trace = passes.trace(self.model, self.tokenizer, pair, text, change)
+        origin = Origin(self.info, self.best_head, given_heads(self.info, self.alignment_errors))
+        return replace(trace, origin=origin)
