@@ -1,14 +1,20 @@
 """BLEU of one translation: the paper's example, and that its parts multiply to its score."""
 
 import math
+import re
 
 import pytest
 import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xformer.figures import bleu as figures
+from xformer.figures.translation import bleu as panel
 from xformer.results import NGram, UserError
-from xformer.serve.bleu import bleu
+from xformer.serve.bleu import bleu, corpus_bleu
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui import bleu as tab
+from xformer.ui.handlers import Ask
 
 
 def test_bleu_of_the_papers_example():
@@ -57,3 +63,81 @@ def test_the_variant_of_lecture_notes_takes_a_higher_root_of_longer_ngrams():
     p = [4 / 5, 3 / 4, 2 / 3, 1 / 2]
     wanted = math.exp(1 - 6 / 5) * p[0] ** (1 / 2) * p[1] ** (1 / 4) * p[2] ** (1 / 8) * p[3] ** (1 / 16)
     assert parts.variant == pytest.approx(100 * wanted)
+
+
+# Of many sentences
+
+
+def test_the_corpus_formula_sums_counts_before_it_takes_precisions():
+    said = ["el gato come pan en la casa de hoy", "fue un hermoso hermoso", "hoy"]
+    wanted = ["el gato come el pan en la casa de Tom", "fue un hermoso casamiento", "hoy llueve"]
+    scored = [bleu(*both) for both in zip(said, wanted, strict=True)]
+    theirs = sacrebleu.BLEU(smooth_method="none").corpus_score(said, [wanted])
+    assert corpus_bleu(scored) == pytest.approx(theirs.score) and theirs.score > 0
+    assert corpus_bleu(scored[1:]) == 0, "no n-gram of four matches"
+
+
+# The laboratory
+
+
+@pytest.mark.parametrize(("ngram", "found"), [
+    (NGram(("the",), 7, 2), [("matched", 2), ("clipped", 5)]), (NGram(("cat",), 0, 1), [("missed", 1)]),
+    (NGram(("dog",), 3, 0), [("wrong", 3)]), (NGram(("a",), 1, 3), [("matched", 1), ("missed", 2)])])
+def test_an_ngram_is_matched_clipped_wrong_or_missed(ngram, found):
+    assert list(figures.kinds(ngram)) == found
+
+
+def shown(said, wanted, part="bleu", language=ENGLISH):
+    return Ask.always(None, language).answer(tab.run, part=part, bleu_said=said, bleu_wanted=wanted)
+
+
+def test_the_laboratory_shows_seven_sevenths_become_two_sevenths():
+    answer = shown("the the the the the the the", "the cat is on the mat")
+    assert answer["preset"] == "the" and shown("the the", "the cat is on the mat")["preset"] is None
+    assert "Without clipping 7 of 7 (100.0 %); clipped 2 of 7 (28.6 %)" in answer["ngrams"]
+    assert 'class="ngram clipped">the <small>×5</small>' in answer["ngrams"] and answer["problem"] == ""
+    assert re.findall(r'class="value">([\d.]+)', answer["scores"])[0] == "0.0"
+    spanish = shown("the the the the the the the", "the cat is on the mat", language=SPANISH)
+    assert "Sin recortar 7 de 7" in spanish["ngrams"]
+
+
+def test_the_curve_of_brevity_passes_through_the_mark():
+    parts = bleu("the cat is", "the cat is on the mat")
+    curve, mark = figures.brevity(parts).data
+    assert (mark.x[0], mark.y[0]) == (3, pytest.approx(math.exp(1 - 6 / 3)))
+    assert curve.y[curve.x.tolist().index(3)] == pytest.approx(mark.y[0]) and curve.y[5:] == pytest.approx(1)
+
+
+@given(st.lists(st.sampled_from(["el", "gato", "pan", "y"]), min_size=1, max_size=7),
+       st.lists(st.sampled_from(["el", "gato", "pan", "y"]), min_size=1, max_size=7))
+def test_the_sum_that_stands_beside_sacrebleus_score_is_its_score(said, wanted):
+    parts = bleu(" ".join(said), " ".join(wanted))
+    penalty, product, root = re.fullmatch(r"([\d.]+) · \((.*)\)<sup>1/(\d)</sup>", figures.smoothed(parts)).groups()
+    factors = [eval(one) for one in re.sub(r"<sup>(.*?)</sup>⁄<sub>(\d+)</sub>", r"(\1)/\2", product).split(" · ")]
+    if any(parts.matches):
+        assert float(penalty) == pytest.approx(parts.brevity_penalty, abs=6e-4)
+        assert 100 * parts.brevity_penalty * math.prod(factors) ** (1 / int(root)) == pytest.approx(parts.smoothed)
+
+
+def test_short_texts_are_scored_by_the_orders_that_exist_and_the_laboratory_says_so():
+    answer = shown("Muchas gracias.", "Muchas gracias.")
+    assert "too few tokens for n-grams of 4; the mean is over n = 1 to 3" in answer["scores"]
+    assert "has no n-grams of 4" in answer["ngrams"]
+    assert re.findall(r'class="value">([\d.]+)', answer["scores"]) == ["100.0", "100.0", "100.0"]
+    assert "clipped" in panel(bleu("Muchas gracias.", "Muchas gracias."), ENGLISH)
+
+
+def test_markup_is_text_and_what_cannot_be_scored_is_refused():
+    assert "<img" not in "".join(shown("<img src=x>", "<img onerror=y>")[name] for name in ("ngrams", "scores"))
+    answer = shown("El gato", " ")
+    assert "Type a reference" in answer["problem"] or "reference" in answer["problem"]
+    assert answer["ngrams"] is None and answer["curve"] is None
+    assert "5,000" in shown("x " * 3000, "El gato")["problem"]
+    assert shown("El gato", "El gato", part="sentences") == {"problem": ""}
+
+
+def test_examples_are_put_into_the_fields(running, learned_pairs):
+    ask = Ask.always(None, ENGLISH)
+    assert ask.answer(tab.choose, preset="short", translation=None)["bleu_said"] == "the cat is"
+    found = running.translate(learned_pairs[0][0])
+    assert ask.answer(tab.choose, preset="page", translation=found)["bleu_said"] == learned_pairs[0][1]

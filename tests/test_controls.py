@@ -105,7 +105,9 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "hide": True, "weigh": True, "off": ["cross.1.2", "decoder_self.2.4"], "review": "Not bad.", "length": 80,
               "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,
               "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,
-              "compare": "encoder_self.1.2", "first_stack": "decoder_self", "first_layer": 1,
+              "compare": "encoder_self.1.2", "pairs_part": "bleu", "pair_a": "A?", "pair_b": "B & C.",
+              "pair_head": "encoder_self.2.1", "bleu_said": "uno", "bleu_wanted": "dos",
+              "first_stack": "decoder_self", "first_layer": 1,
               "first_head": 3, "query": 4, "padding": 1, "beta_power": -1.5, "scoring": "gaussian", "mask": "future",
               "records": "a: b\nc: d", "store_query": "a", "store_power": 6.0, "part": "live", "live_task": "copy",
               "live_order": "post", "live_warmup": 40, "live_peak": "0.01", "live_layers": 2, "live_schedule": "noam",
@@ -186,7 +188,7 @@ def test_an_address_sets_every_control_of_first_principles(page):
     ({"compare": "cross 9 9"}, "compare is “cross 9 9”; it must be one of encoder_self.1.1"),
     ({"first_layer": "3"}, "from 1 to 2"), ({"first_head": "x"}, "first_head is “x”"), ({"query": "0"}, "query is “0”"),
     ({"beta_power": "7"}, "a number from -6 to 6"), ({"scoring": "cosine"}, "one of scaled, unscaled, additive"),
-    ({"mask": "past"}, "one of padding, future, none"), ({"records": "x" * 2001}, "records has 2,001 characters")])
+    ({"mask": "past"}, "one of padding, none"), ({"records": "x" * 2001}, "records has 2,001 characters")])
 def test_nonsense_about_positions_and_first_principles_is_named_and_passed_over(page, service, query, said):
     values, problems = page.controls.read(service, query)
     assert len(problems) == 1 and said in problems[0].say()

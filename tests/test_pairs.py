@@ -1,5 +1,6 @@
 """Two sentences side by side: what stands where, log-probabilities crosswise, and what the tab says of them."""
 
+import html
 import json
 
 import numpy as np
@@ -7,12 +8,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.explain import pairs
 from xformer.explain.pairs import Place
 from xformer.explain.passes import Pair
+from xformer.figures import pairs as figures
 from xformer.hub import checkpoint
-from xformer.results import UserError
+from xformer.results import STACKS, Head, UserError
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui import pairs as tab
+from xformer.ui.handlers import Ask
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +88,128 @@ def test_the_command_prints_what_differs_and_the_log_probabilities(compared, tin
     found = json.loads(capsys.readouterr().out)
     assert found["sources"] == [english for english, _ in learned_pairs[:2]]
     assert sum(found["log_probs"][1][0]) == pytest.approx(compared.totals[1][0], abs=1e-3)
+
+
+# What the figures say
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_words_number_is_what_its_own_source_does_for_it_and_all_of_them_sum_to_the_whole(compared, side):
+    words = figures.weighed(compared, side)
+    assert [word.text for word in words][:2] == [["El", "gato"], ["El", "perro"]][side] and words[-1].text == "end"
+    assert words[0].same and not words[1].same
+    assert sum(word.gain for word in words) == pytest.approx(
+        compared.totals[side][side] - compared.totals[1 - side][side], abs=1e-3)
+
+
+def test_both_translations_show_what_differs_and_their_numbers_are_saved(compared):
+    shown = figures.translations(compared)
+    assert "The <mark>cat</mark> <mark>sleeps.</mark>" in shown and "<mark>gato</mark>" in shown
+    table = json.loads(html.unescape(shown.split('data-table="')[1].split('"')[0]))
+    assert table["columns"][1] == "word" and table["rows"][1][:2] == ["A", "gato"]
+    assert f"{compared.totals[1][0]:.2f}" in shown and "Both translations are the same" not in shown
+
+
+def test_the_same_sentence_twice_is_said_to_translate_alike(running, learned_pairs):
+    same = running.compare(learned_pairs[0][0], learned_pairs[0][0])
+    assert "Both translations are the same" in figures.translations(same)
+    maps = figures.head_maps(same, Head("cross", 1, 1))
+    assert maps.summary == ["Cross · layer 1, head 1 looks the same way in both sentences."]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_head_is_drawn_in_both_passes_and_apart_on_one_grid(compared, stack):
+    head = Head(stack, 2, 3)
+    drawn = figures.head_maps(compared, head, language=SPANISH)
+    first, second, apart = (one.data[0] for one in (drawn.first, drawn.second, drawn.difference))
+    assert first.z.shape == second.z.shape == apart.z.shape
+    np.testing.assert_allclose(apart.z, second.z - first.z)
+    own = first.z[~np.isnan(first.z).all(axis=1)]
+    np.testing.assert_allclose(np.nansum(own, axis=1), 1, atol=1e-4), "every word of the first sentence is there"
+    assert (first.zmin, first.zmax) == (0, 1) and apart.zmin == -apart.zmax
+    assert first.colorscale == second.colorscale != apart.colorscale
+    assert drawn.difference.layout.title.text.startswith("B − A")
+
+
+def test_a_head_that_the_model_lacks_has_no_maps(compared):
+    assert figures.head_maps(compared, Head("cross", 3, 1)) is None
+    assert figures.head_maps(compared, Head("cross", 1, 5)) is None
+
+
+# The tab
+
+
+def answered(service, language=ENGLISH, **named):
+    given = {"pairs_part": "sentences", "pair_head": "cross.1.1", "shown": None, **named}
+    return Ask.always(service, language).answer(tab.run, **given)
+
+
+def test_two_sentences_are_compared_once(running, learned_pairs):
+    (first, _), (second, _) = learned_pairs[:2]
+    answer = answered(running, pair_a=first, pair_b=second)
+    assert answer["problem"] == "" and answer["preset"] is None and "<mark>gato</mark>" in answer["result"]
+    assert answer["first"]["figure"] and answer["summary"].startswith("<p>Cross · layer 1, head 1 changes most")
+    again = answered(running, pair_a=first, pair_b=second, shown=answer["shown"])
+    assert again == {"problem": ""}, "it is on the page already"
+    assert answered(running, pair_a=first, pair_b=second, pairs_part="bleu") == {"problem": ""}
+    assert answered(running, pair_a=first, pair_b=second, again=True) == {"problem": ""}, "its own event comes too"
+    assert "shown" in answered(running, pair_a=first, pair_b=second, shown=answer["shown"], beam=2)
+
+
+def test_a_pair_of_the_list_comes_with_its_question(running):
+    for language in (ENGLISH, SPANISH):
+        answer = answered(running, language, pair_a="The soup is cold.", pair_b="The winter is cold.")
+        preset = tab.PRESETS[answer["preset"]]
+        assert html.escape(preset["look"][language.code]) in answer["result"]
+    chosen = Ask.always(running, ENGLISH).answer(tab.choose, preset=answer["preset"])
+    assert (chosen["pair_a"], chosen["pair_b"]) == ("The soup is cold.", "The winter is cold.")
+
+
+def test_every_pair_has_both_languages_and_two_sentences():
+    assert len(tab.PRESETS) >= 15
+    for one in tab.PRESETS:
+        assert {*one["name"]} == {*one["look"]} == {"en", "es"} and len({*one["texts"]}) == 2
+
+
+def test_a_missing_sentence_is_said_and_nothing_old_stays(running, learned_pairs):
+    answer = answered(running, pair_a=learned_pairs[0][0], pair_b=" ")
+    assert "A sentence is missing" in answer["problem"] and answer["result"] is None and answer["difference"] is None
+
+
+def test_another_head_is_drawn_without_the_model(running, learned_pairs):
+    shown = answered(running, pair_a=learned_pairs[0][0], pair_b=learned_pairs[1][0])["shown"]
+    ask = Ask.always(running, ENGLISH)
+    answer = ask.answer(tab.draw, shown=shown, pair_head="encoder_self.2.1")
+    assert "Encoder" in json.loads(answer["difference"]["figure"])["layout"]["title"]["text"]
+    answer = ask.answer(tab.draw, shown=shown, pair_head="cross.9.1")
+    assert "has no attention of this kind" in answer["summary"] and answer["first"] is None
+    assert ask.answer(tab.draw, shown=None, pair_head="cross.1.1") == {"problem": ""}
+
+
+def test_one_part_is_shown_at_a_time():
+    shown = tab.show(None, ENGLISH, pairs_part="bleu")
+    assert {name: one["visible"] for name, one in shown.items()} == {
+        name: name == "bleu" for name in ("sentences", "bleu", "lecture")}
+
+
+def test_the_address_names_the_part_the_sentences_and_the_head(running):
+    page = laid_out(running)
+    values, problems = page.controls.read(running, {
+        "tab": "pairs", "pairs_part": "bleu", "pair_a": "One.", "pair_b": "Two.", "pair_head": "encoder_self.1.2",
+        "bleu_said": "uno", "bleu_wanted": "dos"})
+    assert not problems and values["pair_b"] == "Two." and values["pair_head"] == "encoder_self.1.2"
+    assert (values["pairs_part"], values["bleu_said"], values["bleu_wanted"]) == ("bleu", "uno", "dos")
+
+
+def test_what_is_translated_already_is_not_searched_for_again(running, learned_pairs, monkeypatch):
+    (first, _), (second, _) = learned_pairs[:2]
+    shown = answered(running, pair_a=first, pair_b=second)["shown"]
+    asked = []
+    search = running._translated
+    monkeypatch.setattr(running, "_translated", lambda wait, sources, *more, **named: (
+        asked.extend(source.text for source in sources), search(wait, sources, *more, **named))[1])
+    third = learned_pairs[2][0]
+    answer = answered(running, pair_a=third, pair_b=first, shown=shown)
+    assert asked == [third] and [one.source for one in answer["shown"].compared.translations] == [third, first]
+    again = running.compare(*shown.compared.translations)
+    assert again.totals == shown.compared.totals and asked == [third]

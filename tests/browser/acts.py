@@ -11,6 +11,7 @@ PICTURES = {
     "translate": ".translation .piece",
     "attention": ".view .map-of, .view svg.arcs",
     "decoding": ".step-player .written button",
+    "pairs": ".contrasted, .bleu-parts, .lecture-table",
     "sentiment": ".judged .large, .judged .verdict",
     "positions": ".block.pos-result .large",
     "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from html import escape
 
@@ -10,3 +11,12 @@ def header(names: Sequence[str]) -> str:
     """The head row of a table, a cell for each column's name."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in names)
     return f"<thead><tr>{cells}</tr></thead>"
+
+
+def savable(body: str, rules: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Wrap HTML so that assets/part.js can save it, as a picture and as the numbers of a table.
+
+    rules: the class whose rules in style.css draw it, all of which begin with it.
+    """
+    table = escape(json.dumps({"columns": list(columns), "rows": [list(row) for row in rows]}, ensure_ascii=False))
+    return f'<div class="{rules}" data-title="{escape(title)}" data-table="{table}">{body}</div>'

@@ -36,6 +36,20 @@ def bleu(translation: str, reference: str) -> Bleu:
                 100 * brevity * halving, ngrams)
 
 
+def corpus_bleu(scored: Sequence[Bleu]) -> float:
+    """BLEU of many translations, 0 to 100: counts are summed over all of them before the precisions are taken.
+
+    The formula of Papineni et al. (2002), section 2.3, without smoothing: BP exp(1/4 sum of ln p_n).
+    """
+    matches = [sum(parts.matches[n] for parts in scored) for n in range(ORDERS)]
+    totals = [sum(parts.totals[n] for parts in scored) for n in range(ORDERS)]
+    length, reference = (sum(getattr(parts, name) for parts in scored) for name in ("length", "reference_length"))
+    if not all(matches):
+        return 0.0
+    mean = sum(math.log(match / total) for match, total in zip(matches, totals, strict=True)) / ORDERS
+    return 100 * math.exp(min(0.0, 1 - reference / length) + mean)
+
+
 def _ngrams(said: Sequence[str], wanted: Sequence[str], n: int) -> tuple[NGram, ...]:
     """Count the n-grams of a translation and of its reference."""
     ours, theirs = (Counter(tuple(tokens[i:i + n]) for i in range(len(tokens) - n + 1)) for tokens in (said, wanted))

@@ -21,6 +21,7 @@ from xformer.ui import (
     attention,
     decoding,
     gradio_private,
+    pairs,
     positions,
     sentiment,
     sessions,
@@ -35,7 +36,7 @@ from xformer.ui.hosts import Hosts
 from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
-TABS: Sequence[TabModule] = (translation, attention, decoding, sentiment, positions, walkthrough, training,
+TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
                              architecture)
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]

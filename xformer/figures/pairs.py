@@ -1,0 +1,200 @@
+"""Two sentences side by side: translations word by word, log-probabilities crosswise, and one head in both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xformer.explain.alignment import READINGS
+from xformer.explain.pairs import Place, aligned, label, side_by_side
+from xformer.figures import heatmap
+from xformer.figures.attention import SIDES, Choice, all_maps, named_by, units
+from xformer.figures.labels import percent, place
+from xformer.figures.tables import savable
+from xformer.pieces import EOS, SPECIAL, WORD_START, words
+from xformer.results import Comparison, Head
+from xformer.strings import ENGLISH, Language
+
+NAMES = "AB"  # of the two sentences
+MOST = 3  # changes that are named in words
+CELL = 24  # pixels
+
+
+class Weighed(NamedTuple):
+    """A word of a translation, and what the source does for it."""
+
+    text: str
+    own: float  # log-probability after its own source, nats
+    other: float  # after the other source
+    same: bool  # whether the other translation has it too
+
+    @property
+    def gain(self) -> float:
+        """How much likelier its own source makes it, nats."""
+        return self.own - self.other
+
+
+def weighed(compared: Comparison, side: int, language: Language = ENGLISH) -> list[Weighed]:
+    """List the words of one translation, the end included, with their log-probabilities after both sources."""
+    pieces = compared.traces[side].predicted
+    groups = words(pieces)
+    texts = [_words_of(compared.traces[one].predicted) for one in range(2)]
+    same = {one[side] for one in aligned(*texts) if one.same}
+    own, other = (compared.log_probs[source][side] for source in (side, 1 - side))
+    return [Weighed(language.say("end") if texts[side][i] == SPECIAL[EOS] else texts[side][i],
+                    sum(own[k] for k in group), sum(other[k] for k in group), i in same)
+            for i, group in enumerate(groups)]
+
+
+def _words_of(pieces: Sequence[str]) -> list[str]:
+    return ["".join(pieces[i] for i in group).replace(WORD_START, " ").strip() for group in words(pieces)]
+
+
+def translations(compared: Comparison, language: Language = ENGLISH, look: str = "") -> str:
+    """Show both sentences with what differs, and every word of the translations by how its source matters to it. HTML.
+
+    Orange where the word's own source makes it likelier than the other one does, blue where less; in nats. look: what
+    to look for.
+    """
+    say, html = language.say, language.html
+    sides = [weighed(compared, side, language) for side in range(2)]
+    reach = max(1.0, *(abs(word.gain) for side in sides for word in side))
+    sources = [translation.source.split() for translation in compared.translations]
+    places = aligned(*sources)
+    sections = "".join(
+        f'<section><h4>{name}</h4><p lang="en" class="source">{_marked(sources[side], places, side)}</p>'
+        f'<p lang="es" class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
+        for side, name in enumerate(NAMES))
+    same = compared.translations[0].best.text == compared.translations[1].best.text
+    alike = f'<p class="alike">{html("pairs_same")}</p>' if same else ""
+    scale = f'<span class="scale"><b>−{reach:.1f}</b><i></i><b>+{reach:.1f}</b></span>'
+    key = f'<p class="key">{html("pairs_key")} {scale} {html("pairs_nats")}. {html("pairs_given")}</p>'
+    rows = [[name, word.text, round(word.own, 4), round(word.other, 4), round(word.gain, 4)]
+            for name, side in zip(NAMES, sides, strict=True) for word in side]
+    columns = [say("pairs_translation_of"), say("pairs_word"), say("pairs_own"), say("pairs_other"),
+               say("pairs_gain")]
+    title = " · ".join(translation.source for translation in compared.translations)
+    asked = f'<p class="look">{escape(look)}</p>' if look else ""
+    body = f'{asked}<div class="sides">{sections}</div>{alike}{key}{_crosswise(compared, language)}'
+    return savable(body, "contrasted", title, columns, rows)
+
+
+def _marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
+    """The words of a side, those marked that the other has otherwise or not at all."""
+    own = [(one[side], one.same) for one in places]
+    return " ".join(escape(texts[i]) if same else f"<mark>{escape(texts[i])}</mark>"
+                    for i, same in own if i is not None)
+
+
+def _chip(word: Weighed, reach: float) -> str:
+    kind = "for" if word.gain >= 0 else "against"
+    text = escape(word.text) if word.same else f"<mark>{escape(word.text)}</mark>"
+    return (f'<span class="word {kind}" style="--share:{abs(word.gain) / reach:.3f}">{text}'
+            f"<small>{_signed(word.gain)}</small></span> ")
+
+
+def _signed(value: float) -> str:
+    return "0.0" if abs(value) < 0.05 else f"{value:+.1f}".replace("-", "−")
+
+
+def _crosswise(compared: Comparison, language: Language) -> str:
+    """Tabulate the log-probability of each translation after each source, and how many times likelier its own is."""
+    html, totals, rows = language.html, compared.totals, []
+    for side, name in enumerate(NAMES):
+        gain = totals[side][side] - totals[1 - side][side]
+        cells = "".join(f'<td class="number{" own" if source == side else ""}">{totals[source][side]:.2f}</td>'
+                        for source in range(2))
+        rows.append(f'<tr><th scope="row">{html("pairs_translation", name=name)}</th>{cells}'
+                    f'<td class="number">{_signed(gain)} <span class="sub">{html("pairs_times", times=_times(gain))}'
+                    f"</span></td></tr>")
+    heads = "".join(f'<th scope="col">{html(key, name=name)}</th>'
+                    for key, name in (("pairs_after", "A"), ("pairs_after", "B"), ("pairs_likelier", "")))
+    return (f'<p class="caption">{html("pairs_crosswise")}</p><table><thead><tr><th></th>{heads}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table>")
+
+
+def _times(gain: float) -> str:
+    """Write e^gain as people read it, to two digits."""
+    if gain > math.log(1e9):
+        return f"10^{gain / math.log(10):.0f}"
+    value = math.exp(gain)
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+class HeadMaps(NamedTuple):
+    """One head in two passes, word by word on one grid, and what of it changed, in sentences."""
+
+    first: go.Figure
+    second: go.Figure
+    difference: go.Figure
+    summary: list[str]
+
+
+def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), language: Language = ENGLISH
+              ) -> HeadMaps | None:
+    """Plot where a head looks in both passes and the second minus the first, aligned word to word.
+
+    A cell is empty where a sentence has no such word. given: the heads that align the piece they were given, whose rows
+    are named by it. None for a head that the passes have no map of.
+    """
+    say = language.say
+    choice = Choice(*head, words=True)
+    layers, heads = compared.traces[0].of(head.stack).probabilities.shape[:2]
+    if head.layer > layers or head.head > heads:
+        return None
+    to_come = named_by(choice, given) == READINGS[0]
+    sides = [units(all_maps(trace, head.stack, weighed=False), trace.of(head.stack), choice, to_come)
+             for trace in compared.traces]
+    rows, columns = aligned(sides[0].line, sides[1].line), aligned(sides[0].keys, sides[1].keys)
+    maps = [side.values[head.layer - 1, head.head - 1] for side in sides]
+    first, second, difference = side_by_side(maps[0], maps[1], rows, columns)
+    where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
+    asks = "source" if head.stack == "encoder_self" else "predicted" if to_come else "given"
+
+    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, hover: heatmap.Hover,
+             reach: float | None = None) -> go.Figure:
+        """Plot one of the maps; reach: of a difference, whose colours go both ways."""
+        return heatmap.matrix(
+            values, *labels, hover, title=f"{name} · {where}", rows=say(f"axis_asks_{asks}_word"),
+            columns=say(f"axis_seen_{SIDES[head.stack][1]}_word"), cell=(CELL, CELL),
+            bar=say("probability" if reach is None else "pairs_change"),
+            span=(0, 1) if reach is None else (-reach, reach),
+            colours=heatmap.SEQUENTIAL if reach is None else heatmap.DIVERGING)
+
+    def share(query: str, key: str, value: float) -> str:
+        missing = value != value
+        return say("pairs_no_word") if missing else say("looks_at", query=query, list=f"{key} {percent(value)}")
+
+    def change(query: str, key: str, value: float) -> str:
+        missing = value != value
+        return say("pairs_no_word") if missing else f"{query} → {key}: {value:+.3f}"
+
+    one, other = (plot(values, (_own(rows, sides[side].line, side), _own(columns, sides[side].keys, side)), NAMES[side],
+                       share) for side, values in ((0, first), (1, second)))
+    asking = [label(row, sides[0].line, sides[1].line) for row in rows]
+    seen = [label(column, sides[0].keys, sides[1].keys) for column in columns]
+    reach = max(0.1, float(np.nanmax(np.abs(difference), initial=0)))
+    apart = plot(difference, (asking, seen), "B − A", change, reach)
+    return HeadMaps(one, other, apart, _most_changed(difference, asking, seen, where, language))
+
+
+def _own(places: Sequence[Place], names: Sequence[str], side: int) -> list[str]:
+    """Label places by the words of one side, a dash where it has none."""
+    return ["–" if (i := one[side]) is None else names[i] for one in places]
+
+
+def _most_changed(difference: np.ndarray, rows: Sequence[str], columns: Sequence[str], where: str, language: Language
+                  ) -> list[str]:
+    """Say where a head changed most; or that it did not."""
+    known = np.where(np.isnan(difference), 0, difference)
+    order = np.argsort(-np.abs(known), axis=None, kind="stable")[:MOST]
+    changes = [language.say("pairs_changed", row=rows[q], column=columns[k], change=f"{known[q, k]:+.2f}")
+               for q, k in zip(*np.unravel_index(order, known.shape), strict=True) if abs(known[q, k]) >= 0.01]
+    if not changes:
+        return [language.say("pairs_unchanged", head=where)]
+    return [language.say("pairs_most", head=where, changes="; ".join(changes))]

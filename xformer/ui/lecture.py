@@ -1,0 +1,60 @@
+"""Part of the Compare tab with the lecture's sentences: what its transformer said, and what this model says now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from xformer.figures import lecture as figures
+from xformer.results import Options
+from xformer.serve.bleu import bleu, corpus_bleu
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import canvas
+from xformer.ui.controls import Controls
+from xformer.ui.tabs import Page
+
+PART = "lecture"
+SENTENCES = figures.read()
+
+
+def build(page: Page, part: gr.Radio, tab: str) -> Controls:
+    """Lay the part out, called inside the tab; -> its controls, none. part: which of the tab's is shown; tab: its id.
+    """
+    language = page.language
+    gr.HTML(f'<p>{language.html("lecture_look")}</p><p class="note">{language.html("lecture_note")}</p>',
+            elem_classes="look")
+    problem, summary = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="summary")
+    table, done = canvas("part.js", "${value}", "lecture", save=language), gr.State(False)
+    translate = {**page.ask(run, {"part": part, "done": done}, {"table": table, "summary": summary, "done": done},
+                            problem, only_in=tab),
+                 "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [summary]}
+    gr.on([page.opened[tab].change, part.change], **translate)
+    return Controls(page.service)
+
+
+def run(service: TranslationService, language: Language, *, part: str, done: bool, progress: Any
+        ) -> Iterator[dict[str, Any]]:
+    """Translate the lecture's sentences in one batch, and score them; once a page, where this part is shown."""
+    if part != PART or done:
+        yield {}
+        return
+    model, count = service.info.name, 0
+    yield {"table": figures.table(SENTENCES, None, model, language), "summary": ""}
+
+    def more(translated: int) -> None:
+        nonlocal count
+        count += translated
+        progress((count, len(SENTENCES)))
+
+    found = service.translate_many([one.english for one in SENTENCES], Options(alternatives=1), progress=more)
+    answers = [figures.Answer(translation.best.text, bleu(one.answer, one.reference),
+                              bleu(figures.bare(translation.best.text), one.reference))
+               for one, translation in zip(SENTENCES, found, strict=True)]
+    theirs, own = (corpus_bleu([getattr(answer, name) for answer in answers]) for name in ("theirs", "own"))
+    said = figures.summary(answers, theirs, own, model, language)
+    yield {"table": figures.table(SENTENCES, answers, model, language), "done": True,
+           "summary": "".join(f"<p>{escape(one)}</p>" for one in said)}
