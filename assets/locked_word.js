@@ -34,11 +34,20 @@ export default function start({element, props, trigger, watch}) {
     element.dataset.empty = !word;
     if (!word || !place) return;
     inside('h4').textContent = word.title || word.heading;
-    inside('.let-go').hidden = !word.title;
+    inside('.let-go').hidden = inside('.in-all').hidden = !word.title;
     const linked = word.title && `<h5>${escapeHtml(word.question)}</h5>${otherWord(word)}` +
       `<ol class="links">${word.links.map(link).join('')}</ol>`;
     const hint = `<p class="sub">${escapeHtml(word.hint)}</p>`;
     place.innerHTML = word.title ? word.lists.map(list).join('') + linked : hint;
+  }
+
+  // Opens the part of the drawer about these words in all heads; on a phone, after it has noticed this click elsewhere.
+  function openDrawer() {
+    const tab = document.querySelector('.drawer [role=tab][data-tab-id=word-link]');
+    setTimeout(() => {
+      tab.click();
+      tab.scrollIntoView({block: 'nearest'});
+    });
   }
 
   function lock(text) {
@@ -51,6 +60,7 @@ export default function start({element, props, trigger, watch}) {
     if (button?.dataset.layer)
       trigger('choose', {layer: Number(button.dataset.layer), head: Number(button.dataset.head), add: false});
     else if (button?.matches('.let-go')) lock('');
+    else if (button?.matches('.in-all')) openDrawer();
   });
   element.addEventListener('change', event => {
     const {locks, axis} = props.value, chosen = event.target.value;

@@ -20,7 +20,7 @@ from xformer.figures.palettes import PALETTES
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui import ablation, attribution_methods, counterfactual, export
+from xformer.ui import ablation, attribution_methods, counterfactual, export, word_link
 from xformer.ui.components import FILES, PICTURES, canvas, script
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs
@@ -105,6 +105,8 @@ def build(page: Page) -> Tab:
             attribution_methods.build(page, look)
         with gr.Tab(say("drawer_rivals")):
             counterfactual.build(page, lock)
+        with gr.Tab(say("drawer_link"), id=word_link.TAB):
+            word_link.build(page, lock)
     best_heads, again = gr.State([]), gr.Textbox("", visible=False)
 
     pictures = {"grid": heads, "picture": picture_of_head, "below": below, "about": about,
@@ -195,7 +197,8 @@ def _word(language: Language) -> str:
     """The panel of the locked words, as a template of `canvas`."""
     html = language.html
     return (f'<div class="head"><h4>{html("lock_title")}</h4><button type="button" class="let-go" hidden>'
-            f'{html("lock_let_go")}</button></div><div class="word"></div>')
+            f'{html("lock_let_go")}</button></div><div class="word"></div>'
+            f'<button type="button" class="in-all" hidden>{html("link_open")}</button>')
 
 
 def no_maps(service: TranslationService, stack: str) -> str:
