@@ -109,7 +109,7 @@ export default function start({element, props, trigger, watch}) {
   function said(now) {
     const key = now.rank === 1 ? 'play_said_first' : now.rank ? 'play_said_rank' : 'play_said_beyond';
     const [[best, log]] = now.likeliest;
-    const rank = say(key, {rank: now.rank, best, percent: percent(Math.exp(log))});
+    const rank = say(key, {rank: now.rank, best, percent: percent(Math.exp(log)), because: play.because});
     return `${say('play_said', {piece: now.wanted, percent: percent(Math.exp(now.log_prob)),
                                 log_prob: now.log_prob.toFixed(2), total: now.total.toFixed(2)})} ${rank}`;
   }

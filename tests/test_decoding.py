@@ -89,7 +89,7 @@ def test_samples_make_no_tree_but_can_be_played(running, learned_pairs):
     drawn = running.translate_and_trace(learned_pairs[1][0], Options(temperature=0.5, seed=3))
     refused = grow(running, drawn[0])
     assert refused["tree"] is None and "Samples are drawn one by one" in refused["problem"]
-    assert draw(running, drawn)["player"]["steps"]
+    assert draw(running, drawn)["player"]["because"] == "It was drawn at random."
 
 
 def test_a_dropped_hypothesis_is_translated_on_and_the_page_looks_into_it(running, pair):
@@ -125,7 +125,9 @@ def test_what_is_looked_into_is_said_where_it_is_not_the_model_s_own(running, pa
     translation, trace = pair
     said = draw(running, (translation, running.trace(translation, "El gato come.")))
     assert "“El gato come.”" in said["other_text"] and said["other"]["visible"] and said["typed"] == "El gato come."
+    assert said["player"]["because"] == "This is not the model’s own translation."
     own = draw(running, pair)
+    assert own["player"]["because"].startswith("The beam took it")
     assert not own["other"]["visible"] and own["other_text"] == ""
 
 

@@ -17,12 +17,13 @@ TEXTS = ("play_title", "play_sentence", "play_mask", "play_no_mask", "play_mask_
          "play_piece", "play_probability", "play_log_prob", "play_chosen", "play_rank")
 
 
-def payload(source: Sequence[str], forced: Forced, step: int, language: Language = ENGLISH, masked: bool = True
-            ) -> dict[str, Any]:
+def payload(source: Sequence[str], forced: Forced, step: int, language: Language = ENGLISH, masked: bool = True,
+            chosen_by: str = "typed") -> dict[str, Any]:
     """Pack the T steps of a target that was given piece by piece; labels are text, which the script escapes.
 
     source: pieces of the sentence that is translated. step: the one to begin with, from 1. masked: whether
-    the decoder has a mask, as a transformer's; a recurrent one has none. Each step has the piece
+    the decoder has a mask, as a transformer's; a recurrent one has none. chosen_by: who chose the pieces, "beam",
+    "draw", or "typed" for a person. Each step has the piece
     given last, the one that was written, its log-probability, their sum so far, its rank among the likeliest (0: it is
     none of them), these with their log-probabilities, and the probability that all others share.
     """
@@ -37,4 +38,5 @@ def payload(source: Sequence[str], forced: Forced, step: int, language: Language
                       "total": round(total, 6), "rank": rank, "likeliest": listed, "rest": round(max(0.0, rest), 8)})
     return {"title": language.say("play_title", text=sentence(source)), "source": shown_all(source), "steps": steps,
             "step": min(max(1, step), len(steps)), "masked": masked,
+            "because": language.say(f"play_because_{chosen_by}"),
             "texts": {name: language.texts[name] for name in TEXTS}}

@@ -150,8 +150,7 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
     if at != step:
         answer["step"] = at
     if is_new:
-        text, best = sentence(trace.predicted), translation.best
-        is_own = [*trace.tokens] == [token for token in best.tokens if token != EOS]
+        text, is_own = sentence(trace.predicted), _is_own(trace, translation)
         answer |= {"typed": text, "other": gr.update(visible=not is_own),
                    "other_text": "" if is_own else f'<p>{language.html("decode_other", text=text)}</p>'}
     views: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -167,7 +166,8 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
         answer |= _forced_views(waiting, forced, trace, translation, at, language)
         if "player" in waiting:
             masked = service.info.architecture == "transformer"
-            answer["player"] = step_player.payload(trace.source, forced, at, language, masked)
+            by = "typed" if not _is_own(trace, translation) else "draw" if translation.options.sampling else "beam"
+            answer["player"] = step_player.payload(trace.source, forced, at, language, masked, by)
     if "by_layer" in waiting:
         options = Options(beam=translation.options.beam, length_penalty=translation.options.length_penalty)
         answer["by_layer"] = layers.by_layer(translation.source, service.translate_by_layer(translation, options),
@@ -175,6 +175,11 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
     if "lens" in waiting:
         answer["lens"] = layers.lens(service.read_decoder(trace.text, trace.tokens), trace.source, at, language)
     return {**answer, "drawn": Drawn(trace, forced, {**drawn.views, **wanted})}
+
+
+def _is_own(trace: Trace, translation: Translation) -> bool:
+    """Whether the pair that is looked into is the model's own."""
+    return [*trace.tokens] == [token for token in translation.best.tokens if token != EOS]
 
 
 def _forced_views(waiting: set[str], forced: Forced, trace: Trace, translation: Translation, step: int,
