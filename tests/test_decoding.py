@@ -50,12 +50,14 @@ def test_only_the_open_part_is_drawn_and_nothing_twice(running, pair):
     assert pair[0].best.text in layered["by_layer"] and 'class="lens"' in layered["lens"]
 
 
-def test_a_new_pair_begins_at_its_first_step_and_an_address_where_it_says(running, pair, learned_pairs):
+def test_a_new_sentence_begins_at_its_first_step_and_an_address_where_it_says(running, pair, learned_pairs):
     arrived = draw(running, pair, step=3)
     assert arrived["player"]["step"] == 3 and "step" not in arrived
     other = running.translate_and_trace(learned_pairs[2][0])
     moved = draw(running, other, drawn=arrived["drawn"], step=3)
     assert moved["step"] == 1 == moved["player"]["step"]
+    typed = draw(running, (pair[0], running.trace(pair[0], "El gato come.")), drawn=arrived["drawn"], step=3)
+    assert "step" not in typed and typed["player"]["step"] == 3, "another translation of the same sentence"
     assert draw(running, pair, step=999)["step"] == len(pair[1].target)
 
 

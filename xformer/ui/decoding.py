@@ -139,13 +139,13 @@ def _player(language: Language) -> str:
 
 def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace: Trace | None,
          translation: Translation | None, decode: str, step: int | None, smoothing: float) -> dict[str, Any]:
-    """Draw what the open part shows and is not drawn yet. A new pair begins at its first step."""
+    """Draw what the open part shows and is not drawn yet. A new sentence begins at its first step."""
     answer: dict[str, Any] = {}
     if trace is None or translation is None:  # it comes in a moment; or what is above the tabs says why not
         return answer
     is_new = trace is not drawn.trace
     at = min(max(1, int(step or 1)), len(trace.target))
-    if is_new and drawn.trace is not None:
+    if drawn.trace is not None and trace.text != drawn.trace.text:
         at = 1
     if at != step:
         answer["step"] = at
