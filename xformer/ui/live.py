@@ -36,9 +36,9 @@ PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
 PRESETS: dict[str, dict[str, Any]] = {
     "pre": {"live_order": "pre", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
     "post": {"live_order": "post", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
-    "warm": {"live_order": "post", "live_warmup": 200, "live_peak": "0.003", "live_layers": 6}}
+    "warm": {"live_order": "post", "live_warmup": 100, "live_peak": "0.003", "live_layers": 6}}
 USUAL: dict[str, Any] = {"live_task": "reverse", "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
-                         "live_steps": 600}
+                         "live_steps": 400}
 ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
 
