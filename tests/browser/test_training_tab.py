@@ -68,4 +68,9 @@ def test_recorded_runs_are_compared_and_one_is_chosen(visit):
     page.get_by_role("option").nth(1).click()
     expect(page.locator("tr.chosen")).to_have_count(1)
     page.wait_for_function("location.search.includes('recorded_run=')")
+    # A click on a curve, which Plotly tells of.
+    page.evaluate("""document.querySelector('.recorded-runs .plot').emit(
+        'plotly_click', {points: [{data: {customdata: ['pre-0-0.003']}}]})""")
+    page.wait_for_function("location.search.includes('recorded_run=pre-0-0.003')")
+    expect(page.locator("tr.chosen")).to_contain_text("pre-norm")
     assert [text for text in contrasts(page) if text["ratio"] < 4.5] == []

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from xformer.training.loop import Made
 
 DIVERGENCE = ASSETS / "divergence.json"  # made by python -m xformer study divergence
-# While somebody is served, a run rests for so many times as long as its step took. On one core, a sentence that takes 78
-# ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
+# While somebody is served, a run rests for so many times as long as its step took. On one core, a sentence that takes
+# 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
 
 
