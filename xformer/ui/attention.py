@@ -306,7 +306,7 @@ def open_best(service: TranslationService, language: Language, *, index: int, be
 
 def find(service: TranslationService, language: Language, *, trace: Trace | None, stack: str) -> dict[str, Any]:
     """The best head of the stack for every role, best first, as rows to click; and where each row leads."""
-    if trace is None or no_maps(service, stack):
+    if trace is None or not trace.of(stack).probabilities.size:
         return {"finder": gr.update(samples=[]), "best_heads": []}
     maps, best = trace.of(stack), dict[str, roles.Role]()
     for role in roles.rank(stack, maps.probabilities, maps.asks, maps.seen):
