@@ -39,7 +39,7 @@ def test_its_card_names_data_licence_command_and_scores(shipped):
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert f"{shipped.info.parameters:,} parameters" in card
     assert "CC-BY 2.0 FR" in card and "python -m xformer train translation" in card and "BLEU" in card
-    assert json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))["bleu"] > 0
+    assert json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))["scores"][0]["bleu"] > 0
 
 
 @pytest.mark.parametrize(("english", "wanted"), [
@@ -55,6 +55,15 @@ def test_it_translates_what_people_type(shipped, english, wanted):
     found = shipped.translate(english)
     assert wanted & set(found.best.text.split()), found.best.text
     assert not found.warnings
+
+
+def test_it_keeps_the_everyday_sentences_that_it_knows(shipped):
+    """Greetings, phrases, idioms, pronouns, rare words: English, a tab, and its translations that count as right."""
+    rows = [line.split("\t") for line in (ROOT / "tests" / "everyday.tsv").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) >= 70
+    found = [one.best.text for one in shipped.translate_many([english for english, _ in rows])]
+    assert not [(english, text) for (english, wanted), text in zip(rows, found, strict=True)
+                if text not in wanted.split("|")]
 
 
 def test_a_long_sentence_is_translated_to_its_end(shipped):
