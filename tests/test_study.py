@@ -101,7 +101,7 @@ def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
     answer = ask.answer(recorded.draw, recorded_peak="0.003", recorded_run="")
     assert answer["problem"] == "" and "<b>" not in answer["said"]
     assert "Post-norm: without warm-up 0 of 1 runs learned, with warm-up 1 of 1." in answer["found"]
-    assert "Pre-norm: without warm-up 1 of 1 runs learned, with warm-up 1 of 1." in answer["found"]
+    assert "Pre-norm: without warm-up 1 of 1 runs learned, with warm-up 0 of 0." in answer["found"]
     assert "a loss of 3.50 took post-norm 600 and pre-norm 400 of 1,000 steps" in answer["found"]
     data = json.loads(answer["picture"]["figure"])["data"]
     assert len(data) == 3 * 3 and {curve["line"]["dash"] for curve in data} == {"solid", "dash"}
