@@ -76,7 +76,8 @@ def learned(course: TrainingCourse) -> bool:
 def findings(courses: Sequence[TrainingCourse]) -> list[Message]:
     """Compare the orders of normalisation in recorded runs that were made to their end: without a warm-up, and the best
     of each."""
-    courses, found = [one for one in courses if one.ended != "cut"], []
+    courses = [one for one in courses if one.ended != "cut"]
+    found = list[Message]()
     for norm in ("post", "pre"):
         bare = [one for one in courses if one.settings.norm == norm and one.settings.warmup == 0]
         warm = [one for one in courses if one.settings.norm == norm and one.settings.warmup > 0]
