@@ -15,7 +15,7 @@ PICTURES = {
     "sentiment": ".judged .large, .judged .verdict",
     "positions": ".block.pos-result .large",
     "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
-    "training": "table.generations",
+    "training": "table.generations, .picture.train-gradients[data-drawn] svg.main-svg",
     "model": ".architecture .towers",
 }
 

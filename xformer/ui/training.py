@@ -32,13 +32,14 @@ PARTS: Sequence[Part] = (generations, beginning, live, recorded, forming)
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
     ids = [module.ID for module in PARTS]
+    first = ids[0] if generations.at_hand(page.models) else beginning.ID  # which needs none of them
     tab = Tab(Controls(page.service))
-    part = tab.controls.add("part", OneOf(tuple(ids), ids[0]), gr.Radio, show_label=False, elem_classes="parts",
-                            label=page.language.say("part"),
-                            choices=[(page.language.say(f"part_{name}"), name) for name in ids])
+    with gr.Row(elem_classes="controls choose-part"):
+        part = tab.controls.add("part", OneOf(tuple(ids), first), gr.Radio, label=page.language.say("part"),
+                                container=False, choices=[(page.language.say(f"part_{name}"), name) for name in ids])
     columns, opened = [], []
     for name, module in zip(ids, PARTS, strict=True):
-        with gr.Column(visible=name == ids[0]) as column:
+        with gr.Column(visible=name == first) as column:
             box = gr.Textbox("0", visible=False)
             made = module.build(page, box)
         columns.append(column)
