@@ -30,8 +30,8 @@ export default function start({element, props, trigger, watch}) {
     const pieces = play.steps.map((one, i) =>
       `<button type="button" data-step="${i + 1}" lang="es">${escapeHtml(one.wanted)}</button>`).join('');
     const source = play.source.map(escapeHtml).join(' ');
-    inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(say('play_sentence'))}</p>` +
-      `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
+    inside('.drawing').innerHTML = `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
+      `<p class="caption">${escapeHtml(say('play_sentence'))}</p>` +
       '<div class="panes"><section class="masked"><h4></h4><div class="scroll"></div><p class="sub"></p></section>' +
       '<section class="likeliest"><h4></h4><ol></ol></section></div><p class="said" role="status"></p>';
     inside('.masked h4').textContent = say('play_mask');

@@ -25,8 +25,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
-            said = gr.HTML(elem_classes="summary", min_height=60)
             picture = plot("train-gradients", language)
+            said = gr.HTML(elem_classes="summary", min_height=60)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             controls.add("grad_order", OneOf(ORDERS, "both"), gr.Radio, label=say("train_order"),
                          choices=[(say(f"train_order_{name}"), name) for name in ORDERS])
