@@ -6,13 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xformer import results
+from xformer.hub import checkpoint
+from xformer.model import Config, Transformer
 from xformer.pieces import EOS
 from xformer.results import Head, Options, Positions, UserError
 from xformer.serve.text import MAX_CHARACTERS, clean
+from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import attention
 
@@ -272,3 +276,16 @@ def test_a_beam_tells_all_that_it_thought_of(running, learned_pairs):
     assert running.grow_tree(english, prefix=[dropped.token]).translation.best.tokens[0] == dropped.token
     with pytest.raises(UserError, match="set the temperature to 0"):
         running.grow_tree(english, Options(temperature=1.0))
+
+
+def test_a_translation_that_was_cut_at_the_last_position_is_looked_into(tokenizer, tmp_path):
+    """Random weights write no </s>: the pass over what they wrote has all positions that there are."""
+    torch.manual_seed(0)
+    model = Transformer(Config(vocab_size=len(tokenizer), d_model=16, n_heads=2, n_layers=1, d_ff=16, max_length=40))
+    checkpoint.save(tmp_path / "endless", model.eval(), tokenizer, {})
+    service = Service.open(tmp_path / "endless", "cpu")
+    try:
+        translation, trace = service.translate_and_trace("The cat sleeps and the dog eats.", Options(beam=1))
+        assert not translation.best.finished and len(trace.target) == 40
+    finally:
+        service.close()
