@@ -27,7 +27,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 class Within(argparse.Action):
-    """Store a finite number from `least` to `most`, `above` and `below` others; raises UserError for any other number.
+    """Store finite numbers from `least` to `most`, `above` and `below` others; raises UserError for any other number.
 
     For `add_argument(…, type=int or float, action=Within, least=…)`.
     """
@@ -41,12 +41,13 @@ class Within(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
-        inside = (math.isfinite(values) and (self.least is None or values >= self.least)
-                  and (self.most is None or values <= self.most) and (self.above is None or values > self.above)
-                  and (self.below is None or values < self.below))
-        if not inside:
-            whole = "a whole number" if self.type is int else "a number"
-            raise UserError(f"{option_string} is {values}; it must be {whole}, {self.limits}.")
+        for value in values if isinstance(values, list) else [values]:
+            inside = (math.isfinite(value) and (self.least is None or value >= self.least)
+                      and (self.most is None or value <= self.most) and (self.above is None or value > self.above)
+                      and (self.below is None or value < self.below))
+            if not inside:
+                whole = "a whole number" if self.type is int else "a number"
+                raise UserError(f"{option_string} is {value}; it must be {whole}, {self.limits}.")
         setattr(namespace, self.dest, values)
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from xformer.commands.arguments import Within
 from xformer.hub.shipped import CHECKPOINT_HELP, checkpoint_folder
 from xformer.results import UserError
 
@@ -99,7 +100,8 @@ def _add_average(p: argparse.ArgumentParser) -> None:
                      "weights; measure it before you use it.")
     p.set_defaults(run=average)
     p.add_argument("folders", metavar="DIR", nargs="+")
-    p.add_argument("--shares", type=float, nargs="+", metavar="X", help="one for each DIR; else all the same")
+    p.add_argument("--shares", type=float, action=Within, above=0, nargs="+", metavar="X",
+                   help="one for each DIR; else all the same")
     p.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
 
 
@@ -110,8 +112,6 @@ def average(args: argparse.Namespace) -> None:
     if len(args.folders) < 2 or len(shares) != len(args.folders):
         raise UserError(f"There are {len(args.folders)} folders and {len(shares)} shares; name two folders or more, "
                         f"and a share for each or none.")
-    if not all(0 < share < float("inf") for share in shares):
-        raise UserError(f"The shares {', '.join(map(str, shares))} make no mean; each must be above 0.")
     checkpoint.average([(Path(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
                        Path(args.out))
     print(args.out)

@@ -99,9 +99,9 @@ def choose(_: TranslationService, language: Language, *, preset: int | None) -> 
 
 @needs(pair_a="pairs_empty", pair_b="pairs_empty")
 @refused(shown=None, result=None, summary="", first=None, second=None, difference=None)
-def run(service: TranslationService, language: Language, *, pairs_part: str, pair_a: str, pair_b: str, pair_head: str,
-        shown: Shown | None, beam: float = Options.beam, length_penalty: float = Options.length_penalty,
-        again: bool = False) -> dict[str, Any]:
+def run(service: TranslationService, language: Language, *, pairs_part: str, pair_a: str, pair_b: str,
+        pair_head: str | None, shown: Shown | None, beam: float = Options.beam,
+        length_penalty: float = Options.length_penalty, again: bool = False) -> dict[str, Any]:
     """Translate both sentences and compare them; nothing where that is on the page already, or another part is.
 
     again: only where others are on the page.
@@ -121,12 +121,16 @@ def run(service: TranslationService, language: Language, *, pairs_part: str, pai
             **draw(service, language, shown=shown, pair_head=pair_head)}
 
 
-def draw(service: TranslationService, language: Language, *, shown: Shown | None, pair_head: str) -> dict[str, Any]:
-    """Draw a head in both passes, and the difference; or say that the model has no such maps."""
+def draw(service: TranslationService, language: Language, *, shown: Shown | None, pair_head: str | None
+         ) -> dict[str, Any]:
+    """Draw a head in both passes, and the difference; or say that the model has no such maps.
+
+    pair_head: None where the model has no head to choose.
+    """
     if shown is None:
         return {}
     given = given_heads(service.info, service.alignment_errors)
-    maps = figures.head_maps(shown.compared, Head.parse(pair_head), given, language)
+    maps = figures.head_maps(shown.compared, Head.parse(pair_head), given, language) if pair_head else None
     if maps is None:
         said = language.html("pairs_no_maps", model=service.info.name)
         return {"summary": f"<p>{said}</p>", "first": None, "second": None, "difference": None}
