@@ -76,7 +76,7 @@ def test_curves_stand_for_their_sublayers(study):
     curve = next(trace for trace in figure.data if trace.name == "post-norm, cross-attention")
     assert list(curve.x) == [1, 2, 3] and list(curve.y) == [
         one.norm for one in found["post"] if one.sublayer == "cross_attention"]
-    assert figure.layout.yaxis2.title.text == "gradient norm, decoder"
+    assert figure.layout.yaxis2.title.text == "norm, decoder"
     assert dataclasses.astuple(found["post"][0])[:3] == ("encoder", 1, "self_attention")
 
 
