@@ -38,11 +38,8 @@ class CachedScorer:
 
 
 def target_limit(source_length: int, max_length: int) -> int:
-    """Limit the pieces of a translation, EOS included, by those of its source: generous, for runaway loops only.
-
-    One that was cut off lacks EOS, and a pass over it needs a position more, for BOS.
-    """
-    return min(max_length - 1, 2 * source_length + 16)
+    """Limit the pieces of a translation, EOS included, by those of its source: generous, for runaway loops only."""
+    return min(max_length, 2 * source_length + 16)
 
 
 @torch.inference_mode()

@@ -213,7 +213,8 @@ class Service(Pretrained):
         """Queue sources and wait for their translations. Arguments as of `translate_many`."""
         began, options, requests = time.perf_counter(), options or Options(), list[Request]()
         for i, (_, tokens, _) in enumerate(sources):
-            longest = target_limit(len(tokens) + 1, self.model.config.max_length)
+            # One that is cut off lacks </s>, and the pass that looks into it needs a position more, for <s>.
+            longest = min(target_limit(len(tokens) + 1, self.model.config.max_length), self.model.config.max_length - 1)
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
             self._check(prefix, limit)  # here, since in a batch it would fail for everybody
