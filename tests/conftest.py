@@ -5,7 +5,7 @@ Nothing here needs the network; every model is small enough for one thread.
 
 import json
 import shutil
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
+from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService, encode
 from xformer.serve.translation import Service
 from xformer.tokenizer import Tokenizer
@@ -230,6 +231,13 @@ def measured_classifier(tiny_classifier, tmp_path_factory) -> Path:
 def generation_checkpoints(tmp_path_factory, tokenizer):
     """Folders of tiny untrained models of the four generations by name, with all that a training leaves."""
     return recorded_models.make(tmp_path_factory.mktemp("generations"), tokenizer)
+
+
+@pytest.fixture
+def generations(tiny_checkpoint, generation_checkpoints):
+    """The models of a page that compares the four generations."""
+    with closing(Models(Service.open(tiny_checkpoint, "cpu"), generation_checkpoints, "cpu")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -26,12 +26,6 @@ def folders(generation_checkpoints):
     return generation_checkpoints
 
 
-@pytest.fixture
-def pool(tiny_checkpoint, folders):
-    with closing(Models(Service.open(tiny_checkpoint, "cpu"), folders, "cpu")) as running:
-        yield running
-
-
 def drawn(pool, name="pre-norm", **values):
     return Ask.always(pool, ENGLISH).answer(part.draw, form_model=name, **{**VALUES, **values})
 
@@ -60,23 +54,23 @@ def test_the_maps_of_a_moment_are_those_of_a_pass(folders):
     assert formation.trace_at(moments_of(folders, "gru").courses[0], 0).cross.size == 0
 
 
-def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(pool, folders):
-    answer = drawn(pool, form_moment=2)
+def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, folders):
+    answer = drawn(generations, form_moment=2)
     assert not answer["problem"]
     assert f"Step {STEPS[1]}: 50 % of the training, 5,000 target pieces, 0.5 minutes" in answer["said"]
     assert "The head that aligns best in the end" in answer["said"]
     assert answer["form_moment"] == {"maximum": 3, "value": 2, "__type__": "update"}
     assert answer["story"].count("<tr") == len(STEPS) + 1 and answer["story"].count("aria-current") == 1
     assert answer["picture"]["title"].endswith("step 5") and answer["grid"]["layers"] == 2
-    assert "form_moment" not in drawn(pool, form_moment=2, drawn="pre-norm"), "nothing is set while it is moved"
+    assert "form_moment" not in drawn(generations, form_moment=2, drawn="pre-norm"), "nothing is set while it is moved"
     mark = json.loads(answer["errors"]["figure"])["data"][-1]
     assert mark["x"] == [1]
-    last = drawn(pool)
+    last = drawn(generations)
     assert last["form_moment"]["value"] == 3, "beyond the last is the last"
 
 
-def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(pool):
-    ask = Ask.always(pool, ENGLISH)
+def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(generations):
+    ask = Ask.always(generations, ENGLISH)
     event = SimpleNamespace(layer=1, head=2)
     answer = ask.answer(part.choose, drawn="post-norm", form_model="post-norm", event=event, **VALUES)
     assert (answer["form_layer"], answer["form_head"]) == (1, 2) and "layer 1 of 2 · head 2 of 2" in answer[
@@ -86,15 +80,15 @@ def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(po
     assert (answer["form_layer"], answer["form_head"]) == (0, 0) and "Encoder" in answer["picture"]["title"]
 
 
-def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none(pool):
-    answer = drawn(pool, "gru")
+def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none(generations):
+    answer = drawn(generations, "gru")
     assert answer["story"] and answer["picture"] is None and answer["grid"] is None
     assert "This model has no attention" in answer["said"]
-    answer = drawn(pool, "gru-attention", form_stack="decoder_self")
+    answer = drawn(generations, "gru-attention", form_stack="decoder_self")
     assert "A recurrent model has no self-attention" in answer["problem"] and answer["errors"] and answer["story"]
 
 
-def test_what_is_not_there_is_one_sentence(pool, folders, tiny_checkpoint, tmp_path):
+def test_what_is_not_there_is_one_sentence(generations, folders, tiny_checkpoint, tmp_path):
     copies = {name: shutil.copytree(folders[name], tmp_path / name) for name in ("gru", "post-norm")}
     (copies["gru"] / recorded.MOMENTS).unlink()
     path = copies["post-norm"] / recorded.MOMENTS

@@ -27,12 +27,6 @@ def folders(generation_checkpoints):
 
 
 @pytest.fixture
-def pool(tiny_checkpoint, folders):
-    with closing(Models(Service.open(tiny_checkpoint, "cpu"), folders, "cpu")) as running:
-        yield running
-
-
-@pytest.fixture
 def empty(tiny_checkpoint):
     """A page's models without any of the generations."""
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), {}, "cpu")) as running:
@@ -48,8 +42,8 @@ def compared(pool, text="The cat sleeps.", **options):
     return list(asked(pool).answers(part.compare, translation=translation, compared=None))
 
 
-def test_the_sentence_goes_through_all_generations_one_after_the_other(pool):
-    first, *answers = compared(pool, beam=2)
+def test_the_sentence_goes_through_all_generations_one_after_the_other(generations):
+    first, *answers = compared(generations, beam=2)
     assert len(answers) == len(GENERATIONS) and "log<sub>k</sub> n" in first["costs"]
     assert [answer["table"].count("<td>…</td>") for answer in (first, *answers)] == [4, 3, 2, 1, 0]
     maps = [name for answer in answers for name in answer if name in GENERATIONS]
@@ -57,14 +51,15 @@ def test_the_sentence_goes_through_all_generations_one_after_the_other(pool):
     assert "layer 2, head 1 · alignment error 0.250" in answers[-1]["pre-norm"]["title"]
     table = answers[-1]["table"]
     for name in GENERATIONS:
-        with pool.lease(name) as service:
+        with generations.lease(name) as service:
             assert service.translate("The cat sleeps.", Options(beam=2)).best.text in table
         assert figures.label(name) in table
 
 
-def test_the_same_translation_is_not_compared_twice(pool):
-    translation = pool.default.translate("The cat sleeps.")
-    assert list(asked(pool).answers(part.compare, translation=translation, compared=translation)) == [{"problem": ""}]
+def test_the_same_translation_is_not_compared_twice(generations):
+    translation = generations.default.translate("The cat sleeps.")
+    answers = asked(generations).answers(part.compare, translation=translation, compared=translation)
+    assert list(answers) == [{"problem": ""}]
 
 
 def test_without_any_generation_the_costs_are_shown_still(empty):
@@ -96,8 +91,8 @@ def test_one_that_is_not_what_its_name_says_is_a_sentence(folders, tiny_checkpoi
         assert [one.name for one in found] == ["gru-attention", "post-norm", "pre-norm"]
 
 
-def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(pool):
-    ask = asked(pool)
+def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations):
+    ask = asked(generations)
     first = ask.answer(part.draw, found=None, gen_curve="bleu")
     for text in ("0.01 M", "1.0 min", "21.5", "BLEU on far-away", "12.2", "0.250", "0.300"):
         assert text in first["facts"], text
@@ -144,9 +139,9 @@ def test_the_times_are_measured_and_said(monkeypatch):
     assert ask.answer(part.measure, measured=True) == {"problem": ""}
 
 
-def test_the_part_is_the_first_of_its_tab(pool):
-    page = laid_out(pool)
-    values, problems = page.controls.read(pool.default, {"tab": tab.ID, "gen_curve": "loss"})
+def test_the_part_is_the_first_of_its_tab(generations):
+    page = laid_out(generations)
+    values, problems = page.controls.read(generations.default, {"tab": tab.ID, "gen_curve": "loss"})
     assert not problems and values["part"] == part.ID and values["gen_curve"] == "loss"
-    _, problems = page.controls.read(pool.default, {"gen_curve": "weather"})
+    _, problems = page.controls.read(generations.default, {"gen_curve": "weather"})
     assert problems

@@ -139,7 +139,9 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     """
     if out.exists() and any(out.iterdir()):
         raise UserError(f"The folder {out} is not empty; name one that is empty or not there yet.")
-    first, *others = [load(folder, examine(folder).kind.model) for folder, _ in parts]
+    for folder, _ in parts:
+        require(folder)
+    first, *others = [load(folder, kind_of(folder).model) for folder, _ in parts]
     for other in others:
         if (other.model.config, other.tokenizer.model) != (first.model.config, first.tokenizer.model):
             raise UserError(f"The checkpoints {first.folder} and {other.folder} differ in their shape or their "

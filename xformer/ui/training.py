@@ -34,7 +34,7 @@ def build(page: Page) -> Tab:
     ids = [module.ID for module in PARTS]
     first = ids[0] if generations.at_hand(page.models) else beginning.ID  # which needs none of them
     tab = Tab(Controls(page.service))
-    with gr.Row(elem_classes="controls choose-part"):
+    with gr.Row(elem_classes="controls parts"):
         part = tab.controls.add("part", OneOf(tuple(ids), first), gr.Radio, label=page.language.say("part"),
                                 container=False, choices=[(page.language.say(f"part_{name}"), name) for name in ids])
     columns, opened = [], []
