@@ -14,8 +14,10 @@ PATIENCE = 60  # seconds; a test that hangs fails
 
 @pytest.fixture
 def limits(monkeypatch):
-    """A fetch is given up that brings less than 1,000 new bytes in a fifth of a second."""
-    monkeypatch.setattr(transfer, "WINDOW", 0.2)
+    """A fetch is given up that brings less than 1,000 new bytes in half a second. The client, whose first making takes
+    long on a busy machine, is there already."""
+    get_session()
+    monkeypatch.setattr(transfer, "WINDOW", 0.5)
     monkeypatch.setattr(transfer, "LEAST", 1_000)
 
 
@@ -65,7 +67,7 @@ def test_a_slow_fetch_that_comes_forward_is_waited_for(sends, limits):
         while not wait(0.05):
             yield bytes(2_000)
     began = time.perf_counter()
-    assert transfer.watched(lambda: read(sends(slowly), 40_000)) >= 40_000
+    assert transfer.watched(lambda: read(sends(slowly), 80_000)) >= 80_000
     assert time.perf_counter() - began > 3 * transfer.WINDOW, "it was no slow one"
 
 
