@@ -102,7 +102,7 @@ def test_another_thread_of_the_same_session_is_not_counted(sends, limits):
         while not wait(0.01):
             yield bytes(10_000)
     url, done = sends(much), threading.Event()
-    other = threading.Thread(target=lambda: (read(url, 200_000), done.set()))
+    other = threading.Thread(target=lambda: (read(url, 2_000_000), done.set()))
     other.start()
     with pytest.raises(transfer.Stalled):
         transfer.watched(lambda: done.wait(PATIENCE))
