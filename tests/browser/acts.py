@@ -34,7 +34,7 @@ def type_into(field, text):
 
 
 def translate(page, text, label="English sentence"):
-    box = page.get_by_label(label)
+    box = page.get_by_role("textbox", name=label)
     type_into(box, text)
     box.press("Enter")
 
