@@ -2,58 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Protocol
 
-import gradio as gr
-
-from xformer.ui import beginning, forming, generations, live, recorded
-from xformer.ui.controls import Controls, OneOf
-from xformer.ui.handlers import QUIET
+from xformer.ui import beginning, forming, generations, live, parts, recorded
 from xformer.ui.tabs import Page, Tab
 
 ID = "training"
-
-
-class Part(Protocol):
-    """A module of a part of this tab; its title's key is "part_" and its ID."""
-
-    ID: str
-    OF_SENTENCE: bool  # whether it shows something of the sentence on the page: then another one opens it anew
-
-    def build(self, page: Page, opened: gr.Textbox) -> Tab:
-        """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
-
-
-PARTS: Sequence[Part] = (generations, beginning, live, recorded, forming)
+PARTS: Sequence[parts.Part] = (generations, beginning, live, recorded, forming)
 
 
 def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
-    ids = [module.ID for module in PARTS]
-    first = ids[0] if generations.at_hand(page.models) else beginning.ID  # which needs none of them
-    tab = Tab(Controls(page.service))
-    with gr.Row(elem_classes="controls parts"):
-        part = tab.controls.add("part", OneOf(tuple(ids), first), gr.Radio, label=page.language.say("part"),
-                                container=False, choices=[(page.language.say(f"part_{name}"), name) for name in ids])
-    columns, opened = [], []
-    for name, module in zip(ids, PARTS, strict=True):
-        with gr.Column(visible=name == first) as column:
-            box = gr.Textbox("0", visible=False)
-            made = module.build(page, box)
-        columns.append(column)
-        opened.append(box)
-        tab.controls.include(made.controls)
-        tab.views.update({f"{module.ID}.{name}": view for name, view in made.views.items()})
-    names = json.dumps(ids)
-    part.change(None, part, columns, **QUIET,
-                js=f"part => {names}.map(id => ({{__type__: 'update', visible: id === part}}))")
-    gr.on([page.opened[ID].change, part.change], None, [page.tab, part, *opened], opened, **QUIET,
-          js=f"(tab, part, ...times) => {names}.map((id, i) => "
-             f"String(Number(times[i]) + (tab === '{ID}' && id === part)))")
-    follow = json.dumps([name for name, module in zip(ids, PARTS, strict=True) if module.OF_SENTENCE])
-    page.translation.change(None, [page.tab, part, *opened], opened, **QUIET,
-                            js=f"(tab, part, ...times) => {names}.map((id, i) => String(Number(times[i]) + "
-                               f"(tab === '{ID}' && id === part && {follow}.includes(id))))")
-    return tab
+    """Lay the tab out; called inside it."""
+    first = generations if generations.at_hand(page.models) else beginning  # which needs none of them
+    return parts.build(page, ID, "part", PARTS, first.ID)

@@ -1,0 +1,55 @@
+"""Tabs that are made of parts, of which one is shown at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+import gradio as gr
+
+from xformer.ui.controls import Controls, OneOf
+from xformer.ui.handlers import QUIET
+from xformer.ui.tabs import Page, Tab
+
+
+class Part(Protocol):
+    """A module of a part of a tab; its title's key is "part_" and its ID."""
+
+    ID: str
+    OF_SENTENCE: bool  # whether it shows something of the sentence on the page: then another one opens it anew
+
+    def build(self, page: Page, opened: gr.Textbox) -> Tab:
+        """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
+
+
+def build(page: Page, tab_id: str, key: str, parts: Sequence[Part], first: str) -> Tab:
+    """Lay a tab out; called inside it: a choice of parts, of which one is shown.
+
+    key: of the choice, in the address. first: ID of the part that is shown where the address names none.
+    """
+    ids = [module.ID for module in parts]
+    tab = Tab(Controls(page.service))
+    with gr.Row(elem_classes="controls parts"):
+        part = tab.controls.add(key, OneOf(tuple(ids), first), gr.Radio, label=page.language.say("part"),
+                                container=False, choices=[(page.language.say(f"part_{name}"), name) for name in ids])
+    columns, opened = [], []
+    for name, module in zip(ids, parts, strict=True):
+        with gr.Column(visible=name == first) as column:
+            box = gr.Textbox("0", visible=False)
+            made = module.build(page, box)
+        columns.append(column)
+        opened.append(box)
+        tab.controls.include(made.controls)
+        tab.views.update({f"{module.ID}.{name}": view for name, view in made.views.items()})
+    names = json.dumps(ids)
+    part.change(None, part, columns, **QUIET,
+                js=f"part => {names}.map(id => ({{__type__: 'update', visible: id === part}}))")
+    gr.on([page.opened[tab_id].change, part.change], None, [page.tab, part, *opened], opened, **QUIET,
+          js=f"(tab, part, ...times) => {names}.map((id, i) => "
+             f"String(Number(times[i]) + (tab === '{tab_id}' && id === part)))")
+    follow = json.dumps([name for name, module in zip(ids, parts, strict=True) if module.OF_SENTENCE])
+    page.translation.change(None, [page.tab, part, *opened], opened, **QUIET,
+                            js=f"(tab, part, ...times) => {names}.map((id, i) => String(Number(times[i]) + "
+                               f"(tab === '{tab_id}' && id === part && {follow}.includes(id))))")
+    return tab
