@@ -1,143 +1,22 @@
-"""Start the page; python app.py --help says with what."""
+"""Start the page; python app.py --help says with what. An installed xformer has it as `xformer app`."""
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from contextlib import suppress
-from functools import cache
-from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
-with suppress(ImportError):  # on hosts that lend GPUs; it has to come before torch
-    import spaces  # noqa: F401
+from xformer.commands import app
 
-if not ((port := os.environ.get("GRADIO_SERVER_PORT", "0")).isdecimal() and int(port) < 65_536):
-    # Gradio reads it when it is imported, and would fail there
-    print(f"GRADIO_SERVER_PORT is {port!r}, which is no port; write a number from 0 to 65535.", file=sys.stderr)
-    sys.exit(2)
+if TYPE_CHECKING:
+    import gradio as gr
 
-import gradio as gr
-
-from xformer.hub.shipped import (
-    CHECKPOINT_HELP,
-    CHECKPOINTS,
-    SENTIMENT_HELP,
-    SENTIMENT_VARIABLE,
-    checkpoint_folder,
-    sentiment_folder,
-)
-from xformer.results import ANSWERS_IN, UserError
-from xformer.serve.lent_gpu import open_service
-from xformer.serve.pool import Models, offered
-from xformer.serve.reviews import SentimentService
-from xformer.serve.study import Study
-from xformer.serve.translation import Service
-from xformer.ui import create, launch
-from xformer.ui.hosts import allowed_name
-
-SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
-         "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
-
-
-@cache
-def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False,
-           precision: str = "auto") -> Models:
-    """Open the first model, once however often the page is made anew, and offer the others; raises UserError."""
-    folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
-    return Models(open_service(Service, folder, device, precision), offered(folder, checkpoints[1:], CHECKPOINTS),
-                  device, any_name, precision)
-
-
-def private(server_name: str | None, share: bool | None) -> bool:
-    """Tell whether only this machine is served, by these flags and Gradio's environment variables."""
-    name = server_name or os.environ.get("GRADIO_SERVER_NAME") or "localhost"
-    return not (share or _set("GRADIO_SHARE")) and (name in ("localhost", "::1") or name.startswith("127."))
-
-
-@cache
-def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
-    """Open the classifier of reviews; returns None where none ships, and the reason where the one that ships cannot be
-    used. Raises UserError where one was named and cannot be used."""
-    named, folder = checkpoint or os.environ.get(SENTIMENT_VARIABLE), sentiment_folder(checkpoint)
-    if not named and not folder.exists():
-        return None
-    try:
-        return open_service(SentimentService, folder, device)
-    except UserError as error:
-        if named:
-            raise
-        return error
-
-
-def main() -> int:
-    """Serve until interrupted. Flags that are not given leave Gradio's environment variables in force."""
-    p = argparse.ArgumentParser(prog="python app.py", description="Translate, and look inside the transformer.")
-    p.add_argument("--checkpoint", metavar="NAME", action="append", default=[],
-                   help=f"{CHECKPOINT_HELP}; more of them are offered in the page's menu")
-    p.add_argument("--any-model", action=argparse.BooleanOptionalAction,
-                   help="visitors may name models too, folders and repositories on the Hub; if not given, they may "
-                        "where only this machine is served")
-    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
-    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
-    p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
-                   help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
-                        "on CUDA, else float32")
-    p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
-    p.add_argument("--server-port", type=_port)
-    p.add_argument("--share", action="store_true", default=None,
-                   help="a public link through gradio.live, for up to a week; goes on without where there is none")
-    p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for these")
-    p.add_argument("--allow-host", metavar="NAME", action="append", default=[],
-                   help="a name under which the page is reached too, as that of a proxy before it, or *.example.org; "
-                        "may be repeated")
-    p.add_argument("--mcp", action="store_true", default=None,
-                   help="be an MCP server too, with the tools translate, explain, classify")
-    args = p.parse_args()
-    user, colon, password = (args.auth or "").partition(":")
-    share, mcp = args.share or _set("GRADIO_SHARE"), args.mcp or _set("GRADIO_MCP_SERVER")
-    try:
-        if args.auth and not (user and colon and password):
-            raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
-        if mcp and args.auth:
-            raise UserError("An MCP server asks for no password: leave out --auth, or --mcp and GRADIO_MCP_SERVER.")
-        if mcp and find_spec("mcp") is None:
-            raise UserError("An MCP server needs one package more: install it with pip install 'gradio[mcp]', or leave "
-                            "out --mcp and GRADIO_MCP_SERVER.")
-        hosts = [allowed_name(name) for name in args.allow_host]
-        any_name = private(args.server_name, share) if args.any_model is None else args.any_model
-        translators = models(tuple(args.checkpoint), args.device, any_name, args.precision)
-        demo = create(translators, Study(), reader(args.sentiment, args.device))
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    if share:
-        print(SHARE)
-    try:
-        launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp,
-               hosts=hosts)
-    except OSError as error:
-        print(f"The page cannot be served: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _port(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) < 65_536:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no port; write a number from 0 to 65535")
-
-
-def _set(variable: str) -> bool:
-    """Tell whether Gradio takes a variable of the environment for a yes."""
-    return os.environ.get(variable, "").lower() == "true"
+main, models = app.main, app.models
 
 
 def __getattr__(name: str) -> gr.Blocks:
     """Make `demo`, for `gradio app.py` and for hosts that import this file, when it is asked for."""
     if name == "demo":
-        return create(models(), Study(), reader())
+        return app.page()
     raise AttributeError(name)
 
 

@@ -25,11 +25,12 @@ def free_port():
 class App:
     """A started app, once it has said that it is `ready`; use it in a `with`, or `close` it.
 
-    `flags` are those of app.py, or the arguments of `program`, a function of tests/programs.py. It works in the
+    `flags` are those of app.py, or the arguments of `program`, a function of tests/programs.py, or those of another
+    `command`. It works in the
     folder `work`, and keeps files of uploads, of the Hub and of others in `temporary`, both inside `folder`.
     """
 
-    def __init__(self, folder, *flags, program=None, ready=READY, **environment):
+    def __init__(self, folder, *flags, program=None, command=None, ready=READY, **environment):
         self.folder, port = Path(folder), free_port()
         self.address = f"http://127.0.0.1:{port}"
         work, temporary = self.folder / "work", self.folder / "temporary"
@@ -37,7 +38,7 @@ class App:
         temporary.mkdir()
         what = ["-m", "tests.programs", program] if program else [str(ROOT / "app.py")]
         self.process = subprocess.Popen(
-            [sys.executable, *what, *map(str, flags)], cwd=work, text=True,
+            [*(command or [sys.executable, *what]), *map(str, flags)], cwd=work, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={**os.environ, "GRADIO_SERVER_PORT": str(port), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1",
                  "TMPDIR": str(temporary), "GRADIO_TEMP_DIR": str(temporary / "gradio"),

@@ -71,6 +71,11 @@ def as_people_know_it(name, folder, english, spanish):
         assert service.info.identity == same.info.identity
 
 
+def with_a_token(name, folder, token):
+    from xformer.serve.translation import Service
+    Service.from_pretrained(name, token=token, cache_dir=folder).close()
+
+
 @dataclass
 class Client:
     """Runs commands, or functions of a module, with a home and a Hub of their own."""

@@ -143,8 +143,12 @@ class Handler(BaseHTTPRequestHandler):
             self.answer({"files": [{"path": file["path"], "shouldIgnore": False,
                                     "uploadMode": "lfs" if file["size"] >= SMALL else "regular"}
                                    for file in json.loads(self.body)["files"]]})
+        elif rest[:1] == ["branch"]:
+            if self.writer():
+                repository.branches.setdefault(rest[1], repository.branches["main"])
+                self.answer({})
         elif rest[:1] == ["commit"]:
-            self.commit(name, repository, "/".join(rest[1:]))
+            self.commit(name, repository, "/".join(rest[1:]), "create_pr=1" in query)
         elif rest == ["variables"]:
             self.variables(repository)
         elif rest[:1] == ["tree"]:
@@ -211,9 +215,12 @@ class Handler(BaseHTTPRequestHandler):
         self.server.large[digest] = self.body
         self.answer({})
 
-    def commit(self, name, repository, branch):
+    def commit(self, name, repository, branch, proposed):
         if not self.writer():
             return
+        if proposed:
+            repository.branches["refs/pr/1"] = repository.branches[branch]
+            branch = "refs/pr/1"
         files = {}
         for line in self.body.splitlines():
             entry = json.loads(line)
@@ -225,7 +232,8 @@ class Handler(BaseHTTPRequestHandler):
             elif entry["key"] == "deletedFile":
                 files[value["path"]] = None
         commit = repository.commit(files, branch)
-        self.answer({"commitUrl": f"{self.server.url}/{name}/commit/{commit}", "commitOid": commit})
+        more = {"pullRequestUrl": f"{self.server.url}/{name}/discussions/1"} if proposed else {}
+        self.answer({"commitUrl": f"{self.server.url}/{name}/commit/{commit}", "commitOid": commit, **more})
 
     def file(self, name, revision, path):
         repository = self.repository(name)

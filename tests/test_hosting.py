@@ -16,9 +16,9 @@ import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-import app
 from tests import endpoints
 from tests.harness import ROOT, free_port
+from xformer.commands import app
 
 # A public link
 

@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 import pytest
 from starlette.responses import PlainTextResponse
 
-import app
 from tests.pages import run
+from xformer.commands import app
 from xformer.results import UserError
 from xformer.ui.hosts import Hosts, allowed_name
 
@@ -121,8 +121,8 @@ def test_names_come_from_the_command_line(monkeypatch, capsys):
     served = {}
     monkeypatch.setattr(app, "models", lambda *_: None)
     monkeypatch.setattr(app, "reader", lambda *_: None)
-    monkeypatch.setattr(app, "create", lambda *_: None)
-    monkeypatch.setattr(app, "launch", lambda *_, hosts: served.update(hosts=hosts))
+    monkeypatch.setattr("xformer.ui.create", lambda *_: None)
+    monkeypatch.setattr("xformer.ui.launch", lambda *_, hosts: served.update(hosts=hosts))
     monkeypatch.setattr(sys, "argv", ["app.py", "--allow-host", "Page.example.org", "--allow-host", "*.español.org"])
     assert app.main() == 0 and served["hosts"] == ["page.example.org", "*.xn--espaol-zwa.org"]
     monkeypatch.setattr(sys, "argv", ["app.py", "--allow-host", "http://a"])

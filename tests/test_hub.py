@@ -16,7 +16,7 @@ import torch
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
-from tests.hub_client import Client, as_people_know_it, impatient, watched
+from tests.hub_client import Client, as_people_know_it, impatient, watched, with_a_token
 from xformer.__main__ import main
 from xformer.hub import card, checkpoint
 from xformer.hub import repository as hub
@@ -135,6 +135,40 @@ def test_a_branch_and_a_tag_are_revisions(server, client, carded):
         server.requests()
         assert client("checkpoint", "info", f"{NAME}@{revision}").status == 0
         assert server.log == []
+
+
+def test_a_push_goes_to_a_branch_or_is_only_proposed(server, client, carded):
+    client.token = server.token
+    for flags in (["--branch", "tried"], ["--pull-request"]):
+        assert client("checkpoint", "push", carded, NAME, *flags).status == 0
+    found = server.repositories[NAME]
+    for branch in ("tried", "refs/pr/1"):
+        assert found.commits[found.branches[branch]].items() >= files(carded).items()
+    assert not found.commits[found.branches["main"]].keys() & files(carded).keys()
+    assert "is no name of a branch" in client("checkpoint", "push", carded, NAME, "--branch", "a b").said
+
+
+def test_a_pull_keeps_to_its_cache_or_makes_no_request_or_fetches_all_again(server, client, carded, tmp_path):
+    server.add(NAME, files(carded))
+    refused = client("checkpoint", "pull", NAME, "--local-files-only", "--cache-dir", tmp_path / "own")
+    assert f"{NAME} is not in the cache at {tmp_path / 'own'}, and the Hub is not to be asked" in refused.said
+    assert server.requests() == []
+    assert client("checkpoint", "pull", NAME, "--cache-dir", tmp_path / "own").status == 0
+    assert not weights_of(tmp_path / "home") and server.requests()
+    again = client("checkpoint", "pull", NAME, "--local-files-only", "--cache-dir", tmp_path / "own")
+    assert (again.status, server.requests()) == (0, [])
+    assert Path(again.out.strip()).is_relative_to(tmp_path / "own")
+    for flags, fetched in ((["--force-download"], True), ([], False)):
+        client("checkpoint", "pull", NAME, "--cache-dir", tmp_path / "own", *flags)
+        assert any(line.startswith("GET") and "model.safetensors" in line for line in server.requests()) == fetched
+
+
+def test_python_may_give_a_token(server, client, carded, tmp_path):
+    server.add(NAME, files(carded), private=True)
+    refused = client(NAME, tmp_path / "own", "hf_wrong", work=with_a_token)
+    assert refused.status and "without a token" not in refused.err
+    assert client(NAME, tmp_path / "own", server.token, work=with_a_token).err == ""
+    assert list((tmp_path / "own").glob("*/snapshots/*/model.safetensors"))
 
 
 def test_python_has_it_as_people_know_it(server, client, carded, learned_pairs, tmp_path):
@@ -519,6 +553,14 @@ def test_a_drafted_card_is_true_and_complete(carded):
     data = card.check(carded).data
     assert (data["language"], data["license"], data["pipeline_tag"], data["library_name"]) == (
         ["en", "es"], "cc-by-4.0", "translation", "xformer")
+    assert 'service = Service.from_pretrained("owner/tiny-en-es")' in card.read(carded / "README.md").text
+
+
+def test_scores_on_sets_of_the_hub_name_them_as_the_hub_does(copy):
+    scores = [{"set": name, "bleu": 40.0, "beam": 5} for name in ("mine", "flores200-dev")]
+    first, second = card.results(checkpoint.examine(copy).kind, {"scores": scores})
+    assert (first.dataset_type, first.dataset_split, first.dataset_name) == ("facebook/flores", "dev", "flores200-dev")
+    assert (second.dataset_type, second.dataset_split) == ("mine", None)
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [

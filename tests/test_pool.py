@@ -15,9 +15,9 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-import app
 from tests.conftest import random_model
 from tests.pages import laid_out
+from xformer.commands import app
 from xformer.hub import checkpoint
 from xformer.hub import repository as hub
 from xformer.results import UserError

@@ -188,8 +188,8 @@ def test_a_missing_checkpoint_gets_one_sentence(capsys, tmp_path, monkeypatch, c
     more = ["--rows", tmp_path / "rows.tsv"] if command[0] == "evaluate" else []
     status, out, err = run(capsys, *command, *more)
     assert (status, out) == (2, "") and err == (
-        f"There is no checkpoint folder at {tmp_path / 'checkpoints' / 'sentiment'}; check the path, or train one with "
-        f"“python -m xformer train sentiment”.\n")
+        f"No checkpoint is named, and there is none at {tmp_path / 'checkpoints' / 'sentiment'}: name a folder, or "
+        "owner/name on the Hub, with --checkpoint or in XFORMER_SENTIMENT; a clone of the repository has one.\n")
 
 
 def test_a_checkpoint_of_another_kind_gets_one_sentence(capsys, tiny_checkpoint, tiny_classifier):

@@ -7,7 +7,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
-import app
+from xformer.commands import app
 from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment, UserError

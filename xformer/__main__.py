@@ -6,21 +6,28 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from xformer.commands import checkpoint, classify, compare, data, evaluate, explain, space, study, train, translate
+from xformer.commands import app, checkpoint, classify, compare, data, evaluate, explain, space, study, train, translate
 from xformer.results import UserError
 
-COMMANDS = {"translate": translate, "explain": explain, "compare": compare, "classify": classify, "evaluate": evaluate,
-            "checkpoint": checkpoint, "space": space, "data": data, "train": train, "study": study}
+COMMANDS = {"app": app, "translate": translate, "explain": explain, "compare": compare, "classify": classify,
+            "evaluate": evaluate, "checkpoint": checkpoint, "space": space, "data": data, "train": train,
+            "study": study}
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
-    top = argparse.ArgumentParser(prog="python -m xformer", description="Transformers to look inside.")
+    top = argparse.ArgumentParser(prog=_called(), description="Transformers to look inside.")
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
         command.add_arguments(verbs.add_parser(name, help=command.HELP))
     return top
+
+
+def _called() -> str:
+    """Return what this program was called by: the installed command, or python -m."""
+    return "xformer" if Path(sys.argv[0]).stem == "xformer" else "python -m xformer"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,10 +6,13 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+PACKAGE = Path(str(files("xformer")))
+# Inside an installed package; in a clone they stand beside it, at hand for who edits them.
+ASSETS = PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent / "assets"
 
 
 @dataclass(frozen=True)

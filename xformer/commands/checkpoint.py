@@ -30,6 +30,8 @@ def _add_push(p: argparse.ArgumentParser) -> None:
     p.add_argument("repository", metavar="owner/name")
     p.add_argument("--private", action="store_true", default=None, help="if the repository is made now")
     p.add_argument("--message", default="Upload checkpoint", help="of the commit")
+    p.add_argument("--branch", metavar="NAME", help="upload to this branch, made if it is not there")
+    p.add_argument("--pull-request", action="store_true", help="only propose the commit, as a pull request")
     p.add_argument("--license", metavar="ID", help="write a card, where there is none, with this licence: cc-by-4.0 …")
     p.add_argument("--base-model", metavar="owner/name", help="for that card: what the model was fine-tuned from")
 
@@ -40,7 +42,8 @@ def push(args: argparse.Namespace) -> None:
     folder = Path(args.folder)
     if args.license and not (folder / "README.md").is_file():
         card.draft(folder, checkpoint.examine(folder), args.license, args.base_model)
-    print(repository.push(folder, args.repository, private=args.private, commit_message=args.message))
+    print(repository.push(folder, args.repository, private=args.private, commit_message=args.message,
+                          branch=args.branch, create_pr=args.pull_request))
 
 
 def _add_pull(p: argparse.ArgumentParser) -> None:
@@ -49,12 +52,16 @@ def _add_pull(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=pull)
     p.add_argument("checkpoint", metavar="owner/name[@revision]")
     p.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
+    p.add_argument("--cache-dir", metavar="DIR", help="instead of the Hub's cache")
+    p.add_argument("--local-files-only", action="store_true", help="make no request")
+    p.add_argument("--force-download", action="store_true", help="fetch what is cached too")
 
 
 def pull(args: argparse.Namespace) -> None:
     """Fetch a checkpoint; print its folder."""
     from xformer.hub import repository
-    print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None))
+    access = repository.Access(None, args.cache_dir, args.local_files_only, args.force_download)
+    print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None, access))
 
 
 def _add_info(p: argparse.ArgumentParser) -> None:

@@ -17,6 +17,11 @@ from xformer.hub.checkpoint import ModelKind, Summary
 from xformer.results import UserError
 
 LANGUAGES = {"translation": ["en", "es"]}  # by the task; else English
+# Sets known on the Hub by the names they are kept under here: which data set, and which part of it.
+DATASETS = {"tatoeba-test-v2020-07-28": ("Helsinki-NLP/tatoeba_mt", "test"),
+            "flores200-dev": ("facebook/flores", "dev"),
+            "imdb-test": ("stanfordnlp/imdb", "test"), "imdb-validation": ("stanfordnlp/imdb", "train, held out"),
+            "sst2-validation": ("stanfordnlp/sst2", "validation")}
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "Accuracy"}
 WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")  # metadata that a card must have
 
@@ -39,8 +44,10 @@ def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
         for key, name in METRICS.items():
             if key in score:
                 signature = score.get(f"{key}_signature")
+                dataset, split = DATASETS.get(score["set"], (score["set"], None))
                 converted.append(EvalResult(
-                    task_type=kind.task, dataset_type=score["set"], dataset_name=score["set"], metric_type=key,
+                    task_type=kind.task, dataset_type=dataset, dataset_split=split, dataset_name=score["set"],
+                    metric_type=key,
                     metric_value=score[key], metric_name=", ".join([name, *ways]),
                     metric_args={"signature": signature} if signature else None))
     return converted
@@ -96,6 +103,20 @@ def check(folder: Path) -> ModelCard:
     return card
 
 
+def _usage(kind: ModelKind, name: str) -> str:
+    """Return how a checkpoint is used from Python, as Markdown; "" for one that only others are trained from."""
+    service, ask = {"translation": ("Service", 'service.translate("Good night.").best.text'),
+                    "text-classification": ("SentimentService", 'service.classify(["A fine film."])[0].label'),
+                    }.get(kind.task, ("", ""))
+    return f"""
+```python
+from xformer import {service}
+service = {service}.from_pretrained("owner/{name}")  # or a folder
+print({ask})
+```
+""" if service else ""
+
+
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
     """Write a card for a checkpoint that has none, from what its files say."""
     kind, config = summary.kind, summary.config.to_dict()
@@ -109,6 +130,7 @@ def draft(folder: Path, summary: Summary, license: str, base_model: str | None) 
 
 {summary.parameters:,} parameters, stored in half precision. Checkpoint {summary.identity}.
 
+{_usage(kind, folder.resolve().name)}
 Trained by `python -m xformer train {kind.train}`. The model:
 
 ```json

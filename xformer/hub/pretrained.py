@@ -22,18 +22,22 @@ class Pretrained:
 
     @classmethod
     def from_pretrained(cls: type[Loaded], name: str | Path, *, revision: str | None = None,
-                        device: str | None = None) -> Loaded:
+                        device: str | None = None, token: str | None = None, cache_dir: str | Path | None = None,
+                        local_files_only: bool = False, force_download: bool = False) -> Loaded:
         """Load a folder, or owner/name[@revision] from the Hub's cache or the Hub. Raises UserError."""
-        return cls.open(repository.find(f"{name}@{revision}" if revision else name), device)
+        access = repository.Access(token, cache_dir, local_files_only, force_download)
+        return cls.open(repository.find(f"{name}@{revision}" if revision else name, access), device)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Copy the checkpoint to a folder that is empty or not there yet. Raises UserError."""
         repository.copy(self.folder, Path(folder))
 
     def push_to_hub(self, repo_id: str, *, private: bool | None = None, token: str | None = None,
-                    commit_message: str = "Upload checkpoint") -> str:
+                    commit_message: str = "Upload checkpoint", branch: str | None = None,
+                    create_pr: bool = False) -> str:
         """Upload the checkpoint to owner/name, made if it is not there; return the address of the commit.
 
-        Raises UserError.
+        branch: to which it goes, made if it is not there. create_pr: only propose it. Raises UserError.
         """
-        return repository.push(self.folder, repo_id, private=private, token=token, commit_message=commit_message)
+        return repository.push(self.folder, repo_id, private=private, token=token, commit_message=commit_message,
+                               branch=branch, create_pr=create_pr)

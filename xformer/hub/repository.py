@@ -46,6 +46,18 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 PATIENCE = 60.0  # seconds without a byte after which a transfer is given up; the client by itself waits for ever
 
 
+class Access(NamedTuple):
+    """How files are asked of the Hub, as its own client names it; by default as the environment says."""
+
+    token: str | None = None
+    cache_dir: str | Path | None = None  # None: the client's own cache
+    local_files_only: bool = False  # make no request
+    force_download: bool = False  # fetch what is cached too
+
+
+USUAL = Access()
+
+
 class RepositoryName(NamedTuple):
     """A repository and a revision of it."""
 
@@ -70,7 +82,7 @@ def parse_name(text: str) -> RepositoryName | None:
     return RepositoryName(repository, revision or constants.DEFAULT_REVISION)
 
 
-def find(name: str | Path) -> Path:
+def find(name: str | Path, access: Access = USUAL) -> Path:
     """Return the folder of a checkpoint: that folder, or owner/name[@revision] from the cache, or else from the Hub.
 
     A checkpoint in the cache is used without any request; `fetch` asks for a newer one. A path that is no folder
@@ -81,30 +93,34 @@ def find(name: str | Path) -> Path:
     parsed = parse_name(name)
     if parsed is None:
         return Path(name)
-    return cached(parsed) or fetch(parsed)
+    return (not access.force_download and cached(parsed, access)) or fetch(parsed, access)
 
 
-def cached(name: RepositoryName) -> Path | None:
+def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
     """Return the folder of a checkpoint in the Hub's cache; None if it is not there whole. Makes no request."""
     folder = None
     for file in checkpoint.FILES:
-        path = try_to_load_from_cache(name.repository, file, revision=name.revision)
+        path = try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
         if not isinstance(path, str):  # None, or a mark that the Hub has no such file
             return None
         folder = Path(path).parent
     return folder
 
 
-def fetch(name: RepositoryName) -> Path:
+def fetch(name: RepositoryName, access: Access = USUAL) -> Path:
     """Download the files of a checkpoint that are new into the Hub's cache; return the folder. Raises UserError.
 
     All files are of one commit, each is checked against its digest, and the weights come last: so a revision in the
     cache leads to a whole checkpoint, the new one or the one before it. A fetch that does not come forward is given up.
     """
-    if (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE) and (folder := cached(name)):
-        return folder
+    there = None if access.force_download else cached(name, access)
+    if there and (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE or access.local_files_only):
+        return there
+    if access.local_files_only:
+        raise UserError(Message.of("hub_error_not_cached", name=str(name),
+                                   cache=str(access.cache_dir or constants.HF_HUB_CACHE)))
     try:
-        return transfer.watched(lambda: _fetch(name))
+        return transfer.watched(lambda: _fetch(name, access))
     except transfer.Stalled as stalled:
         raise UserError(Message.of("hub_error_slow", name=str(name), hub=constants.ENDPOINT, bytes=stalled.brought,
                                    seconds=round(transfer.WINDOW), least=transfer.LEAST)) from None
@@ -112,16 +128,17 @@ def fetch(name: RepositoryName) -> Path:
         raise UserError(Message.of("hub_error_many", name=str(name), most=transfer.MOST)) from None
 
 
-def _fetch(name: RepositoryName) -> Path:
-    with _plainly(name):
+def _fetch(name: RepositoryName, access: Access) -> Path:
+    with _plainly(name, access.token):
         get_session().timeout = PATIENCE
-        info = HfApi().model_info(name.repository, revision=name.revision, files_metadata=True,
+        info = HfApi(token=access.token).model_info(name.repository, revision=name.revision, files_metadata=True,
                                   timeout=constants.HF_HUB_ETAG_TIMEOUT)
         offered = {file.rfilename: file for file in info.siblings or ()}
         _check_offer(name, offered)
         for file in checkpoint.ALL_FILES:
             if file in offered:
-                path = Path(hf_hub_download(name.repository, file, revision=info.sha,
+                path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
+                                            cache_dir=access.cache_dir, force_download=access.force_download,
                                             etag_timeout=constants.HF_HUB_ETAG_TIMEOUT))
                 _check_download(name, path, offered[file])
         reference = path.parents[2] / "refs" / name.revision
@@ -131,12 +148,12 @@ def _fetch(name: RepositoryName) -> Path:
     return path.parent
 
 
-def pull(name: str, folder: Path | None = None) -> Path:
+def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
     """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
     wanted = _hub_name(name)
     if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
         raise UserError(f"There is something at {folder} already; name a folder that is empty or not there yet.")
-    cache = fetch(wanted)
+    cache = fetch(wanted, access)
     checkpoint.examine(cache)
     if folder is None:
         return cache
@@ -181,20 +198,25 @@ def copy(source: Path, folder: Path) -> None:
 
 
 def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,
-         commit_message: str = "Upload checkpoint") -> str:
+         commit_message: str = "Upload checkpoint", branch: str | None = None, create_pr: bool = False) -> str:
     """Check a checkpoint and its card, and upload its files as one commit; return the address of the commit.
 
-    private: of a repository that is made now; None: the owner's default. Raises UserError.
+    private: of a repository that is made now; None: the owner's default. branch: made if it is not there; None: main.
+    create_pr: propose the commit as a pull request. Raises UserError.
     """
+    if branch is not None and (not REVISION.fullmatch(branch) or ".." in branch):
+        raise UserError(f"{branch!r} is no name of a branch; write letters, digits, dots and dashes.")
     name = _target_name(repository)
     card.check(folder)
     _may_write(name, token)
-    with _plainly(name):
+    with _plainly(name, token):
         get_session().timeout = PATIENCE
         api = HfApi(token=token)
         api.create_repo(name.repository, private=private, exist_ok=True)
+        if branch:
+            api.create_branch(name.repository, branch=branch, exist_ok=True)
         return str(api.upload_folder(folder_path=folder, repo_id=name.repository, commit_message=commit_message,
-                                     allow_patterns=list(checkpoint.ALL_FILES)))
+                                     revision=branch, create_pr=create_pr, allow_patterns=list(checkpoint.ALL_FILES)))
 
 
 def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iterable[str],
@@ -281,8 +303,8 @@ def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
 
 
 @contextmanager
-def _plainly(name: RepositoryName) -> Iterator[None]:
-    """Turn any error of the Hub's client into a UserError, and silence its own warnings."""
+def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
+    """Turn any error of the Hub's client into a UserError, and silence its own warnings. token: the one given to it."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
@@ -290,12 +312,12 @@ def _plainly(name: RepositoryName) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:  # of the client, of its storage back end, or of a server that is no Hub
-        raise UserError(_sentence(name, error)) from error
+        raise UserError(_sentence(name, error, token)) from error
     finally:
         logging.set_verbosity(verbosity)
 
 
-def _sentence(name: RepositoryName, error: BaseException) -> Message:
+def _sentence(name: RepositoryName, error: BaseException, token: str | None = None) -> Message:
     """Say what went wrong between this program and the Hub, and what to do."""
     if isinstance(error, (LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
         error = error.__cause__
@@ -305,7 +327,7 @@ def _sentence(name: RepositoryName, error: BaseException) -> Message:
     if isinstance(error, GatedRepoError):
         return Message.of("hub_error_gated", **about)
     if isinstance(error, RepositoryNotFoundError):
-        return Message.of("hub_error_forbidden" if get_token() else "hub_error_unseen", **about)
+        return Message.of("hub_error_forbidden" if token or get_token() else "hub_error_unseen", **about)
     if isinstance(error, RevisionNotFoundError):
         return Message.of("hub_error_no_revision", revision=name.revision, **about)
     if isinstance(error, HfHubHTTPError):

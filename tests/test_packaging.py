@@ -1,0 +1,130 @@
+"""The package: what its wheel holds, that it runs where nothing of this clone is, and what the project's files say."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from tests.harness import ROOT, App
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+
+
+def requirements(name):
+    """The lines of a file of requirements without their comments."""
+    lines = (line.split("#")[0].strip() for line in (ROOT / name).read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith("-r")]
+
+
+@pytest.mark.parametrize("extra", ["dev", "bench"])
+def test_an_extra_is_what_the_file_of_requirements_says(extra):
+    assert PROJECT["project"]["optional-dependencies"][extra] == requirements(f"requirements-{extra}.txt")
+
+
+def test_every_package_is_in_the_wheel():
+    here = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "xformer").rglob("__init__.py")}
+    assert here | {"xformer.assets", "xformer.checkpoints"} == {*PROJECT["tool"]["setuptools"]["packages"]}
+
+
+def test_the_workflow_tries_the_lowest_versions_on_three_systems():
+    matrix = WORKFLOW["jobs"]["quick"]["strategy"]["matrix"]
+    assert {one.split("-")[0] for one in matrix["os"]} == {"ubuntu", "macos", "windows"}
+    lowest = " ".join(one["versions"] for one in matrix["include"] if one["which"] == "lowest")
+    wanted = [Requirement(line) for line in requirements("requirements.txt") if line.startswith(("torch", "gradio"))]
+    assert len(wanted) == 2
+    for one in wanted:
+        least = next(limit.version for limit in one.specifier if limit.operator == ">=")
+        assert f"{one.name}=={least}." in lowest
+
+
+def test_the_citation_and_the_changes_are_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = PROJECT["project"]["version"]
+    assert citation["version"] == version and citation["license"] == PROJECT["project"]["license"]
+    assert re.search(rf"^## {re.escape(version)}", changes, re.MULTILINE)
+    assert __import__("xformer").__version__ == version
+
+
+# An installed package
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The folder of programs of an environment that holds the wheel of this clone, and nothing else of it.
+
+    What the package needs is taken from the environment of the tests: it has gigabytes.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    tracked = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                             capture_output=True, text=True, check=True).stdout.splitlines()
+    for name in tracked:
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/")):
+            (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / "clone" / name)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "empty"], check=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    subprocess.run([*pip, "wheel", "--quiet", "--no-build-isolation", "--no-deps", "-w", folder, folder / "clone"],
+                   check=True)
+    (wheel,) = folder.glob("xformer_inside-*.whl")
+    assert wheel.stat().st_size < 100_000_000  # what the package index takes
+    programs = folder / "empty" / ("Scripts" if sys.platform == "win32" else "bin")
+    subprocess.run([*pip, "--python", programs / "python", "install", "--quiet", "--no-deps", wheel], check=True)
+    (packages,) = (folder / "empty").rglob("site-packages")
+    (packages / "tests.pth").write_text(sysconfig.get_path("purelib"))
+    shutil.rmtree(folder / "clone")
+    return programs
+
+
+def ask(installed, folder, *argv):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run([installed / argv[0], *argv[1:]], cwd=folder, env=environment, capture_output=True, text=True,
+                          check=False, timeout=300)
+
+
+@pytest.mark.slow
+def test_an_installed_package_translates_reads_and_says_where_its_files_are(installed, tmp_path):
+    done = ask(installed, tmp_path, "xformer", "translate", "Good night.")
+    assert (done.returncode, done.stdout) == (0, "Buenas noches.\n"), done.stderr
+    assert ask(installed, tmp_path, "xformer", "--help").stdout.startswith("usage: xformer [-h]")
+    code = "from xformer.strings import ASSETS; from xformer.hub.shipped import ROOT; print(ASSETS, ROOT, sep='\\n')"
+    places = ask(installed, tmp_path, "python", "-c", code).stdout.split("\n")[:2]
+    assert all(Path(place).is_relative_to(installed.parent) for place in places)
+
+
+@pytest.mark.slow
+def test_an_installed_package_opens_the_page(installed, tmp_path):
+    with App(tmp_path / "app", "app", command=[installed / "xformer"], PYTHONPATH="") as app:
+        with urlopen(app.address) as page:
+            assert page.status == 200 and "Transformer" in page.read().decode()
+        with urlopen(f"{app.address}/config") as config:
+            text = config.read().decode()
+        assert "en-es" in text and "No classifier of reviews is loaded" not in text
+
+
+@pytest.mark.slow
+def test_without_a_checkpoint_one_sentence_says_how_to_get_one(installed, tmp_path):
+    (checkpoints,) = installed.parent.rglob("site-packages/xformer/checkpoints")
+    checkpoints.rename(checkpoints.with_name("away"))
+    try:
+        for command in (["translate", "Good night."], ["app"]):
+            done = ask(installed, tmp_path, "xformer", *command)
+            assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+            assert done.stderr.startswith("No checkpoint is named, and there is none at ")
+            assert "with --checkpoint or in XFORMER_CHECKPOINT" in done.stderr
+    finally:
+        checkpoints.with_name("away").rename(checkpoints)
