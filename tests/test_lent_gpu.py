@@ -14,7 +14,7 @@ from tests import endpoints
 from tests.harness import ROOT
 from xformer import device
 from xformer.hub.pretrained import Pretrained
-from xformer.results import Head, Options, Positions, UserError
+from xformer.results import Head, Options, Positions, UserError, Weighing
 from xformer.serve import lent_gpu
 from xformer.serve.lent_gpu import computing, open_service
 from xformer.serve.limits import Guard
@@ -134,6 +134,8 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
                        ("walk", (english, spanish, Head("cross", 1, 1))), ("embed", ([english],)),
                        ("explain", (english,)), ("compare", (english, learned_pairs[1][0])), ("embedded", (english,)),
                        ("with_positions", (english, spanish, Positions("none"))),
+                       ("reweigh", (english, spanish, Weighing(Head("cross", 1, 1)))),
+                       ("sweep_beta", (english, spanish)),
                        ("occlude", (english, spanish)), ("grow_tree", (english,)), ("force", (english, spanish)),
                        ("translate_by_layer", (english,)), ("read_decoder", (english, spanish)),
                        ("head_effects", (english, spanish, ["cross"], lambda *done: steps.append(done)))):

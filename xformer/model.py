@@ -11,7 +11,7 @@ step-by-step decoding are made by the caller and handed in, so that many threads
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -101,6 +101,17 @@ class Trace:
     cross: Record = field(default_factory=Record)  # Q = T, K = S
 
 
+# Makes weights [B, H, Q, K] of queries [B, H, Q, d], keys [B, H, K, d] and a mask, where equation 1 does not.
+Weigh = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+class LayerHeads(NamedTuple):
+    """How the heads of one layer take part in a pass."""
+
+    keep: Tensor  # [H] factors on what each head answers
+    weigh: Weigh | None = None  # how they weigh what they look at, where otherwise than in equation 1
+
+
 @dataclass(frozen=True)
 class Heads:
     """Which heads take part in a pass, and how much: factors [layers, H] on what each head answers, 0 to switch it off.
@@ -111,6 +122,11 @@ class Heads:
     encoder_self: Tensor
     decoder_self: Tensor
     cross: Tensor
+    weigh: Mapping[tuple[str, int], Weigh] = field(default_factory=dict)  # of some layers, by stack and layer from 1
+
+    def of(self, stack: str, layer: int) -> LayerHeads:
+        """The heads of a layer, counted from 1."""
+        return LayerHeads(getattr(self, stack)[layer - 1], self.weigh.get((stack, layer)))
 
     @classmethod
     def without(cls, config: Config, off: Iterable[tuple[str, int, int]], device: torch.device | None = None) -> Heads:
@@ -126,7 +142,7 @@ class Heads:
                 raise ValueError(f"there is no head {head} in layer {layer} of {stack}; this model has {layers[stack]} "
                                  f"layers of {config.n_heads} heads there")
             factors[stack][layer - 1, head - 1] = 0
-        return cls(**factors)
+        return cls(factors["encoder_self"], factors["decoder_self"], factors["cross"])
 
 
 def sinusoids(length: int, d_model: int, base: float = 10000.0, first: int = 0) -> Tensor:
@@ -165,20 +181,22 @@ def dropout(x: Tensor, p: float, training: bool) -> Tensor:
     return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
 
 
-def scores(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
+def scores(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | Tensor | None = None) -> Tensor:
     """q k^T times `scale`, or where none is given 1 / sqrt(d); minus infinity where the mask is False. [B, H, Q, K]"""
     found = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(-2, -1)
     return found if mask is None else found.masked_fill(~mask, -math.inf)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool) -> tuple[Tensor, Tensor | None]:
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool, weigh: Weigh | None = None
+           ) -> tuple[Tensor, Tensor | None]:
     """softmax(q k^T / sqrt(d)) v, equation 1: q [B, H, Q, d], k and v [B, H, K, d] -> [B, H, Q, d].
 
-    Fused, the probabilities are never written down; otherwise they come back as [B, H, Q, K].
+    Fused, the probabilities are never written down; otherwise they come back as [B, H, Q, K]. weigh: makes them in
+    another way.
     """
-    if fused:
+    if fused and weigh is None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
-    probabilities = scores(q, k, mask).softmax(dim=-1)
+    probabilities = scores(q, k, mask).softmax(dim=-1) if weigh is None else weigh(q, k, mask)
     return probabilities.to(v.dtype) @ v, probabilities
 
 
@@ -296,13 +314,13 @@ class Attention(nn.Module):
         return self.shares(v).norm(dim=-1)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, memory: Tensor | None = None,
-                past: PastKeyValues | None = None, record: Record | None = None, keep: Tensor | None = None
+                past: PastKeyValues | None = None, record: Record | None = None, heads: LayerHeads | None = None
                 ) -> Tensor:
         """x [B, Q, D] asks and is answered [B, Q, D].
 
         It looks at itself (and at its `past`), or at `memory`, the `keys_values` of another sequence; several
         hypotheses may share one row of memory: x [B n, Q, D] with memory [2, B, H, S, d]. What the heads did is
-        appended to `record` if there is one. `keep` [H] scales what each head answers.
+        appended to `record` if there is one. `heads` says how they take part.
         """
         if memory is None:
             projected = self.split(self.in_proj(x))  # [3, B, H, Q, d]
@@ -314,12 +332,12 @@ class Attention(nn.Module):
             k, v = memory
         # The CPU's fused kernel is made for long sequences: its backward pass is slower than writing the maps down.
         fused = record is None and not (self.training and x.device.type == "cpu")
-        y, probabilities = attend(q, k, v, mask, fused)
+        y, probabilities = attend(q, k, v, mask, fused, heads.weigh if heads else None)
         if record is not None and probabilities is not None:
             record.probabilities.append(probabilities)
             record.value_norms.append(self.value_norms(v))
-        if keep is not None:
-            y = y * keep.to(y.dtype)[:, None, None]
+        if heads is not None:
+            y = y * heads.keep.to(y.dtype)[:, None, None]
         answer: Tensor = self.out_proj(y.transpose(1, 2).reshape(x.shape))
         if record is not None and record.calls is not None:
             record.calls.append(AttentionCall(q, k, v, mask, answer))
@@ -364,10 +382,10 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.self_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, keep: Tensor | None = None,
+    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: LayerHeads | None = None,
                 past: PastKeyValues | None = None) -> Tensor:
         record = trace.encoder_self if trace else None
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, keep=keep))
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, heads=heads))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -382,17 +400,17 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | Absorbed, memory_mask: Tensor | None,
                 past: PastKeyValues | None = None, trace: Trace | None = None,
-                keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
+                heads: tuple[LayerHeads, LayerHeads] | None = None) -> Tensor:
         """x [B, T, D]; `memory` is this layer's `cross_attention.keys_values` of the encoder's output.
 
-        keep: factors [H] of the heads of its self-attention and of its cross-attention.
+        heads: of its self-attention and of its cross-attention.
         """
         record, record_cross = (trace.decoder_self, trace.cross) if trace else (None, None)
-        keep_self, keep_cross = keep or (None, None)
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, keep=keep_self))
-        x = self.cross_residual(x, lambda y: self.cross_attention.ask(y, memory, keep_cross)
+        own, across = heads or (None, None)
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, heads=own))
+        x = self.cross_residual(x, lambda y: self.cross_attention.ask(y, memory, across.keep if across else None)
                                 if isinstance(memory, Absorbed) else
-                                self.cross_attention(y, memory_mask, memory, record=record_cross, keep=keep_cross))
+                                self.cross_attention(y, memory_mask, memory, record=record_cross, heads=across))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -411,7 +429,7 @@ class Encoder(nn.Module):
                 pasts: list[PastKeyValues] | None = None) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may go on after their `pasts`"""
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, trace, heads.encoder_self[i] if heads else None, pasts[i] if pasts else None)
+            x = layer(x, mask, trace, heads.of("encoder_self", i + 1) if heads else None, pasts[i] if pasts else None)
         return self.norm(x)
 
 
@@ -435,8 +453,8 @@ class Decoder(nn.Module):
                 heads: Heads | None = None) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
         for i, layer in enumerate(self.layers):
-            keep = (heads.decoder_self[i], heads.cross[i]) if heads else None
-            x = layer(x, mask, memories[i], memory_mask, pasts[i] if pasts else None, trace, keep)
+            own = (heads.of("decoder_self", i + 1), heads.of("cross", i + 1)) if heads else None
+            x = layer(x, mask, memories[i], memory_mask, pasts[i] if pasts else None, trace, own)
         return self.norm(x)
 
 
@@ -581,7 +599,8 @@ class Transformer(EncoderStack):
         memory, mask = self.encode(source, heads=heads, positions=positions)
         memories = self.decoder.keys_values(memory)
         few = len(source) == 1 and source.shape[1] * self.config.n_heads <= self.config.d_model
-        if few and self.output is not None and products.usable():
+        equation_1 = heads is None or not heads.weigh  # which alone is what `absorb` computes
+        if few and equation_1 and self.output is not None and products.usable():
             return Cache(self.decoder.absorb(memories), mask, heads, positions)
         return Cache(memories, mask, heads, positions)
 

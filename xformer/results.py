@@ -424,6 +424,34 @@ class Moved:
     after: Trace  # of `source` and the same target pieces, under the change
 
 
+WEIGHINGS = ("beta", "unscaled", "after", "queries", "zeroed")
+SCOPES = ("stack", "layer", "head")
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Attention that makes weights of scores otherwise than equation 1: in one head, in its layer, or in its stack.
+
+    Kinds: "beta", softmax(beta q k^T / sqrt(d)); "unscaled", softmax(q k^T); "after", softmax(q k^T) / sqrt(d);
+    "queries", the softmax over the queries, so that columns sum to 1; "zeroed", what the future mask hides gets a score
+    of 0 and a value of 0 in place of a score of minus infinity.
+    """
+
+    head: Head
+    scope: str = "stack"  # of SCOPES
+    kind: str = "beta"  # of WEIGHINGS
+    beta: float = 1.0  # of "beta": from 0, where all weights are alike, to infinity, where the largest takes all
+
+
+@dataclass(frozen=True, eq=False)
+class Reweighed:
+    """A translation before and after its attention was weighed otherwise."""
+
+    translation: Translation  # made under the change
+    before: Trace  # of the original source and translation
+    after: Trace  # of the same, under the change
+
+
 @dataclass(frozen=True, eq=False)
 class Embedded:
     """The encoder's input before it is summed: embeddings of S pieces, and positions, as vectors of D numbers."""

@@ -27,6 +27,9 @@ def at_power(beta: float, power: float) -> float:
     return 0.0 if power <= least else HARD if power >= most else beta * 2.0 ** power
 
 
+BETAS = tuple(at_power(1.0, power) for power in range(POWERS[0], POWERS[1] + 1))  # from 0 to HARD
+
+
 def own_beta(rule: str, d: int) -> float:
     """The factor by which a rule scales its scores before the softmax: 1 / sqrt(d), or 1 where it does not scale.
 

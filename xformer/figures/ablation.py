@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from xformer.figures.labels import percent, place, shown
@@ -29,18 +29,19 @@ def changed_words(old: str, new: str) -> str:
 
 
 def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence[float], after: Sequence[float],
-                     language: Language = ENGLISH) -> str:
+                     language: Language = ENGLISH, key: Callable[[str], str] = lambda name: f"ablation_{name}") -> str:
     """Compare two translations: both texts, and the log-probability of every word of the old one.
 
-    pieces: of the old translation; before, after: their log-probabilities with all heads and without some, in nats.
+    pieces: of the old translation; before, after: their log-probabilities without and with a change, in nats. key: of
+    a text about the change, by what the text is of.
     """
     say, html = language.say, language.html
-    same = f"<p>{html('ablation_same')}</p>" if old == new else ""
-    names = [say(key) for key in ("ablation_word", "ablation_with", "ablation_without", "ablation_change")]
-    total = html("ablation_total", before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
+    same = f"<p>{html(key('same'))}</p>" if old == new else ""
+    names = [say(key(name)) for name in ("word", "with", "without", "change")]
+    total = html(key("total"), before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
                  change=f"{sum(after) - sum(before):+.2f}")
-    return (f'<p class="sub">{html("ablation_before")}</p><p class="large" lang="es">{escape(old)}</p>'
-            f'<p class="sub">{html("ablation_after")}</p>'
+    return (f'<p class="sub">{html(key("before"))}</p><p class="large" lang="es">{escape(old)}</p>'
+            f'<p class="sub">{html(key("after"))}</p>'
             f'<p class="large" lang="es">{changed_words(old, new)}</p>{same}'
             f"<p>{total}</p>{word_table(names, pieces, before, after)}")
 

@@ -41,12 +41,14 @@ from xformer.results import (
     Occlusion,
     Options,
     Positions,
+    Reweighed,
     RunSettings,
     Sentiment,
     SublayerGradient,
     Trace,
     Translation,
     Walk,
+    Weighing,
 )
 from xformer.serve.limits import Guard
 
@@ -134,6 +136,13 @@ class TranslationService(Protocol):
 
         What is given as a translation is not searched for again.
         """
+
+    def reweigh(self, source: Source, target: Target, change: Weighing, options: Options | None = None,
+                max_length: int | None = None) -> Reweighed:
+        """Translate and trace with attention that weighs otherwise."""
+
+    def sweep_beta(self, source: Source, target: Target) -> dict[str, tuple[float, ...]]:
+        """The log-probability of a target by stack, for each of `walkthrough.BETAS` there."""
 
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Every number of one head in a pass. padding: pieces after the source."""

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import lenses, passes
+from xformer.explain import lenses, passes, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
@@ -43,10 +43,12 @@ from xformer.results import (
     Options,
     Origin,
     Positions,
+    Reweighed,
     Trace,
     Translation,
     UserError,
     Walk,
+    Weighing,
 )
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
@@ -58,6 +60,7 @@ from xformer.serve.text import Prepared, one_line, prepare, repeats
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
+MOST_MORE = 10  # pieces of a translation with attention that weighs otherwise, beyond those of the one without
 
 
 class Service(Pretrained):
@@ -304,6 +307,34 @@ class Service(Pretrained):
             (translation,) = self._translated(wait, [changed], options, max_length=max_length, change=change)
             return Moved(changed.text, translation, self._traced(before, original.text),
                          self._traced(after, changed.text, change))
+
+    @computes
+    def reweigh(self, source: Source, target: Target, change: Weighing, options: Options | None = None,
+                max_length: int | None = None) -> Reweighed:
+        """Translate with attention that weighs otherwise, and see what that does to a translation made without.
+
+        target: that translation. options and max_length: as for `translate`; what is searched for is at most
+        MOST_MORE pieces longer than the target, since attention that is wrong often finds no end. Raises UserError.
+        """
+        prepared, tokens = self._source(source), self._target(target)
+        pair, options = Pair.of(prepared.tokens, tokens), options or Options()
+        longest = min(target_limit(len(pair.source), self.model.config.max_length), self.model.config.max_length - 1,
+                      len(tokens) + MOST_MORE)
+        with self.guard.work():
+            began, heads = time.perf_counter(), weighing.heads(self._transformer, change, len(pair.given))
+            hypotheses = weighing.translate(self._transformer, pair.source, options,
+                                            min(longest, max_length or longest), heads, change)
+            translation = self._translation(prepared, hypotheses, time.perf_counter() - began, options, max_length)
+        return Reweighed(translation, self._traced(pair, prepared.text),
+                         self._traced(pair, prepared.text, Intervention(heads=heads)))
+
+    @computes
+    def sweep_beta(self, source: Source, target: Target) -> dict[str, tuple[float, ...]]:
+        """Compute the log-probability of a target for each of `walkthrough.BETAS` in each of STACKS. Raises UserError.
+        """
+        pair = self._pair(source, target)
+        with self.guard.work() as pause:
+            return weighing.sweep(self._transformer, pair, pause)
 
     @computes
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:

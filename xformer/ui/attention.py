@@ -20,11 +20,11 @@ from xformer.figures.palettes import PALETTES
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui import ablation, attribution_methods, counterfactual, export, word_link
+from xformer.ui import ablation, attribution_methods, counterfactual, export, weighing, word_link
 from xformer.ui.components import FILES, PICTURES, canvas, script
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs
-from xformer.ui.tabs import Listener, Page, Tab
+from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
 STACK = OneOf(STACKS, "cross")
@@ -93,20 +93,26 @@ def build(page: Page) -> Tab:
     lock.change(None, lock, None, js=script("lockWords"), **QUIET)
     gr.on([lock.change, page.trace.change, picture_of_head.change], trigger_mode="always_last",
           **page.ask(tell, {**shown, "lock": lock}, {"word": word}), **SWIFT)
-    with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap"):
-        with gr.Tab(say("drawer_finder")):
+    weighing_open = gr.Checkbox(visible=False)
+    with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
+        with gr.Tab(say("drawer_finder")) as of_finder:
             gr.HTML(f'<h3>{language.html("finder")}</h3><p class="note">{language.html("finder_text")}</p>')
             finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
                                 headers=[say("finder_role"), say("finder_head"), say("finder_score")],
                                 show_label=False, elem_classes="finder")
-        with gr.Tab(say("drawer_ablation")):
+        with gr.Tab(say("drawer_ablation")) as of_heads:
             of_ablation = ablation.build(page, look)
-        with gr.Tab(say("drawer_occlusion")):
+        with gr.Tab(say("drawer_weighing"), id=weighing.TAB) as of_weights:
+            of_weighing = weighing.build(page, look, weighing_open)
+        with gr.Tab(say("drawer_occlusion")) as of_words:
             attribution_methods.build(page, look)
-        with gr.Tab(say("drawer_rivals")):
+        with gr.Tab(say("drawer_rivals")) as of_rivals:
             counterfactual.build(page, lock)
-        with gr.Tab(say("drawer_link"), id=word_link.TAB):
+        with gr.Tab(say("drawer_link"), id=word_link.TAB) as of_link:
             word_link.build(page, lock)
+    for part in (of_finder, of_heads, of_words, of_rivals, of_link):
+        part.select(None, None, weighing_open, js="() => false", **QUIET)
+    of_weights.select(None, None, weighing_open, js="() => true", **QUIET)
     best_heads, again = gr.State([]), gr.Textbox("", visible=False)
 
     pictures = {"grid": heads, "picture": picture_of_head, "below": below, "about": about,
@@ -151,7 +157,17 @@ def build(page: Page) -> Tab:
     page.on_opening.append({**page.ask(offer, {"translation": page.translation, "spanish": page.spanish}, offered,
                                        problem), **QUIET})
     look.include(of_ablation)
-    return Tab(look)
+    look.include(of_weighing)
+
+    def weighs(service: TranslationService, values: Values) -> bool:
+        """Whether the address asks something of the part that weighs otherwise."""
+        defaults = of_weighing.defaults(service)
+        return any(values[key] != defaults[key] for key in defaults)
+
+    return Tab(look, {
+        "drawer": View(drawer, lambda service, values: gr.update(selected=weighing.TAB) if weighs(service, values) else
+                       gr.skip()),
+        "weighing_open": View(weighing_open, lambda service, values: True if weighs(service, values) else gr.skip())})
 
 
 def _view_menu(look: Controls, language: Language) -> None:

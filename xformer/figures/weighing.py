@@ -1,0 +1,95 @@
+"""Figures of attention that weighs otherwise than equation 1: the translation, a head, and the course over beta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from html import escape
+
+import plotly.graph_objects as go
+
+from xformer.explain.walkthrough import BETAS, POWERS
+from xformer.figures.ablation import before_and_after
+from xformer.figures.attention import Choice, Picture, picture
+from xformer.figures.labels import place, shown
+from xformer.figures.layout import axis, layout
+from xformer.figures.notice import notice
+from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.tables import savable
+from xformer.pieces import words
+from xformer.results import STACKS, Head, Reweighed, Weighing
+from xformer.strings import ENGLISH, Language
+
+COLOURS = dict(zip(STACKS, (BLUE, ORANGE, TEAL), strict=True))
+TICKS = ("0", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "∞")  # BETAS as they are read
+
+
+def named(change: Weighing, language: Language = ENGLISH) -> str:
+    """Name a change: what is weighed otherwise, and where."""
+    say, head = language.say, change.head
+    where = {"stack": say("weigh_all_layers"), "layer": say("weigh_one_layer", layer=head.layer),
+             "head": place(head, language)}[change.scope]
+    how = say(f"weigh_kind_{change.kind}") if change.kind != "beta" else beta_named(change.beta)
+    return f"{how} · {say(f'stack_{head.stack}')}, {where}"
+
+
+def beta_named(beta: float) -> str:
+    """Write a factor on the scores."""
+    return "β → ∞" if math.isinf(beta) else f"β = {beta:.3g}"
+
+
+def translations(done: Reweighed, change: Weighing, old: str, language: Language = ENGLISH) -> str:
+    """Compare a translation with the one under the change: both texts, and each word's log-probability. HTML.
+
+    old: the text of the translation before.
+    """
+    before, after = done.before, done.after
+    warnings = notice([warning.say(language) for warning in done.translation.warnings], "warning")
+    body = before_and_after(old, done.translation.best.text, before.predicted, before.log_probs, after.log_probs,
+                            language, lambda name: f"weigh_{name}")
+    seen = [language.html(f"weigh_text_{change.kind}")]
+    if change.kind == "queries" and change.head.stack != "encoder_self":
+        seen.append(language.html("weigh_text_leak"))
+    groups = words(before.predicted)
+    rows = [[shown("".join(before.predicted[i] for i in group)),
+             *(sum(values[i] for i in group) for values in (before.log_probs, after.log_probs))] for group in groups]
+    title = language.say("weigh_saved", change=named(change, language), text=before.text)
+    columns = [language.say(key) for key in ("weigh_word", "weigh_with", "weigh_without")]
+    return savable(f'<p class="what">{escape(named(change, language))}</p>{body}<p class="note">{" ".join(seen)}</p>'
+                   f"{warnings}", "reweighed", title, columns, rows)
+
+
+def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: Language = ENGLISH
+         ) -> tuple[Picture, Picture]:
+    """Picture a head as equation 1 has it and under the change; each title ends with which it is.
+
+    given: the heads that align the piece they were given.
+    """
+    choice = Choice(*change.head)
+    old, new = (picture(trace, choice, language, given=given) for trace in (done.before, done.after))
+    return (replace(old, title=f"{old.title} · {language.say('weigh_before')}"),
+            replace(new, title=f"{new.title} · {named(change, language)}"))
+
+
+def curve(swept: Mapping[str, Sequence[float]], change: Weighing, width: int, language: Language = ENGLISH
+          ) -> go.Figure:
+    """Plot the log-probability of the original translation against beta, a curve a stack.
+
+    change: where it is at one of these temperatures, a line across marks it. width: d_k, by which "unscaled" is one.
+    """
+    say, places = language.say, list(range(POWERS[0], POWERS[1] + 1))
+    lines = [go.Scatter(
+        x=places, y=list(values), mode="lines+markers", name=say(f"stack_{stack}"), line={"color": COLOURS[stack]},
+        customdata=TICKS,
+        hovertemplate=say("weigh_hover", beta="%{customdata}", value="%{y:.2f}") + f"<extra>{say(f'stack_{stack}')}"
+        "</extra>") for stack, values in swept.items()]
+    figure = go.Figure(lines, layout(
+        say("weigh_curve"), 400, x=axis(say("weigh_axis_beta"), tickvals=places, ticktext=TICKS, range=[-6.4, 6.4]),
+        y=axis(say("weigh_axis_total"))))
+    beta = {"beta": change.beta, "unscaled": math.sqrt(width)}.get(change.kind)
+    if beta is None:
+        return figure
+    power = POWERS[0] if beta == BETAS[0] else POWERS[1] if math.isinf(beta) else math.log2(beta)
+    return figure.add_vline(x=power, line={"dash": "dot", "color": GREY},
+                            annotation={"text": say("weigh_here"), "yanchor": "bottom", "xanchor": "center"})
