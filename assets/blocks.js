@@ -1,4 +1,5 @@
-// The boxes of the architecture. A click or Enter on a box that has attention maps triggers 'choose' {stack, layer}.
+// The boxes of the architecture. A click or Enter on a box that has attention maps triggers 'choose' {stack, layer}; on
+// its braces, it shows the lines that compute it.
 import {htmlPicture} from './html_picture.js';
 import {modelText, saveOnClick} from './save.js';
 
@@ -20,7 +21,30 @@ export default function start({element, trigger}) {
 
   const picture = kind => htmlPicture(kind, element, towers(), 'architecture');
 
+  function showCode(button) {  // of a block; of none, the panel closes
+    const panel = element.querySelector('.code-of');
+    const before = element.querySelector('button.code[aria-expanded=true]');
+    before?.setAttribute('aria-expanded', 'false');
+    panel.hidden = !button || button === before;
+    if (panel.hidden) {
+      before?.focus();
+      return;
+    }
+    button.setAttribute('aria-expanded', 'true');
+    for (const section of panel.querySelectorAll('section'))
+      section.hidden = section.dataset.of !== button.dataset.code;
+    panel.scrollTop = 0;
+  }
+
+  element.addEventListener('keydown', event => {
+    if (event.key === 'Escape' && element.querySelector('.code-of')) showCode();
+  });
   element.addEventListener('click', event => {
+    const button = event.target.closest('button.code');
+    if (button || event.target.closest('.code-of .close')) {
+      showCode(button);
+      return;
+    }
     const box = event.target.closest('button[data-stack]');
     if (!box) return;
     trigger('choose', {stack: box.dataset.stack, layer: Number(box.dataset.layer)});

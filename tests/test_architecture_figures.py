@@ -1,10 +1,12 @@
 """The architecture view: every parameter stands in one box, the order of the boxes is the model's, and text is text."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
+from xformer.explain import source
 from xformer.figures import architecture
 from xformer.model import NORMS
 from xformer.results import Block, ModelInfo
@@ -28,7 +30,7 @@ class Boxes(HTMLParser):
         for kind in ("norm", "attention", "feed", "plus"):
             if kind in (values.get("class") or "").split():
                 self.kinds.append(kind)
-        if tag == "button":
+        if "data-stack" in values:
             self.opens.append((values["data-stack"], int(values["data-layer"])))
 
 
@@ -96,6 +98,24 @@ def test_shapes_are_those_of_the_sentence(tiny_model):
         assert shape in drawn
     for shape in ("S × 32", "T × 32", "maps 4 × T × S"):
         assert shape in architecture.architecture(info, blocks)
+
+
+def test_every_block_that_computes_shows_its_lines(tiny_model):
+    drawn = architecture.architecture(info_of(tiny_model), blocks_of(tiny_model))
+    asked = set(re.findall('data-code="(.*?)"', drawn))
+    assert asked == {"embedding", "positions", "norm", "attention", "feed_forward", "linear"}
+    assert set(re.findall('data-of="(.*?)"', drawn)) == asked
+    shown = unescape(drawn)
+    for line in ("return self.outer(F.relu(self.inner(x)))", "probabilities = scores(q, k, mask).softmax(dim=-1)"):
+        assert line in shown
+
+
+@pytest.mark.parametrize("name", source.CODE)
+def test_the_lines_of_a_block_are_those_of_the_file(name):
+    for found in source.of_block(name):
+        lines = (source.HOUSE / found.file).read_text().splitlines()[found.first - 1:]
+        assert found.text.splitlines() == lines[:found.text.count("\n") + 1]
+        assert lines[0].lstrip().startswith(("def ", "class "))
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from xformer.explain import source as code
+from xformer.figures.tables import header
 from xformer.results import Block, ModelInfo
 from xformer.strings import ENGLISH, Language
 
@@ -19,6 +21,21 @@ STACK = {("encoder", "self_attention"): "encoder_self", ("decoder", "self_attent
 # The axes of each stack's attention maps: the tower whose pieces ask, and that of the pieces they look at.
 SIDES = {"encoder_self": ("encoder", "encoder"), "decoder_self": ("decoder", "decoder"),
          "cross": ("decoder", "encoder")}
+# What the lectures on transformers call the same things: LeCun and Canziani's, Kak's, and "The Annotated Transformer".
+TEACHERS = ("Vaswani et al. (2017)", "LeCun, Canziani", "Kak", "The Annotated Transformer")
+TERMS = (("feed-forward network", "1-D convolution", "FFN (W1, W2)", "PositionwiseFeedForward"),
+         ("softmax", "soft(arg)max", "nn.Softmax", "softmax"),
+         ("Add & Norm", "Add, Norm", "LayerNorm (norm1, norm2, norm3)", "SublayerConnection"),
+         ("outputs (shifted right)", "unit delay: y[j] → y[j − 1]", "autoregressive masking, a word at a time",
+          "subsequent_mask"),
+         ("masked self-attention, cross-attention", "predictor", "BasicDecoderWithMasking", "DecoderLayer"),
+         ("output of the encoder", "h^Enc", "final_encoder_out", "memory, m"),
+         ("d_model", "d_model", "M, embedding_size", "d_model"),
+         ("h, number of heads", "num_heads", "N_H, num_attn_heads", "h"),
+         ("d_k = d_model / h", "d_k", "s_qkv = M / N_H", "d_k"),
+         ("d_ff", "conv_hidden_dim", "2 · M (at all positions together)", "d_ff"),
+         ("N, layers", "num_layers", "how_many_basic_encoders", "N"),
+         ("linear, softmax", "–", "out, nn.LogSoftmax", "Generator"))
 FORMULAS = {"post": "<i>x</i> ← LayerNorm( <i>x</i> + Sublayer( <i>x</i> ) )",
             "pre": "<i>x</i> ← <i>x</i> + Sublayer( LayerNorm( <i>x</i> ) )"}
 
@@ -36,7 +53,29 @@ def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = 
     tower = _tower if info.architecture == "transformer" else _recurrent_tower
     towers = "".join(tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
     total = sum(block.parameters for block in blocks)
-    return f'<p>{html("arch_total", n=total, embedding=embedding)}</p><div class="towers">{towers}</div>'
+    return (f'<p>{html("arch_total", n=total, embedding=embedding)}</p><div class="towers">{towers}</div>'
+            f"{_sources(towers, language)}")
+
+
+def terms(language: Language = ENGLISH) -> str:
+    """Tabulate what teachers call the blocks and sizes; HTML."""
+    rows = "".join("<tr>" + "".join(f"<td>{escape(term)}</td>" for term in row) + "</tr>" for row in TERMS)
+    return (f'<h3>{language.html("arch_terms")}</h3><p class="note">{language.html("arch_terms_text")}</p>'
+            f'<div class="tables"><table class="plain">{header(TEACHERS)}<tbody>{rows}</tbody></table></div>')
+
+
+def _sources(drawn: str, language: Language) -> str:
+    """Write the code of all blocks that are drawn, of which assets/blocks.js shows one."""
+    sections = ""
+    for name in code.CODE:
+        if f'data-code="{name}"' not in drawn:
+            continue
+        parts = "".join(f"<p>xformer/{lines.file}, {language.html('arch_line', n=lines.first)}</p>"
+                        f"<pre>{escape(lines.text)}</pre>" for lines in code.of_block(name))
+        sections += f'<section data-of="{name}" hidden>{parts}</section>'
+    return (f'<aside class="code-of" aria-label="{language.html("arch_code_panel")}" hidden>'
+            f'<button type="button" class="close" aria-label="{language.html("arch_close")}">×</button>'
+            f"{sections}</aside>")
 
 
 def orders(own: str, language: Language = ENGLISH) -> str:
@@ -61,8 +100,9 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
     shared = html("arch_shared")
     embedding = html("arch_parameters", n=blocks["embedding"].parameters) if side == "encoder" else shared
     boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows),
-             _box("embedding", html("arch_embedding"), shape, embedding),
-             _box("positions", html("arch_positions"), shape, html("arch_parameters", n=0))]
+             _box("embedding", html("arch_embedding"), shape, embedding, of="embedding", language=language),
+             _box("positions", html("arch_positions"), shape, html("arch_parameters", n=0), of="positions",
+                  language=language)]
     count, layers = info.layers(STACK[side, "self_attention"]), []
     for number in range(count):
         name = f"{html('layer')} {number + 1}"
@@ -79,7 +119,8 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
     if final is not None:
         boxes.append(_box("norm", html("arch_norm"), shape, html("arch_parameters", n=final.parameters)))
     if side == "decoder":
-        boxes += [_box("embedding", html("arch_linear"), logits, shared), _box("positions", "softmax", logits)]
+        boxes += [_box("embedding", html("arch_linear"), logits, shared, of="linear", language=language),
+                  _box("positions", "softmax", logits)]
     else:
         boxes.append(_box("pieces", html("arch_memory"), shape))
     return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
@@ -93,11 +134,12 @@ def _recurrent_tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengt
     rows, width = lengths[side], html("first_number", n=info.d_model)
     shape = f"{rows} × {width}"
 
-    def box(kind: str, key: str, of: str, *names: str, stack: str | None = None) -> str:
+    def box(kind: str, key: str, size: str, *names: str, stack: str | None = None) -> str:
         weights = [(name, weight) for name in names for weight in blocks[name].weights]
         title = ", ".join(f"{name}.{weight} {' × '.join(map(str, size))}" for name, (weight, size) in weights)
         count = sum(blocks[name].parameters for name in names)
-        return _box(kind, html(key), of, html("arch_parameters", n=count), stack, 1, escape(title))
+        of = key.removeprefix("arch_") if key.removeprefix("arch_") in code.CODE else ""
+        return _box(kind, html(key), size, html("arch_parameters", n=count), stack, 1, escape(title), of, language)
 
     boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows)]
     if side == "encoder":
@@ -115,7 +157,7 @@ def _recurrent_tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengt
         boxes += [box("feed", "arch_gru", shape, f"layers.{i}") for i in range(info.n_layers)]
         logits = f"{rows} × {html('first_number', n=blocks['embedding'].weights[0][1][0])}"
         boxes += [box("norm", "arch_readout", shape, "readout"),
-                  _box("embedding", html("arch_linear"), logits, html("arch_shared")),
+                  _box("embedding", html("arch_linear"), logits, html("arch_shared"), of="linear", language=language),
                   _box("positions", "softmax", logits)]
     return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
             f'<div class="boxes">{"".join(boxes)}</div></section>')
@@ -135,9 +177,10 @@ def _sublayer(side: str, number: int, part: str, residual: str, info: ModelInfo,
         maps = " × ".join([str(info.n_heads), *(lengths[asked] for asked in SIDES[stack])])
         more += f" · {html('arch_maps', shape=maps)}"
     title = ", ".join(f"{weight} {' × '.join(map(str, size))}" for weight, size in block.weights)
-    before = _box("norm", html("arch_norm"), "", html("arch_parameters", n=norm.parameters))
+    before = _box("norm", html("arch_norm"), "", html("arch_parameters", n=norm.parameters), of="norm",
+                  language=language)
     inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape, more, stack,
-                  number + 1, escape(title))
+                  number + 1, escape(title), part if stack is None else "attention", language)
     return _wrapped(info.norm, before, inside)
 
 
@@ -150,8 +193,11 @@ def _wrapped(order: str, norm: str, sublayer: str) -> str:
 
 
 def _box(kind: str, name: str, shape: str = "", more: str = "", stack: str | None = None, layer: int = 0,
-         title: str = "") -> str:
-    """Draw a box whose texts are escaped already: a button where it has a stack to open, else a div."""
+         title: str = "", of: str = "", language: Language = ENGLISH) -> str:
+    """Draw a box whose texts are escaped already: a button where it has a stack to open, else a div.
+
+    of: what of code.CODE computes it; a second button shows that.
+    """
     inside = f"<b>{name}</b>"
     if shape:
         inside += f' <span class="shape">{shape}</span>'
@@ -159,6 +205,12 @@ def _box(kind: str, name: str, shape: str = "", more: str = "", stack: str | Non
         inside += f'<span class="more">{more}</span>'
     titled = f' title="{title}"' if title else ""
     if stack is None:
-        return f'<div class="box {kind}"{titled}>{inside}</div>'
-    return (f'<button type="button" class="box {kind}" data-stack="{stack}" data-layer="{layer}" title="{title}">'
-            f"{inside}</button>")
+        box = f'<div class="box {kind}"{titled}>{inside}</div>'
+    else:
+        box = (f'<button type="button" class="box {kind}" data-stack="{stack}" data-layer="{layer}" title="{title}">'
+               f"{inside}</button>")
+    if not of:
+        return box
+    said = language.html("arch_code", name=name)
+    return (f'<div class="boxed">{box}<button type="button" class="code" data-code="{of}" aria-expanded="false" '
+            f'aria-label="{said}" title="{said}">{{ }}</button></div>')

@@ -1,4 +1,4 @@
-"""The Model tab: the figure of the paper for the loaded checkpoint; a block of attention opens its heads."""
+"""Part of the Model tab: the figure of the paper for the loaded checkpoint; a block of attention opens its heads."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from xformer.ui.controls import Controls
 from xformer.ui.handlers import QUIET
 from xformer.ui.tabs import Page, Tab, View
 
-ID = "model"
+ID = "architecture"
+OF_SENTENCE = False  # it is drawn anew with each trace anyway
 
 
-def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it."""
+def build(page: Page, opened: gr.Textbox) -> Tab:
+    """Lay the part out; called inside it."""
     language, info = page.language, page.service.info
     towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
     gr.HTML(f'<p class="note">{language.html("arch_text")}</p>')
     gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
     orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
                     files=PICTURES)
+    gr.HTML(figure.terms(language))
     page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
-    opened = towers.choose(**page.ask(open_attention, {}, {
+    chosen = towers.choose(**page.ask(open_attention, {}, {
         "tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}), **QUIET)
     for listener in page.on_choice:
-        opened = opened.then(**listener)
+        chosen = chosen.then(**listener)
     return Tab(Controls(page.service), {
         "towers": View(towers, lambda service, values: towers_of(service, language)),
         "orders": View(orders, lambda service, values: orders_of(service.info, language))})

@@ -17,10 +17,10 @@ from xformer.serve.protocol import ModelPool, ReviewService, StudyService, Trans
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 from xformer.ui import (
     api,
-    architecture,
     attention,
     decoding,
     gradio_private,
+    model_tab,
     pairs,
     positions,
     sentiment,
@@ -37,7 +37,7 @@ from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
 TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
-                             architecture)
+                             model_tab)
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.

@@ -1,0 +1,131 @@
+"""Count what a transformer of given sizes has and does: parameters, multiplications, memory. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xformer.results import Block, Message, ModelInfo, UserError
+
+BYTES = 4  # of a number in float32
+TRAINING_BYTES = 4 * BYTES  # of a parameter: itself, its gradient, and the two moments of Adam
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Everything that fixes how large a transformer is."""
+
+    encoder_layers: int
+    decoder_layers: int  # 0: an encoder alone, whose output is not projected to the vocabulary
+    d_model: int
+    n_heads: int
+    d_ff: int
+    vocabulary: int
+    norm: str  # "pre" or "post"
+    shared: bool = True  # one matrix for both inputs and the output (section 3.4); else three, the last with a bias
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of block in all the layers that have it."""
+
+    stack: str  # "encoder", "decoder" or "" (embeddings, output)
+    name: str  # "embedding", "self_attention", "cross_attention", "feed_forward", "norm", "output"
+    blocks: int
+    parameters: int  # of all of them together
+    products: int  # multiplications of a number by a weight or by another number, for one sentence and its translation
+
+
+# Vaswani et al. (2017), table 3 and section 5.1; the paper's "big"; "The Annotated Transformer" (three matrices,
+# pre-norm); the classifier of Canziani's lecture; Kak's TransformerFG, of whose words there are 10.
+PRESETS = {
+    "base": Sizes(6, 6, 512, 8, 2048, 37_000, "post"),
+    "big": Sizes(6, 6, 1024, 16, 4096, 37_000, "post"),
+    "annotated": Sizes(6, 6, 512, 8, 2048, 37_000, "pre", shared=False),
+    "classifier": Sizes(1, 0, 32, 2, 128, 50_002, "post"),
+    "first_generation": Sizes(4, 4, 256, 4, 512, 21_823, "post", shared=False),
+}
+PRESET_PIECES = {"first_generation": 10}
+
+
+def of_model(info: ModelInfo, blocks: Sequence[Block]) -> Sizes | None:
+    """Read the sizes of a loaded model; None where it is no transformer."""
+    if info.architecture != "transformer":
+        return None
+    shapes = {f"{block.name}.{weight}": shape for block in blocks for weight, shape in block.weights}
+    vocabulary = next(block.weights[0][1][0] for block in blocks if block.name == "embedding")
+    d_ff = next(shape[0] for name, shape in shapes.items() if name.endswith("feed_forward.inner.weight"))
+    return Sizes(info.n_layers, info.n_decoder_layers, info.d_model, info.n_heads, d_ff, vocabulary, info.norm)
+
+
+def check(sizes: Sizes) -> None:
+    """Raise UserError where no transformer can have these sizes."""
+    if sizes.d_model % 2:
+        raise UserError(Message.of("sizes_odd", d=sizes.d_model))
+    if sizes.d_model % sizes.n_heads:
+        raise UserError(Message.of("sizes_heads", d=sizes.d_model, heads=sizes.n_heads))
+
+
+def parts(sizes: Sizes, pieces: int) -> list[Part]:
+    """Count the parameters and products of every kind of block, for a sentence and a translation of so many pieces.
+
+    A product is one multiplication, with the addition that follows it; biases, softmax, LayerNorm and residuals, which
+    take few, are left out. A decoder is counted as in training, all positions at once, the masked ones too.
+    """
+    n, d, f, v = pieces, sizes.d_model, sizes.d_ff, sizes.vocabulary
+    attention, feed, norm = 4 * d * d + 4 * d, 2 * d * f + f + d, 2 * d
+    looking = n * 4 * d * d + 2 * n * n * d  # four projections; scores, and values weighed by them
+    last = 1 if sizes.norm == "pre" else 0  # the norm at the end of a pre-norm stack
+    encoder, decoder = sizes.encoder_layers, sizes.decoder_layers
+    tables = 1 if sizes.shared or not decoder else 2
+    found = [Part("", "embedding", tables, tables * v * d, 0),
+             Part("encoder", "self_attention", encoder, encoder * attention, encoder * looking),
+             Part("encoder", "feed_forward", encoder, encoder * feed, encoder * n * 2 * d * f),
+             Part("encoder", "norm", 2 * encoder + last, (2 * encoder + last) * norm, 0)]
+    if decoder:
+        found += [Part("decoder", "self_attention", decoder, decoder * attention, decoder * looking),
+                  Part("decoder", "cross_attention", decoder, decoder * attention, decoder * looking),
+                  Part("decoder", "feed_forward", decoder, decoder * feed, decoder * n * 2 * d * f),
+                  Part("decoder", "norm", 3 * decoder + last, (3 * decoder + last) * norm, 0),
+                  Part("", "output", 1, 0 if sizes.shared else v * d + v, n * d * v)]
+    return found
+
+
+def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
+    """Count the parameters of encoder and decoder if every layer multiplied all positions of a sentence together.
+
+    So does TransformerFG of Kak's lecture: the weights of a head are (words s)^2 for s = d_model / n_heads, no head is
+    followed by W_O, and the feed-forward network reads words d_model numbers. Its decoder has the output matrix;
+    embeddings are not counted.
+    """
+    d, slice_, wide = sizes.d_model, words * (sizes.d_model // sizes.n_heads), words * sizes.d_ff
+    attention = sizes.n_heads * 3 * (slice_ * slice_ + slice_)
+    feed = words * d * wide + wide + wide * words * d + words * d
+    encoder = sizes.encoder_layers * (attention + feed + 2 * 2 * d)
+    if not sizes.decoder_layers:
+        return encoder, 0
+    output = d * sizes.vocabulary + sizes.vocabulary
+    return encoder, sizes.decoder_layers * (2 * attention + feed + 3 * 2 * d) + output
+
+
+def activations(sizes: Sizes, pieces: int) -> int:
+    """Count the numbers that a training step keeps of one sentence and its translation until the backward pass.
+
+    As `model.py` computes without a fused kernel and without dropout: of a self-attention the input, its norm, queries,
+    keys, values, the scaled queries and what W_O reads, and all maps; of a feed-forward network the input, its norm and
+    the hidden units; of the output a probability for every piece of the vocabulary.
+    """
+    n, d = pieces, sizes.d_model
+    maps, feed = sizes.n_heads * n * n, n * (2 * d + sizes.d_ff)
+    self_attention = n * 7 * d + maps
+    encoder = sizes.encoder_layers * (self_attention + feed) + n * d
+    if not sizes.decoder_layers:
+        return encoder
+    cross_attention = n * 7 * d + maps
+    return (encoder + sizes.decoder_layers * (self_attention + cross_attention + feed) + n * d
+            + n * sizes.vocabulary)
+
+
+def cached(sizes: Sizes, pieces: int) -> int:
+    """Count the keys and values that decoding one sentence keeps: those of its own pieces, and of the sentence's."""
+    return sizes.decoder_layers * 2 * 2 * pieces * sizes.d_model
