@@ -15,13 +15,14 @@ from hypothesis import settings
 from tests import recorded_models
 from tests.harness import App
 from tests.hub_server import Hub
-from xformer.classifier import ClassifierConfig, TransformerClassifier
+from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.hub import checkpoint
 from xformer.model import NORMS, Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService, encode
 from xformer.serve.translation import Service
+from xformer.serve.writer import Writer
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -210,6 +211,29 @@ def tiny_classifier(tmp_path_factory, review_tokenizer) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tiny_writer(tmp_path_factory, review_tokenizer) -> Path:
+    """Folder of a language model of the shape of `tiny_classifier`, but with a causal mask as all of its kind, that
+    knows the twelve reviews by heart. Do not write to it."""
+    torch.manual_seed(2)
+    model = LanguageModel(LanguageModelConfig(vocab_size=len(review_tokenizer), d_model=32, n_heads=4, n_layers=2,
+                                              d_ff=64, dropout=0.0, max_length=48))
+    rows = [[BOS, *review_tokenizer.encode(text), EOS] for _, text in REVIEWS]
+    given, wanted = pad([row[:-1] for row in rows]), pad([row[1:] for row in rows])
+    loss = descend(model, lambda: torch.nn.functional.cross_entropy(
+        model(given).flatten(0, 1), wanted.flatten(), ignore_index=PAD), 120)
+    assert loss < 0.5, f"the reviews are not known by heart: a loss of {loss:.3f} a piece"
+    folder = tmp_path_factory.mktemp("checkpoints") / "tiny-lm"
+    checkpoint.save(folder, model, review_tokenizer, {"step": 120, "loss": round(loss, 4)})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def writer(tiny_writer):
+    """The service on `tiny_writer`."""
+    return Writer.open(tiny_writer, "cpu")
+
+
 MEASURED = {
     "calibration": {"temperature": 2.0, "error": 0.031, "error_before": 0.1,
                     "bins": [{"count": 20, "confidence": 0.6, "accuracy": 0.5},
@@ -241,11 +265,12 @@ def generations(tiny_checkpoint, generation_checkpoints):
 
 
 @pytest.fixture(scope="session")
-def served(tiny_checkpoint, other_checkpoint, measured_classifier, generation_checkpoints, tmp_path_factory):
+def served(tiny_checkpoint, other_checkpoint, measured_classifier, tiny_writer, generation_checkpoints,
+           tmp_path_factory):
     """The app as `python app.py` starts it, on small models; shared by all tests that change nothing in it."""
     more = [argument for folder in generation_checkpoints.values() for argument in ("--checkpoint", folder)]
     with App(tmp_path_factory.mktemp("served"), "--checkpoint", tiny_checkpoint, "--checkpoint", other_checkpoint,
-             *more, "--sentiment", measured_classifier) as app:
+             *more, "--sentiment", measured_classifier, "--language-model", tiny_writer) as app:
         yield app
 
 

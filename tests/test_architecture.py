@@ -27,7 +27,7 @@ BELOW = {
     "search": {"pieces", "results", "strings"},
     "tokenizer": {"pieces", "results", "strings"},
     "device": {"model", "products", "results", "strings"},
-    "results": {"strings", "offline_page"},
+    "results": {"pieces", "strings", "offline_page"},
     "offline_page": {"strings"},
     "strings": set(),
     "pieces": set(),

@@ -20,6 +20,7 @@ from xformer.serve.lent_gpu import computing, open_service
 from xformer.serve.limits import Guard
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
+from xformer.serve.writer import Writer
 
 LENDER = '''
 """As ZeroGPU does it: each call in a forked process, what goes there and comes back pickled."""
@@ -123,7 +124,8 @@ def lender(monkeypatch):
 
 
 @pytest.mark.slow
-def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_classifier, learned_pairs, reviews):
+def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_classifier, tiny_writer, learned_pairs,
+                                                  reviews):
     plain, lent = Service.open(tiny_checkpoint, "cpu"), open_service(Service, tiny_checkpoint, None)
     assert lent.info.device == "ZeroGPU" and plain.info.device == "cpu"
     english, spanish = learned_pairs[0]
@@ -151,6 +153,13 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
         assert reader.classify([text])[0].probability == pytest.approx(here.classify([text])[0].probability)
     assert reader.attribute(reviews[0][1], lambda *done: None).words == here.attribute(reviews[0][1]).words
     assert lender[-1] == "attribute"
+    lent_writer, own = open_service(Writer, tiny_writer, None), Writer.open(tiny_writer, "cpu")
+    text = own.read("A wonderful film")
+    for name, args in (("read", ("A wonderful film",)), ("write", (text, Options(temperature=1.0, seed=3))),
+                       ("choose", (text, 1, 20))):
+        assert getattr(lent_writer, name)(*args) == getattr(own, name)(*args) and lender[-1] == name
+    assert (lent_writer.trace("A film").encoder_self == own.trace("A film").encoder_self).all()
+    assert {*computing(Writer)} <= {*lender}
     for one in (plain, lent):
         one.close()
 
@@ -158,10 +167,11 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
 # What public methods of a service do that run no model; all others must be lent a GPU.
 RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cross", 1, 1),), "blocks": (),
                            "close": ()},
-                 SentimentService: {"clean": ("A good film.",)}}
+                 SentimentService: {"clean": ("A good film.",)}, Writer: {}}
 
 
-@pytest.mark.parametrize(("kind", "checkpoint"), [(Service, "tiny_checkpoint"), (SentimentService, "tiny_classifier")])
+@pytest.mark.parametrize(("kind", "checkpoint"), [(Service, "tiny_checkpoint"), (SentimentService, "tiny_classifier"),
+                                                  (Writer, "tiny_writer")])
 def test_every_public_method_that_runs_the_model_is_lent_a_gpu(request, monkeypatch, kind, checkpoint):
     """A new method is either marked by `computes`, or stands above and is seen to run no model."""
     of_checkpoints = {name for name in vars(Pretrained) if not name.startswith("_")}

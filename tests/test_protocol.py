@@ -8,13 +8,13 @@ import pytest
 
 import xformer
 from tests.harness import ROOT
-from xformer.serve import pool, protocol, reviews, study, translation
+from xformer.serve import pool, protocol, reviews, study, translation, writer
 
 TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.many", "serve.text",
               "serve.bleu", "explain.positions", "explain.maps", "explain.roles", "explain.export",
               "explain.walkthrough", "explain.key_value_store", "explain.attribution_methods", "figures.positions")
 FITS = {protocol.TranslationService: translation.Service, protocol.ReviewService: reviews.SentimentService,
-        protocol.StudyService: study.Study,
+        protocol.WriterService: writer.Writer, protocol.StudyService: study.Study,
         protocol.ModelPool: pool.Models}
 
 
@@ -43,13 +43,15 @@ def test_a_service_has_what_its_protocol_says(wanted, real):
             key: (one.kind, one.default) for key, one in theirs.items()}, name
 
 
-def test_a_loaded_service_has_the_values_that_its_protocol_says(running, reader):
+def test_a_loaded_service_has_the_values_that_its_protocol_says(running, reader, tiny_writer):
     for wanted, real in ((protocol.TranslationService, running), (protocol.ReviewService, reader),
+                         (protocol.WriterService, writer.Writer.open(tiny_writer, "cpu")),
                          (protocol.StudyService, study.Study()), (protocol.ModelPool, pool.Models(running))):
         assert [name for name in (*public(wanted), "guard") if not hasattr(real, name)] == []
 
 
 def test_the_services_are_had_from_the_package_too():
     assert xformer.Service is translation.Service and xformer.SentimentService is reviews.SentimentService
+    assert xformer.Writer is writer.Writer
     with pytest.raises(AttributeError, match="module 'xformer' has no attribute 'Nothing'"):
         _ = xformer.Nothing

@@ -13,7 +13,7 @@ from xformer.figures.sentiment import Example, View
 from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment, UserError
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import sentiment as tab
+from xformer.ui import judging as tab
 from xformer.ui.handlers import Ask
 
 WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")

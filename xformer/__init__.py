@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
     from xformer.serve.reviews import SentimentService
     from xformer.serve.translation import Service
+    from xformer.serve.writer import Writer
 
 __version__ = "0.1.0"
-__all__ = ["SentimentService", "Service", "load"]
+__all__ = ["SentimentService", "Service", "Writer", "load"]
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
@@ -25,11 +26,14 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
 
 def __getattr__(name: str) -> Any:
-    """`Service` and `SentimentService`, imported when they are asked for, as they load torch."""
+    """`Service`, `SentimentService` and `Writer`, imported when they are asked for, as they load torch."""
     if name == "Service":
         from xformer.serve.translation import Service
         return Service
     if name == "SentimentService":
         from xformer.serve.reviews import SentimentService
         return SentimentService
+    if name == "Writer":
+        from xformer.serve.writer import Writer
+        return Writer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

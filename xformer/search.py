@@ -52,6 +52,23 @@ class Hypothesis:
     finished: bool  # False where the limit came before EOS
 
 
+def drawn_with(scores: Tensor, options: Options) -> Tensor:
+    """Compute the probability [N, V] that each token is drawn with: after temperature, top-k and top-p.
+
+    scores: log-probabilities [N, V], minus infinity for what is never drawn. At temperature 0 the likeliest is certain.
+    """
+    if not options.sampling:
+        return torch.zeros_like(scores).scatter(1, scores.argmax(dim=1, keepdim=True), 1.0)
+    scaled, tokens = (scores / options.temperature).sort(dim=1, descending=True)
+    if options.top_k:
+        scaled[:, options.top_k:] = -torch.inf
+    probabilities = scaled.softmax(dim=1)
+    before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
+    probabilities[before >= options.top_p] = 0  # the likeliest always stays
+    probabilities /= probabilities.sum(dim=1, keepdim=True)
+    return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # by token again
+
+
 class _Tree:
     """Everything that the beam of one sentence thought of."""
 
@@ -216,13 +233,7 @@ class _Search:
         The noise goes with the token and not with its rank, so that rounding, which differs with the shape of a batch
         and may swap two ranks, almost never changes a draw.
         """
-        scaled, tokens = (scores / self.options.temperature).sort(dim=1, descending=True)
-        if self.options.top_k:
-            scaled[:, self.options.top_k:] = -torch.inf
-        probabilities = scaled.softmax(dim=1)
-        before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
-        probabilities[before >= self.options.top_p] = 0  # the likeliest always stays
-        probabilities = torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # by token again
+        probabilities = drawn_with(scores, self.options)
         noise = torch.cat([torch.empty(self.width, scores.shape[1]).exponential_(generator=self.generators[sentence])
                            for sentence in alive])
         return (probabilities / noise.clamp(min=1e-30).to(self.device)).argmax(dim=1, keepdim=True)

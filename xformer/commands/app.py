@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from xformer.hub import shipped
 from xformer.hub.shipped import (
@@ -16,8 +17,11 @@ from xformer.hub.shipped import (
     CHECKPOINTS,
     SENTIMENT_HELP,
     SENTIMENT_VARIABLE,
+    WRITER_HELP,
+    WRITER_VARIABLE,
     checkpoint_folder,
     sentiment_folder,
+    writer_folder,
 )
 from xformer.results import ANSWERS_IN, UserError
 
@@ -26,7 +30,9 @@ if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts
 
     from xformer.serve.pool import Models
     from xformer.serve.reviews import SentimentService
+    from xformer.serve.writer import Writer
 
+T = TypeVar("T")
 HELP = "start the page"
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
          "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
@@ -58,11 +64,26 @@ def reader(checkpoint: str | None = None, device: str | None = None) -> Sentimen
     _prepare()
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.reviews import SentimentService
-    named = checkpoint or os.environ.get(SENTIMENT_VARIABLE)
-    if not named and not (shipped.ROOT / shipped.SENTIMENT_CHECKPOINT).exists():
+    return _shipped(lambda: open_service(SentimentService, sentiment_folder(checkpoint), device),
+                    checkpoint or os.environ.get(SENTIMENT_VARIABLE), shipped.SENTIMENT_CHECKPOINT)
+
+
+@cache
+def writer(checkpoint: str | None = None, device: str | None = None) -> Writer | UserError | None:
+    """Open the language model of reviews, as `reader` does the classifier."""
+    _prepare()
+    from xformer.serve.lent_gpu import open_service
+    from xformer.serve.writer import Writer
+    return _shipped(lambda: open_service(Writer, writer_folder(checkpoint), device),
+                    checkpoint or os.environ.get(WRITER_VARIABLE), shipped.WRITER_CHECKPOINT)
+
+
+def _shipped(open_it: Callable[[], T], named: str | None, default: str) -> T | UserError | None:
+    """Open what was named, or else what ships at `default`, where that is there and can be used."""
+    if not named and not (shipped.ROOT / default).exists():
         return None
     try:
-        return open_service(SentimentService, sentiment_folder(checkpoint), device)
+        return open_it()
     except UserError as error:
         if named:
             raise
@@ -78,6 +99,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                    help="visitors may name models too, folders and repositories on the Hub; if not given, they may "
                         "where only this machine is served")
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
+    p.add_argument("--language-model", metavar="NAME", help=WRITER_HELP)
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
                    help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
@@ -115,7 +137,8 @@ def run(args: argparse.Namespace) -> int:
         hosts = [allowed_name(name) for name in args.allow_host]
         any_name = private(args.server_name, share) if args.any_model is None else args.any_model
         translators = models(tuple(args.checkpoint), args.device, any_name, args.precision)
-        demo = create(translators, Study(), reader(args.sentiment, args.device))
+        demo = create(translators, Study(), reader(args.sentiment, args.device),
+                      writer(args.language_model, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -145,7 +168,7 @@ def page() -> gr.Blocks:
     _prepare()
     from xformer.serve.study import Study
     from xformer.ui import create
-    return create(models(), Study(), reader())
+    return create(models(), Study(), reader(), writer())
 
 
 def _prepare() -> None:

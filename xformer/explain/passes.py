@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
 from xformer.model import Attention, Heads, Record, Transformer, scores, sinusoids
 from xformer.model import Trace as Recording
@@ -129,6 +130,22 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
             arrays[name] = (torch.stack(kept).cpu() if kept else torch.zeros(none)).numpy()  # a GRU has no layers here
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
     return Trace(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
+
+
+@torch.inference_mode()
+def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokenizer, row: Sequence[int], text: str
+                 ) -> Trace:
+    """Record all attention maps of one pass of a model without a decoder over a row of pieces.
+
+    text: that the row was made of. The stacks of a decoder are empty.
+    """
+    use_threads(len(row) // 32)
+    recorded = Recording()
+    model(torch.tensor([row], device=model.embedding.weight.device), recorded)
+    maps, norms = (torch.stack([layer[0].float() for layer in layers]).cpu().numpy()
+                   for layers in (recorded.encoder_self.probabilities, recorded.encoder_self.value_norms))
+    none, no_norms = np.zeros((0, 1, 0, 0), np.float32), np.zeros((0, 1, 0), np.float32)
+    return Trace(tuple(tokenizer.pieces(row)), (), (), (), maps, none, none, norms, no_norms, no_norms, text, ())
 
 
 @torch.inference_mode()

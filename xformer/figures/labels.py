@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -40,6 +41,14 @@ def percent(probability: float) -> str:
     if value >= 99.95:
         return "100 %" if probability >= 0.9999995 else "> 99.9 %"
     return f"{value:.1f} %" if value >= 0.1 else "< 0.1 %"
+
+
+def times(gain: float) -> str:
+    """Write e^gain, which tells how many times likelier something is, as people read it: to two digits."""
+    if gain > math.log(1e9):
+        return f"10^{gain / math.log(10):.0f}"
+    value = math.exp(gain)
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def lesson(title: str, formula: str, note: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from html import escape
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
 from xformer.figures import heatmap
 from xformer.figures.attention import SIDES, Choice, all_maps, named_by, units
-from xformer.figures.labels import percent, place
+from xformer.figures.labels import percent, place, times
 from xformer.figures.tables import savable
 from xformer.pieces import EOS, SPECIAL, WORD_START, words
 from xformer.results import Comparison, Head
@@ -110,20 +109,12 @@ def _crosswise(compared: Comparison, language: Language) -> str:
         cells = "".join(f'<td class="number{" own" if source == side else ""}">{totals[source][side]:.2f}</td>'
                         for source in range(2))
         rows.append(f'<tr><th scope="row">{html("pairs_translation", name=name)}</th>{cells}'
-                    f'<td class="number">{_signed(gain)} <span class="sub">{html("pairs_times", times=_times(gain))}'
+                    f'<td class="number">{_signed(gain)} <span class="sub">{html("pairs_times", times=times(gain))}'
                     f"</span></td></tr>")
     heads = "".join(f'<th scope="col">{html(key, name=name)}</th>'
                     for key, name in (("pairs_after", "A"), ("pairs_after", "B"), ("pairs_likelier", "")))
     return (f'<p class="caption">{html("pairs_crosswise")}</p><table><thead><tr><th></th>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>")
-
-
-def _times(gain: float) -> str:
-    """Write e^gain as people read it, to two digits."""
-    if gain > math.log(1e9):
-        return f"10^{gain / math.log(10):.0f}"
-    value = math.exp(gain)
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 class HeadMaps(NamedTuple):

@@ -14,13 +14,16 @@ CHECKPOINTS = ROOT / "checkpoints"
 
 DEFAULT_CHECKPOINT = "checkpoints/en-es"  # beneath ROOT
 SENTIMENT_CHECKPOINT = "checkpoints/sentiment"
+WRITER_CHECKPOINT = "checkpoints/reviews-lm"
 
 CHECKPOINT_VARIABLE = "XFORMER_CHECKPOINT"  # of the environment: a folder, or owner/name[@revision]
 SENTIMENT_VARIABLE = "XFORMER_SENTIMENT"
+WRITER_VARIABLE = "XFORMER_LANGUAGE_MODEL"
 
 _HELP = "folder, or owner/name[@revision] on the Hub (or {}; else {} beside the code)"
 CHECKPOINT_HELP = _HELP.format(CHECKPOINT_VARIABLE, DEFAULT_CHECKPOINT)
 SENTIMENT_HELP = _HELP.format(SENTIMENT_VARIABLE, SENTIMENT_CHECKPOINT)
+WRITER_HELP = _HELP.format(WRITER_VARIABLE, WRITER_CHECKPOINT)
 
 
 def checkpoint_folder(given: str | Path | None) -> Path:
@@ -34,6 +37,11 @@ def checkpoint_folder(given: str | Path | None) -> Path:
 def sentiment_folder(given: str | Path | None) -> Path:
     """Return the folder of the classifier of reviews to use, as `checkpoint_folder` does. Raises UserError."""
     return _folder(given, SENTIMENT_VARIABLE, SENTIMENT_CHECKPOINT)
+
+
+def writer_folder(given: str | Path | None) -> Path:
+    """Return the folder of the language model of reviews to use, as `checkpoint_folder` does. Raises UserError."""
+    return _folder(given, WRITER_VARIABLE, WRITER_CHECKPOINT)
 
 
 def _folder(given: str | Path | None, variable: str, default: str) -> Path:

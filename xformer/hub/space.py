@@ -36,7 +36,7 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
             _examine(folder, kind)
             variables[VARIABLES[kind]] = None
             files |= {f"{CHECKPOINTS[kind]}/{file}": folder / file for file in checkpoint.sizes(folder)}
-            files |= _generations(root) if kind == "translation" else {}
+            files |= _generations(root) if kind == "translation" else _writer(root)
         else:
             folder, commit = repository.pinned(wanted)
             _examine(folder, kind)
@@ -56,6 +56,15 @@ def _generations(root: Path) -> dict[str, Path | bytes]:
             _examine(folder, "translation")
             found |= {f"checkpoints/{name}/{file}": folder / file for file in checkpoint.sizes(folder)}
     return found
+
+
+def _writer(root: Path) -> dict[str, Path | bytes]:
+    """List the files of the language model that the classifier began as, where it is there."""
+    folder = root / shipped.WRITER_CHECKPOINT
+    if not folder.is_dir():
+        return {}
+    _examine(folder, "language-model")
+    return {f"{shipped.WRITER_CHECKPOINT}/{file}": folder / file for file in checkpoint.sizes(folder)}
 
 
 def _examine(folder: Path, kind: str) -> None:

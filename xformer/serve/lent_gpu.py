@@ -19,8 +19,9 @@ from xformer.results import UserError
 if TYPE_CHECKING:
     from xformer.serve.reviews import SentimentService
     from xformer.serve.translation import Service
+    from xformer.serve.writer import Writer
 
-S = TypeVar("S", "Service", "SentimentService")
+S = TypeVar("S", "Service", "SentimentService", "Writer")
 Method = TypeVar("Method", bound=Callable[..., Any])
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,8 @@
 """What the page and the command line may ask of services and of the pool of models; loads no torch.
 
-`serve.translation.Service`, `serve.reviews.SentimentService`, `serve.study.Study` and `serve.pool.Models` fit these
-protocols, and so may any other engine. All calls may come from several threads at once, and all raise UserError for
-what cannot be done.
+`serve.translation.Service`, `serve.reviews.SentimentService`, `serve.writer.Writer`, `serve.study.Study` and
+`serve.pool.Models` fit these protocols, and so may any other engine. All calls may come from several threads at once,
+and all raise UserError for what cannot be done.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from xformer.explain.courses import Recorded
 from xformer.results import (
+    GREEDY,
     OWN,
     STACKS,
     Attribution,
@@ -43,6 +44,7 @@ from xformer.results import (
     Positions,
     Reweighed,
     RunSettings,
+    Scored,
     Sentiment,
     SublayerGradient,
     Trace,
@@ -201,6 +203,27 @@ class ReviewService(Protocol):
 
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
         """Classify a text, and say what each of its words did for the label."""
+
+
+class WriterService(Protocol):
+    """One language model of reviews."""
+
+    guard: Guard  # may be replaced by one that several services share
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
+        """Score each piece of a text given those before it. whole: whether </s> is scored too; options: of the draw."""
+
+    def write(self, text: Scored, options: Options = GREEDY) -> Scored:
+        """Write one piece after a text."""
+
+    def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
+        """Cut a text before the piece at a place (the first is 0), and go on with another, if one is given."""
+
+    def trace(self, text: str) -> Trace:
+        """All attention maps of a pass over a text, as encoder self-attention."""
 
 
 class StudyService(Protocol):

@@ -94,6 +94,23 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     return logits, weights
 
 
+def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_empty") -> Prepared:
+    """Tidy a text and cut it into pieces, once.
+
+    Raises UserError where it is too long, or, with the message `empty`, where nothing is left of it.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
+                                   limit=MAX_CHARACTERS))
+    line, dropped = one_line(text)
+    line = tidy(line)
+    if not line:
+        raise UserError(Message.of(empty))
+    tokens = pieces_of(tokenizer, line, empty)
+    return Prepared(line, tokens, [*line_warnings(line, dropped, "warning_review_markup"),
+                                   *unknown_characters(tokenizer, line, tokens)])
+
+
 class SentimentService(Pretrained):
     """A loaded classifier; fits `protocol.ReviewService`. It keeps nothing of a request, so threads may share it."""
 
@@ -200,17 +217,7 @@ class SentimentService(Pretrained):
         return line, warnings
 
     def _prepare(self, text: str) -> Prepared:
-        """Tidy a text and cut it into pieces, once."""
-        if len(text) > MAX_CHARACTERS:
-            raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
-                                       limit=MAX_CHARACTERS))
-        line, dropped = one_line(text)
-        line = tidy(line)
-        if not line:
-            raise UserError(Message.of("error_review_empty"))
-        tokens = pieces_of(self.tokenizer, line, "error_review_empty")
-        return Prepared(line, tokens, [*line_warnings(line, dropped, "warning_review_markup"),
-                                       *unknown_characters(self.tokenizer, line, tokens)])
+        return prepare_review(self.tokenizer, text)
 
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:

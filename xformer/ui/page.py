@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
-from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService
+from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 from xformer.ui import (
     api,
@@ -51,17 +51,20 @@ PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from eit
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
-def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None) -> gr.Blocks:
-    """Make the whole app on some models, and on a classifier of reviews where there is one: else the reason, if any."""
+def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None,
+           writer: WriterService | UserError | None = None) -> gr.Blocks:
+    """Make the whole app on some models, and on a classifier and a language model of reviews where there are such:
+    else the reason, if any."""
     models.guard = study.guard = sessions.door()
     reader = None if isinstance(reviews, UserError) else reviews
-    if reader is not None:
-        reader.guard = models.guard
+    for service in (reader, writer):
+        if service is not None and not isinstance(service, UserError):
+            service.guard = models.guard
     with gr.Blocks(title=ENGLISH.say("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
-        build(demo, models, study, reviews, ENGLISH)
+        build(demo, models, study, reviews, ENGLISH, writer=writer)
         api.publish(demo, models.default, reader)
     with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
-        build(spanish, models, study, reviews, SPANISH)
+        build(spanish, models, study, reviews, SPANISH, writer=writer)
     return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
 
 
@@ -93,7 +96,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
 
 
 def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None,
-          language: Language, tabs: Sequence[TabModule] = TABS) -> Page:
+          language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None
+          ) -> Page:
     """Lay one page out; called inside its Blocks."""
     say, controls = language.say, Controls(models.default)
     gr.Navbar(visible=False)
@@ -128,7 +132,7 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     ask = Ask(models.lease, language, model, tab)
     page = Page(models, reviews, study, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
-                gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls)
+                gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls, writer=writer)
     page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
     tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,
                js=f"(tab, ...times) => {json.dumps(ids)}.map((id, i) => String(Number(times[i]) + (id === tab)))")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import gradio as gr
 
 from xformer.results import UserError
-from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService
+from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
 from xformer.strings import Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
@@ -59,6 +59,7 @@ class Page:
     search: gr.Column  # of the menu: how translations are searched for
     controls: Controls  # those of all tabs that are laid out already
     views: dict[str, View] = field(default_factory=dict)
+    writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
     # Listeners that run one after the other: for a new sentence; when the page is opened; and after something else than
     # its own controls has set what the Attention tab shows.
     on_sentence: list[Listener] = field(default_factory=list)

@@ -1,0 +1,144 @@
+"""A language model that serves: each piece of a text scored given those before it, and the text written on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from xformer.classifier import LanguageModel
+from xformer.device import prepare, use_threads
+from xformer.explain import passes
+from xformer.hub import checkpoint
+from xformer.hub.pretrained import Pretrained
+from xformer.pieces import BOS, EOS, PAD, UNK
+from xformer.results import GREEDY, Message, NextPiece, Options, Scored, Trace, UserError
+from xformer.search import drawn_with
+from xformer.serve.lent_gpu import computes
+from xformer.serve.limits import Guard
+from xformer.serve.reviews import prepare_review
+from xformer.tokenizer import Tokenizer
+
+LISTED = 10  # likeliest pieces of each place
+
+
+def next_scores(model: LanguageModel, tokens: Sequence[int]) -> Tensor:
+    """Compute log-probabilities [N + 1, V] of what follows <s> and each of N pieces."""
+    logits: Tensor = model(torch.tensor([[BOS, *tokens]], device=model.embedding.weight.device))[0]
+    return logits.float().cpu().log_softmax(dim=-1)
+
+
+def chances(scores: Tensor, options: Options) -> Tensor:
+    """Compute the probability [V] that each piece is drawn with, from log-probabilities [V]; what no text holds never
+    is."""
+    possible = scores.clone()
+    possible[[PAD, BOS, UNK]] = -math.inf
+    return drawn_with(possible[None], options)[0]
+
+
+def draw(probabilities: Tensor, seed: int, place: int) -> int:
+    """Draw a piece with these probabilities [V]; the same for the same seed at the same place of a text."""
+    noise = torch.Generator().manual_seed(1_000_003 * seed + place)
+    return int(torch.multinomial(probabilities, 1, generator=noise))
+
+
+class Writer(Pretrained):
+    """A loaded language model; fits `protocol.WriterService`. It keeps nothing of a request, so threads may share it.
+    """
+
+    def __init__(self, loaded: checkpoint.Checkpoint[LanguageModel], device: str | None = None) -> None:
+        self.device, precision = prepare(loaded.model, device)
+        self.info = loaded.info(self.device, precision)
+        self.model, self.tokenizer, self.metrics, self.folder = (
+            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
+        self.guard = Guard()
+
+    @classmethod
+    def open(cls, folder: str | Path, device: str | None = None) -> Writer:
+        """Load a checkpoint folder; raises UserError where it cannot be used."""
+        return cls(checkpoint.load(folder, LanguageModel), device)
+
+    @property
+    def limit(self) -> int:
+        """The most pieces of a text, without <s>."""
+        return self.model.config.max_length - 1
+
+    @computes
+    def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
+        """Score each piece of a text given those before it; nothing but what may come first, where it is empty.
+
+        whole: whether the text is to end there: then </s> is scored too. options: of the draw of the next piece.
+        Raises UserError where it is too long.
+        """
+        if not text.strip():
+            return self._scored("", [EOS] if whole else [], options)
+        prepared = prepare_review(self.tokenizer, text, "lm_empty")
+        return self._scored(prepared.text, [*prepared.tokens, *([EOS] if whole else [])], options,
+                            tuple(prepared.warnings))
+
+    @computes
+    def write(self, text: Scored, options: Options = GREEDY) -> Scored:
+        """Write one piece after a text: draw it, or take the likeliest at temperature 0. Raises UserError where the
+        text has ended, or is as long as the model reads."""
+        if text.finished:
+            raise UserError(Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit))
+        with self.guard.work(), torch.inference_mode():
+            scores = next_scores(self.model, text.tokens)[-1]
+        token = draw(chances(scores, options), options.seed, len(text.tokens))
+        return self._longer(text, len(text.tokens), token, options)
+
+    @computes
+    def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
+        """Cut a text before the piece at a place (the first is 0), and go on with another, if one is given.
+
+        Raises UserError for a place or a token that there is not.
+        """
+        vocabulary = self.model.config.vocab_size
+        if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
+            raise UserError(Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens)))
+        return self._longer(text, place, token, options)
+
+    @computes
+    def trace(self, text: str) -> Trace:
+        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
+
+        Raises UserError where nothing can be read, or it is too long.
+        """
+        prepared = prepare_review(self.tokenizer, text)
+        row = [BOS, *prepared.tokens, EOS]
+        self._check(len(row) - 1)
+        with self.guard.work():
+            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
+
+    def _longer(self, text: Scored, place: int, token: int | None, options: Options) -> Scored:
+        """Score the pieces of a text before a place, and another piece after them."""
+        tokens = [*text.tokens[:place], *([] if token is None else [token])]
+        return self._scored(_respelt(self.tokenizer, text, tokens), tokens, options)
+
+    def _check(self, pieces: int) -> None:
+        if pieces > self.limit:
+            raise UserError(Message.of("lm_long", pieces=pieces, limit=self.limit))
+
+    def _scored(self, text: str, tokens: Sequence[int], options: Options, warnings: tuple[Message, ...] = ()
+                ) -> Scored:
+        self._check(len(tokens))
+        with self.guard.work(), torch.inference_mode():
+            use_threads(len(tokens) // 32)
+            scores = next_scores(self.model, tokens)  # [N + 1, V]
+        top, likeliest = scores.topk(min(LISTED, scores.shape[1]), dim=1)
+        names = [self.tokenizer.pieces(row) for row in likeliest.tolist()]
+        listed = tuple(tuple(map(NextPiece, *row)) for row in zip(likeliest.tolist(), names, top.tolist(), strict=True))
+        drawn = chances(scores[-1], options)
+        entropies = -(scores.exp() * scores).nan_to_num().sum(dim=1)
+        return Scored(text, tuple(tokens), tuple(self.tokenizer.pieces(tokens)),
+                      tuple(scores[range(len(tokens)), list(tokens)].tolist()), tuple(entropies.tolist()), listed,
+                      tuple(drawn[likeliest[-1]].tolist()), int((drawn > 0).sum()), self.limit, warnings)
+
+
+def _respelt(tokenizer: Tokenizer, before: Scored, tokens: Sequence[int]) -> str:
+    """Spell tokens that begin as those of a text do: its own letters where it goes on, which may have capitals."""
+    old, new = tokenizer.decode(before.tokens), tokenizer.decode(tokens)
+    return before.text + new[len(old):] if old and new.startswith(old) else new
