@@ -137,7 +137,7 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
                        ("explain", (english,)), ("compare", (english, learned_pairs[1][0])), ("embedded", (english,)),
                        ("with_positions", (english, spanish, Positions("none"))),
                        ("reweigh", (english, spanish, Weighing(Head("cross", 1, 1)))),
-                       ("sweep_beta", (english, spanish)),
+                       ("sweep_beta", (english, spanish)), ("follow", (english, spanish, "decoder")),
                        ("occlude", (english, spanish)), ("grow_tree", (english,)), ("force", (english, spanish)),
                        ("translate_by_layer", (english,)), ("read_decoder", (english, spanish)),
                        ("head_effects", (english, spanish, ["cross"], lambda *done: steps.append(done)))):

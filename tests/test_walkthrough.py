@@ -36,7 +36,8 @@ def hand_walk(stack="cross"):
     probabilities = walkthrough.softmax(scaled, 1, mask)
     return Walk(Head(stack, 1, 1), ("<s>", "▁a<b>"), ("▁a<b>", "</s>"), ("▁x&y", "</s>", "<pad>"), q, k, v, mask,
                 q @ k.T, scaled, np.where(mask, scaled, -np.inf), probabilities, probabilities @ v, np.ones((2, 4)),
-                np.zeros((2, 4)))
+                np.zeros((2, 4)), np.array([[1, 2, 0, 0], [0, 0, 3, 4]]), np.eye(4)[:3], np.ones((4, 2)), np.zeros(2),
+                np.array([[1, 0, 7, 8], [0, 2, 9, 6]]))
 
 
 # The walk

@@ -113,7 +113,7 @@ def test_maps_and_answers_of_a_layer_follow_from_its_queries_and_keys(tiny_model
         tiny_model(source, target, trace, weighing.heads(tiny_model, Weighing(Head(stack, 1, 1), "stack", kind,
                                                                              math.inf), 5))
         for layer in (1, 2):
-            q, k, v, mask, answer = getattr(trace, stack).calls[layer - 1]
+            _, q, k, v, mask, answer = getattr(trace, stack).calls[layer - 1]
             scores = q @ k.transpose(-2, -1) / math.sqrt(8)
             wanted = weights(scores if mask is None else scores.masked_fill(~mask, -math.inf)).float()
             torch.testing.assert_close(getattr(trace, stack).probabilities[layer - 1], wanted, **NEAR)

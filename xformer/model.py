@@ -74,8 +74,9 @@ class Config:
 
 
 class AttentionCall(NamedTuple):
-    """Queries, keys, values, mask and answer of one layer's attention in one pass."""
+    """What one layer's attention read, and its queries, keys, values, mask and answer in one pass."""
 
+    x: Tensor  # [B, Q, D], that W_Q is multiplied with: normalised where the order is "pre"
     q: Tensor  # [B, H, Q, d]
     k: Tensor  # [B, H, K, d]
     v: Tensor  # [B, H, K, d]
@@ -340,7 +341,7 @@ class Attention(nn.Module):
             y = y * heads.keep.to(y.dtype)[:, None, None]
         answer: Tensor = self.out_proj(y.transpose(1, 2).reshape(x.shape))
         if record is not None and record.calls is not None:
-            record.calls.append(AttentionCall(q, k, v, mask, answer))
+            record.calls.append(AttentionCall(x, q, k, v, mask, answer))
         return answer
 
 

@@ -386,6 +386,46 @@ class Walk:
     answers: np.ndarray  # (Q, d), sums of v weighted by the probabilities
     shares: np.ndarray  # (Q, D), added to the output by this head
     output: np.ndarray  # (Q, D), of all heads together, and the bias
+    x: np.ndarray  # (Q, D), what asks: q = x W_Q + b_Q; the normalised state where the order is "pre"
+    y: np.ndarray  # (K, D), what is looked at: k = y W_K + b_K; in cross-attention what the encoder made
+    w_q: np.ndarray  # (D, d)
+    b_q: np.ndarray  # (d,)
+    every_q: np.ndarray  # (Q, D), queries of all heads side by side, before they are cut apart
+
+
+@dataclass(frozen=True, eq=False)
+class Sublayer:
+    """What one sub-layer did to the states of L pieces, (L, D), with the residual around it."""
+
+    layer: int  # from 1
+    name: str  # "self_attention", "cross_attention" or "feed_forward"
+    state: np.ndarray  # before it
+    added: np.ndarray  # what it answers
+    normed: np.ndarray  # LayerNorm of the state ("pre"), or of the state and what is added ("post")
+    after: np.ndarray  # the state after it
+    gamma: np.ndarray  # (D,) of that LayerNorm, as is beta
+    beta: np.ndarray
+    hidden: np.ndarray | None = None  # (L, d_ff) of the feed-forward network, after its ReLU
+
+    def read(self, norm: str) -> np.ndarray:
+        """What the normalisation read, in this order of it."""
+        return self.state if norm == "pre" else self.state + self.added
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """The states of all pieces on their way through one side of a model, sub-layer by sub-layer: the residual stream.
+    """
+
+    pieces: tuple[str, ...]  # L: of the source with </s>, or those that the decoder is given
+    predicted: tuple[str, ...]  # L to predict there; () in the encoder
+    norm: str  # "pre" or "post"
+    sublayers: tuple[Sublayer, ...]
+    moved: float  # largest change of any output of a feed-forward network where its pieces stand in reverse order
+
+    def of_layer(self, layer: int) -> list[Sublayer]:
+        """The sub-layers of a layer, from 1."""
+        return [one for one in self.sublayers if one.layer == layer]
 
 
 @dataclass(frozen=True)

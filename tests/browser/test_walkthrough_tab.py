@@ -67,6 +67,25 @@ def test_the_vectors_are_drawn_where_somebody_asks_for_them(visit, learned_pairs
     expect(page.locator(".first-vectors .caption")).to_contain_text("after <s> → predicts El: q")
 
 
+@pytest.mark.parametrize("width", [1280, 375])
+def test_what_follows_the_head_is_drawn_for_the_piece_that_asks(visit, learned_pairs, width):
+    page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=width)
+    expect(switched(page)).to_contain_text("Scaled dot product")
+    page.get_by_role("button", name="After W_O").click()
+    expect(page.locator(".rest-strips .caption")).to_contain_text("El, layer 2: the state (1 × 32)")
+    expect(page.locator(".stream-sums tbody tr")).to_have_count(3)
+    expect(page.locator(".rest-units .caption")).to_contain_text("units that fire most on El")
+    expect(page.get_by_text(re.compile(r"^Of 64 units, \d+ fire on El"))).to_be_visible()
+    expect(page.locator(".rest-course .scatterlayer .js-line")).to_have_count(10)
+    page.get_by_role("button", name="The reshape").click()
+    expect(page.locator(".first-reshape .caption")).to_have_text(re.compile(r"Queries \d × 32, cut into 4 × \d × 8"))
+    show_vectors(page)
+    expect(page.get_by_text(re.compile("Multiplied out with all 32 numbers, and b_Q added"))).to_be_visible()
+    expect_fits(page, width)
+    found = json.loads(saved(page, page.locator(".rest-sums").get_by_role("button", name="Save as JSON").click)[0])
+    assert [row[0] for row in found["rows"]] == ["self-attention", "cross-attention", "feed-forward"]
+
+
 @pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 100), (375, 812, 200)])
 def test_the_scores_stand_in_the_first_screen(visit, learned_pairs, width, height, most):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=width)

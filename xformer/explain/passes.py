@@ -175,7 +175,9 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
     log_probs(model, [padded], pair, recorded)
     layers = model.encoder.layers if stack == "encoder_self" else model.decoder.layers
     attention: Attention = getattr(layers[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
-    q, k, v, mask, output = getattr(recorded, stack).calls[layer - 1]
+    x, q, k, v, mask, output = getattr(recorded, stack).calls[layer - 1]
+    y = model.encode(torch.tensor([padded], device=x.device))[0] if stack == "cross" else x
+    block = slice((number - 1) * q.shape[-1], number * q.shape[-1])
     masked = scores(q, k, mask)
     probabilities = masked.softmax(dim=-1)
     answers = probabilities.to(v.dtype) @ v
@@ -192,7 +194,9 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
         head, asking, asked_for, seen, of_head(q), of_head(k, slice(None)), of_head(v, slice(None)),
         of_head(masked) > -np.inf, of_head(scores(q, k, scale=1.0)), of_head(scores(q, k)), of_head(masked),
         of_head(probabilities), of_head(answers), of_head(attention.shares(answers)),
-        output[0, real].float().cpu().numpy())
+        *(numbers.float().cpu().numpy() for numbers in (
+            output[0, real], x[0, real], y[0], attention.in_proj.weight[block].t(), attention.in_proj.bias[block],
+            q[0, :, real].transpose(0, 1).flatten(1))))
 
 
 @torch.inference_mode()

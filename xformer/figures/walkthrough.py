@@ -27,11 +27,14 @@ MARKED = 8  # products that are outlined
 MARK = "#dc2626"
 # Typeset by the browser itself: no fonts or scripts from anywhere.
 FORMULAS = {
-    "vectors": "<i>q</i> = <i>x W<sub>Q</sub></i> &nbsp; <i>K</i> = <i>Y W<sub>K</sub></i>",
+    "inputs": "<i>q</i> = <i>x W<sub>Q</sub></i> + <i>b<sub>Q</sub></i>",
+    "vectors": "<i>q</i> = <i>x W<sub>Q</sub></i> + <i>b<sub>Q</sub></i> &nbsp; "
+               "<i>K</i> = <i>Y W<sub>K</sub></i> + <i>b<sub>K</sub></i>",
     "scores": "softmax( mask( <i>q K</i><sup>⊤</sup> / √<i>d<sub>k</sub></i> ) )",
     "values": "<i>a</i> = Σ<sub><i>j</i></sub> <i>p<sub>j</sub> v<sub>j</sub></i> &nbsp; "
-              "<i>V</i> = <i>Y W<sub>V</sub></i>",
-    "output": "<i>a W<sub>O</sub></i>",
+              "<i>V</i> = <i>Y W<sub>V</sub></i> + <i>b<sub>V</sub></i>",
+    "output": "Σ<sub><i>h</i></sub> <i>a<sub>h</sub> W<sub>O,h</sub></i> + <i>b<sub>O</sub></i>",
+    "reshape": "<i>L</i> × <i>D</i> &nbsp;↔&nbsp; <i>H</i> × <i>L</i> × <i>d<sub>k</sub></i>",
     "switches": "<i>p</i> = softmax( <i>β</i> · score(<i>q</i>, <i>k</i>) ) &nbsp; "
                 "Attention(<i>Q</i>, <i>K</i>, <i>V</i>) = softmax( <i>Q K</i><sup>⊤</sup> / √<i>d<sub>k</sub></i> ) "
                 "<i>V</i>",
@@ -51,6 +54,93 @@ def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
 def heading(name: str, language: Language = ENGLISH, **values: object) -> str:
     """Introduce a step: its title, its formula, and what to notice in its figure; HTML."""
     return lesson(language.say(f"first_title_{name}"), FORMULAS[name], language.say(f"first_text_{name}", **values))
+
+
+def inputs(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot x of the query, and below it W_Q of the head, a row a number of q: a column a dimension of the model.
+
+    A last column takes the bias along: x ends with a 1, and each row of W_Q with a number of b_Q. x has a scale of its
+    own, up to its largest number.
+    """
+    say = language.say
+    x, weights = _with_bias(walk, query)
+    columns = [*(str(i + 1) for i in range(len(x) - 1)), "b_Q"]
+    rows = ["x", *(f"W_Q {i + 1}" for i in range(len(weights)))]
+    reach, of_x = (max(1e-6, float(np.abs(numbers).max())) for numbers in (weights, x))
+    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+    figure = heatmap.matrix(
+        np.vstack([np.full_like(x, np.nan), weights]), rows, columns, hover,
+        title=say("first_inputs", query=query_label(walk, query, language), **_shape(walk)),
+        rows=say("first_axis_vector"), columns=say("first_axis_dimension"), bar=say("first_bar_weight"),
+        colours=heatmap.DIVERGING, span=(-reach, reach), cell=(min(16.0, WIDE / len(x)), 9),
+        every=max(1, len(columns) // 16), first=1)
+    own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=hover)
+    marked = [0, *range(5, len(rows), 5)]
+    return figure.add_trace(own).update_layout(
+        coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -of_x, "cmax": of_x, "showscale": False},
+        yaxis={"tickvals": marked, "ticktext": [rows[i] for i in marked]})
+
+
+def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
+    """Multiply x with W_Q, add b_Q, and say by how much the result differs from the model's q; HTML."""
+    x, weights = _with_bias(walk, query)
+    q = weights @ x
+    return (f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=f"{q[0]:+.4f}")} '
+            f'{language.html("first_inputs_error", error=f"{float(np.abs(q - walk.q[query]).max()):.1e}")}</p>')
+
+
+def _with_bias(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
+    """x of a query, with a 1 behind it (D + 1,), and W_Q of the head transposed, with b_Q behind it (d, D + 1)."""
+    return np.append(walk.x[query], 1), np.column_stack([walk.w_q.T, walk.b_q])
+
+
+def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
+    """Plot the queries of all heads before and after they are cut apart: L × D, and below it H × L × d, head by head.
+
+    The block of the walk's head is outlined in both.
+    """
+    say, (length, d_model) = language.say, walk.every_q.shape
+    d = walk.q.shape[1]
+    heads, head = d_model // d, walk.head.head - 1
+    cut = walk.every_q.reshape(length, heads, d).transpose(1, 0, 2)  # (H, L, d)
+    wide, tall = max(2.0, WIDE / d_model), min(16.0, max(3.0, 480 / (heads * length)))
+    top, gap, left = 96, 70, 110
+    upper, lower = max(12.0, tall) * length, tall * heads * length
+    height = top + upper + gap + lower + 20
+    reach = max(1e-6, float(np.abs(cut).max()))
+    names = shown_all(walk.queries)
+    places = [f"{say('head')} {h + 1} · {name}" for h in range(heads) for name in names]
+    hover = say("first_hover_number", row="%{text}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+    maps = [
+        go.Heatmap(z=walk.every_q, x=list(range(1, d_model + 1)), text=[[name] * d_model for name in names],
+                   coloraxis="coloraxis", hovertemplate=hover, name=say("first_reshape_before")),
+        go.Heatmap(z=cut.reshape(heads * length, d), x=list(range(1, d + 1)), text=[[name] * d for name in places],
+                   coloraxis="coloraxis", hovertemplate=hover, name=say("first_reshape_after"), xaxis="x2", yaxis="y2")]
+    box = {"type": "rect", "line": {"color": MARK, "width": 2}}
+    lines = [{"type": "line", "xref": "x", "yref": "y", "x0": d * h + 0.5, "x1": d * h + 0.5, "y0": -0.5,
+              "y1": length - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}} for h in range(1, heads)]
+    lines += [{"type": "line", "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * h - 0.5,
+               "y1": length * h - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}}
+              for h in range(1, heads)]
+    boxes = [{**box, "xref": "x", "yref": "y", "x0": d * head + 0.5, "x1": d * (head + 1) + 0.5, "y0": -0.5,
+              "y1": length - 0.5},
+             {**box, "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * head - 0.5,
+              "y1": length * (head + 1) - 0.5}]
+    figure = go.Figure(maps, layout(
+        say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), round(height), bottom=20,
+        width=left + wide * d_model + 100, autosize=False, shapes=[*lines, *boxes],
+        x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], domain=[0, 1], showgrid=False),
+        y=axis("", tickvals=list(range(length)) if upper / length >= 11 else [], ticktext=names,
+               range=[length - 0.5, -0.5], domain=[1 - upper / (upper + gap + lower), 1], showgrid=False),
+        coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach,
+                   "colorbar": {"title": {"text": say("first_bar_number"), "side": "right"}, "thickness": 14}},
+        margin={"l": left, "r": 100, "t": top, "b": 20, "autoexpand": False}))
+    small = min(1.0, max(0.3, d * wide * 3 / (wide * d_model)))
+    return figure.update_layout(
+        xaxis2=axis("", side="top", domain=[0, small], anchor="y2", showgrid=False),
+        yaxis2=axis("", tickvals=[length * h + (length - 1) / 2 for h in range(heads)], anchor="x2", showgrid=False,
+                    ticktext=[f"{say('head')} {h + 1}" for h in range(heads)], range=[heads * length - 0.5, -0.5],
+                    domain=[0, lower / (upper + gap + lower)]))
 
 
 def vectors(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:

@@ -46,6 +46,7 @@ from xformer.results import (
     RunSettings,
     Scored,
     Sentiment,
+    Stream,
     SublayerGradient,
     Trace,
     Translation,
@@ -148,6 +149,9 @@ class TranslationService(Protocol):
 
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Every number of one head in a pass. padding: pieces after the source."""
+
+    def follow(self, source: Source, target: Target, side: str) -> Stream:
+        """The states of all pieces through the "encoder" or the "decoder", sub-layer by sub-layer."""
 
     def occlude(self, source: Source, target: Target) -> Occlusion:
         """Leave out each word of the source in turn, for what it did for each target piece."""

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import lenses, passes, weighing
+from xformer.explain import lenses, passes, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
@@ -44,6 +44,7 @@ from xformer.results import (
     Origin,
     Positions,
     Reweighed,
+    Stream,
     Trace,
     Translation,
     UserError,
@@ -345,6 +346,16 @@ class Service(Pretrained):
         pair = self._pair(source, target)
         with self.guard.work():
             return passes.walk(self._transformer, self.tokenizer, pair, head, padding)
+
+    @computes
+    def follow(self, source: Source, target: Target, side: str) -> Stream:
+        """Follow the states of all pieces through the "encoder" or the "decoder", sub-layer by sub-layer.
+
+        Raises UserError.
+        """
+        pair = self._pair(source, target)
+        with self.guard.work():
+            return stream.follow(self._transformer, self.tokenizer, pair, side)
 
     @computes
     def occlude(self, source: Source, target: Target) -> Occlusion:

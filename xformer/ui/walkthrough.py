@@ -12,10 +12,11 @@ import numpy as np
 
 from xformer.explain import alignment, walkthrough
 from xformer.explain import key_value_store as key_values
+from xformer.figures import stream as stream_figures
 from xformer.figures import walkthrough as figures
 from xformer.figures.attention import Choice, named_by
 from xformer.figures.locked_word import Lock
-from xformer.results import STACKS, Head, Message, Trace, UserError, Walk
+from xformer.results import STACKS, Head, Message, Stream, Trace, UserError, Walk
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention import head_of, layer_of
@@ -27,7 +28,7 @@ from xformer.ui.tabs import Page, Tab, View
 ID = "principles"
 # The pictures of vectors, by the names of their headings and components.
 STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
-    "vectors": figures.vectors, "values": figures.values, "output": figures.output}
+    "inputs": figures.inputs, "vectors": figures.vectors, "values": figures.values, "output": figures.output}
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *walkthrough.POWERS, step=0.25)
 MOST_PADDING = 4
@@ -50,6 +51,9 @@ class Drawn:
     vectors: int | None = None  # the query whose vectors are drawn; None where they are not
     mapped: dict[str, Any] | None = None  # the switches of the map of all queries; None where it is not drawn
     lock: str = ""  # the words that were locked in the Attention tab
+    stream: Stream | None = None  # of the trace, through the side of the head
+    rest: tuple[int, int] | None = None  # layer and query of the rest of the layer; None where it is not drawn
+    reshaped: bool = False
 
 
 def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
@@ -96,6 +100,19 @@ def build(page: Page) -> Tab:
         for name in STEPS:
             gr.HTML(figures.heading(name, language))
             plots[name] = plot(f"first-{name}", language)
+            if name == "inputs":
+                checked = gr.HTML(elem_classes="summary")
+    with gr.Accordion(say("first_title_reshape"), open=False) as of_reshape:
+        gr.HTML(figures.heading("reshape", language))
+        plot_of_reshape = plot("first-reshape", language)
+    with gr.Accordion(say("rest_title"), open=False) as of_rest:
+        gr.HTML(stream_figures.heading("state", language))
+        strips = plot("rest-strips", language)
+        sums = canvas("part.js", "${value}", "tables rest-sums", save=language)
+        gr.HTML(stream_figures.heading("units", language))
+        units, firing = plot("rest-units", language), gr.HTML(elem_classes="summary")
+        gr.HTML(stream_figures.heading("course", language))
+        course = plot("rest-course", language)
     with gr.Accordion(say("first_every_query"), open=False) as every_query:
         map_of_all = plot("first-map", language)
     with gr.Accordion(say("first_title_variance"), open=False) as of_variance:
@@ -106,20 +123,24 @@ def build(page: Page) -> Tab:
         costs = gr.HTML(elem_classes="tables")
         plot_of_split = plot("first-split", language)
 
-    # Whether the vectors and the map of all queries are looked at.
-    vectors_open, map_open = gr.State(False), gr.State(False)
-    for part, is_open in ((of_vectors, vectors_open), (every_query, map_open)):
+    # Whether the parts that follow the walk are looked at.
+    opened = {"vectors_open": (of_vectors, gr.State(False)), "map_open": (every_query, gr.State(False)),
+              "reshape_open": (of_reshape, gr.State(False)), "rest_open": (of_rest, gr.State(False))}
+    for part, is_open in opened.values():
         part.expand(lambda: True, None, is_open, **QUIET)
         part.collapse(lambda: False, None, is_open, **QUIET)
     # One listener for the whole walk, so that an older answer can never come after a newer one and stay; it draws what
     # has changed, in one answer.
     drawn = gr.State(Drawn())
-    gr.on([page.opened[ID].change, page.trace.change, vectors_open.change, map_open.change,
+    gr.on([page.opened[ID].change, page.trace.change, *(is_open.change for _, is_open in opened.values()),
            *(control.component.input for control in controls.values())],
-          **page.ask(draw, {"drawn": drawn, "trace": page.trace, "vectors_open": vectors_open, "map_open": map_open,
+          **page.ask(draw, {"drawn": drawn, "trace": page.trace,
+                            **{name: is_open for name, (_, is_open) in opened.items()},
                             **page.controls.named("lock"), **controls.named()},
                      {"drawn": drawn, **controls.named("first_layer", "query", "mask"), **plots, "summary": summary,
-                      "scores": scores, "map": map_of_all}, problem, only_in=ID),
+                      "scores": scores, "map": map_of_all, "checked": checked, "reshape": plot_of_reshape,
+                      "strips": strips, "sums": sums, "units": units, "firing": firing, "course": course}, problem,
+                     only_in=ID),
           trigger_mode="always_last", **SWIFT)
     of_variance.expand(**page.ask(draw_variance, {}, {"picture": plot_of_variance}), **QUIET)
     of_split.expand(**page.ask(draw_splits, {}, {"costs": costs, "picture": plot_of_split}), **QUIET)
@@ -137,7 +158,8 @@ def build(page: Page) -> Tab:
 @needs(trace="no_trace")
 def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace: Trace, first_stack: str,
          first_layer: int, first_head: int, query: int | None, padding: int, beta_power: float, scoring: str, mask: str,
-         vectors_open: bool, map_open: bool, lock: str = "") -> dict[str, Any]:
+         vectors_open: bool, map_open: bool, reshape_open: bool = False, rest_open: bool = False, lock: str = ""
+         ) -> dict[str, Any]:
     """Walk through the chosen head, and draw what is not drawn yet; set the controls that follow another one.
 
     lock: the words locked in the Attention tab; one that has just been locked becomes who asks.
@@ -166,10 +188,29 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
                    "summary": figures.summary(walk, asks, **switches, language=language)}
     if vectors_open and (other_walk or asks != drawn.vectors):
         answer |= {name: figure(step(walk, asks, language)) for name, step in STEPS.items()}
+        answer["checked"] = figures.checked_inputs(walk, asks, language)
     if map_open and (other_walk or switches != drawn.mapped):
         answer["map"] = figure(figures.all_queries(walk, **switches, language=language))
+    if reshape_open and (other_walk or not drawn.reshaped):
+        answer["reshape"] = figure(figures.reshape(walk, language))
+    rest = (head.layer, asks) if rest_open else None
+    side = "encoder" if head.stack == "encoder_self" else "decoder"
+    same_side = drawn.head is not None and (drawn.head.stack == "encoder_self") == (side == "encoder")
+    stream = drawn.stream if trace is drawn.trace and same_side else None
+    if rest is not None and (stream is None or rest != drawn.rest):
+        stream = stream or service.follow(trace.text, trace.tokens, side)
+        answer |= draw_rest(stream, *rest, language)
     return {**answer, "drawn": Drawn(head, padding, trace, walk, asks, switches, asks if vectors_open else None,
-                                     switches if map_open else None, lock)}
+                                     switches if map_open else None, lock, stream, rest, reshape_open)}
+
+
+def draw_rest(stream: Stream, layer: int, piece: int, language: Language) -> dict[str, Any]:
+    """Draw what follows W_O: the rest of the layer, and the way of the piece through all layers."""
+    return {"strips": figure(stream_figures.strips(stream, layer, piece, language)),
+            "sums": stream_figures.sums(stream, layer, piece, language),
+            "units": figure(stream_figures.units(stream, layer, piece, language)),
+            "firing": stream_figures.firing(stream, layer, piece, language),
+            "course": figure(stream_figures.course(stream, piece, language))}
 
 
 def mask_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:

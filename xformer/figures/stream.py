@@ -1,0 +1,159 @@
+"""Figures of the residual stream: one layer's normalisations and sums, the units of its network, and all layers."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from xformer.figures import heatmap
+from xformer.figures.labels import lesson, shown, shown_all
+from xformer.figures.layout import axis, layout
+from xformer.figures.palettes import BLUE, ORANGE, TEAL
+from xformer.figures.tables import savable
+from xformer.results import Stream, Sublayer
+from xformer.strings import ENGLISH, Language
+
+UNITS = 24  # of the network that are drawn
+WIDE = 900  # pixels that a strip of many numbers may take
+COLOURS = {"self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE}
+# Typeset by the browser itself: no fonts or scripts from anywhere.
+FORMULAS = {
+    "state": "LayerNorm(<i>x</i>) = (<i>x</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) · <i>γ</i> + <i>β</i>",
+    "units": "max(0, <i>x W</i><sub>1</sub> + <i>b</i><sub>1</sub>) <i>W</i><sub>2</sub> + <i>b</i><sub>2</sub>",
+    "course": "‖<i>x<sub>l</sub></i>‖ &nbsp; cos(<i>x<sub>l</sub></i>, <i>x</i><sub><i>l</i>−1</sub>) &nbsp; "
+              "‖<i>f</i>(<i>x</i>)‖ / ‖<i>x</i>‖",
+}
+
+
+def heading(name: str, language: Language = ENGLISH) -> str:
+    """Introduce a figure: its title, its formula, and what to notice in it; HTML."""
+    return lesson(language.say(f"rest_title_{name}"), FORMULAS[name], language.say(f"rest_text_{name}"))
+
+
+def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot a piece's state through a layer, a row a vector: the state, LayerNorm with γ and β, and what is added."""
+    say, names, rows = language.say, list[str](), list[np.ndarray]()
+    for one in stream.of_layer(layer):
+        parts = [(say("rest_state"), one.state[piece])]
+        of_norm = [("γ", one.gamma), ("β", one.beta), (say("rest_normed"), one.normed[piece])]
+        added = [(say("rest_added", name=say(f"train_{one.name}")), one.added[piece])]
+        parts += [*of_norm, *added] if stream.norm == "pre" else [*added, *of_norm]
+        names += [name for name, _ in parts]
+        rows += [numbers for _, numbers in parts]
+    numbers = np.vstack([*rows, stream.of_layer(layer)[-1].after[piece]])
+    # A few dimensions of the state are ten times as large as the others, which would be seen no more.
+    count, reach = numbers.shape[1], float(np.quantile(np.abs(numbers), 0.98)) or 1.0
+    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+    return heatmap.matrix(
+        numbers, [*names, say("rest_state")], [str(i + 1) for i in range(count)], hover,
+        title=say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer, d_model=count),
+        rows=say("first_axis_vector"), columns=say("first_axis_dimension"), bar=say("first_bar_number"),
+        colours=heatmap.DIVERGING, span=(-reach, reach), cell=(min(16.0, WIDE / count), 20),
+        every=max(1, count // 16), first=1)
+
+
+def sums(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
+    """Tabulate a layer's sub-layers for a piece: mean and deviation that LayerNorm finds, lengths, share, cosine. HTML.
+    """
+    say, rows = language.say, []
+    for one in stream.of_layer(layer):
+        read = one.read(stream.norm)[piece]
+        rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()), *_measures(one)[:, piece]])
+    columns = [say(f"rest_{name}") for name in ("sublayer", "mean", "deviation", "length", "added_length", "share",
+                                                "cosine")]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_cell, numbers))}</tr>'
+                   for name, *numbers in rows)
+    title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer,
+                d_model=stream.sublayers[0].state.shape[1])
+    return savable(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+                   f'<p class="sub">{language.html(f"rest_reads_{stream.norm}")}</p>', "stream-sums", title, columns,
+                   [[name, *map(float, numbers)] for name, *numbers in rows])
+
+
+def _measures(one: Sublayer) -> np.ndarray:
+    """Lengths of the state and of what is added, their ratio, and the cosine of the states before and after: (4, L)."""
+    state, added = (np.linalg.norm(numbers, axis=1) for numbers in (one.state, one.added))
+    return np.stack([state, added, added / np.maximum(state, 1e-12), _cosines(one.state, one.after)])
+
+
+def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cosines (L,) of vectors (L, D), row by row."""
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    cosines: np.ndarray = (a * b).sum(axis=1) / np.maximum(lengths, 1e-12)
+    return cosines
+
+
+def _cell(number: float) -> str:
+    return f'<td class="number">{number:.3f}</td>'.replace("-", "−")
+
+
+def _network(stream: Stream, layer: int) -> np.ndarray:
+    """The hidden numbers (L, d_ff) of a layer's feed-forward network."""
+    hidden = stream.of_layer(layer)[-1].hidden
+    assert hidden is not None, "the last sub-layer of each layer is its feed-forward network"
+    return hidden
+
+
+def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot the units that fire most on a piece: a row a unit, a column a piece of the sentence."""
+    say, hidden = language.say, _network(stream, layer)
+    chosen = np.argsort(-hidden[piece], kind="stable")[:UNITS]
+    chosen = chosen[hidden[piece, chosen] > 0]
+    if not len(chosen):  # of a network that is dead on this piece
+        chosen = np.arange(1)
+    shown_units = hidden[:, chosen].T
+
+    def hover(row: str, column: str, value: float) -> str:
+        return say("first_hover_score", row=row, key=column, value=f"{value:.4f}")
+
+    return heatmap.matrix(
+        shown_units, [say("rest_unit", unit=int(unit) + 1) for unit in chosen], shown_all(stream.pieces), hover,
+        title=say("rest_units", layer=layer, units=len(chosen), piece=shown(stream.pieces[piece])),
+        rows=say("rest_axis_unit"), columns=say("rest_axis_piece"), bar=say("rest_activation"),
+        colours=heatmap.SEQUENTIAL, span=(0, max(1e-6, float(shown_units.max()))), cell=(24, 18))
+
+
+def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
+    """Say how many units fire, and that the network knows no places; HTML."""
+    fires = (_network(stream, layer) > 0).sum(axis=1)
+    return '<p role="status">' + language.html(
+        "rest_fire", units=_network(stream, layer).shape[1], fire=int(fires[piece]), piece=shown(stream.pieces[piece]),
+        pieces=len(fires), mean=f"{fires.mean():.0f}", moved=f"{stream.moved:.1e}" if stream.moved else "0") + "</p>"
+
+
+def course(stream: Stream, piece: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot a piece's state through all layers: its length, its cosine with the layer before, and what is added."""
+    say, layers = language.say, stream.sublayers[-1].layer
+    after = (stream.of_layer(layer)[-1].after for layer in range(1, layers + 1))
+    states = np.stack([stream.sublayers[0].state, *after])
+    lengths = np.linalg.norm(states, axis=2)  # (layers + 1, L)
+    cosines = np.stack([_cosines(a, b) for a, b in zip(states, states[1:], strict=False)])
+    places = list(range(layers + 1))
+    figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=0.07)
+    for row, x, values in ((1, places, lengths), (2, places[1:], cosines)):
+        for name, y, dash in ((say("rest_this_piece"), values[:, piece], "solid"),
+                              (say("rest_mean_of_all"), values.mean(axis=1), "dash")):
+            figure.add_trace(go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=row == 1,
+                                        mode="lines+markers", line={"color": "#a855f7", "dash": dash},
+                                        hovertemplate="%{x}: %{y:.3f}"), row=row, col=1)
+    for sublayer, colour in COLOURS.items():
+        some = [one for one in stream.sublayers if one.name == sublayer]
+        for which, dash in ((say("rest_this_piece"), "solid"), (say("rest_mean_of_all"), "dash")) if some else ():
+            shares = [float(_measures(one)[2][piece] if dash == "solid" else _measures(one)[2].mean()) for one in some]
+            name = say(f"train_{sublayer}")
+            figure.add_trace(go.Scatter(
+                x=[one.layer for one in some], y=shares, name=name if dash == "solid" else f"{name}, {which}",
+                showlegend=dash == "solid", mode="lines+markers", line={"color": colour, "dash": dash},
+                hovertemplate="%{x}: %{y:.3f}"), row=3, col=1)
+    ticks = {"dtick": 1, "range": [-0.2, layers + 0.2]}
+    title = say("rest_course", piece=shown(stream.pieces[piece]), layers=layers,
+                side=say("rest_side_decoder" if stream.predicted else "rest_side_encoder"))
+    figure.update_layout(layout(title, 620, bottom=120, x=axis("", **ticks),
+                                y=axis(say("rest_length"), rangemode="tozero")))
+    return figure.update_layout(
+        xaxis2=axis("", **ticks), yaxis2=axis(say("rest_cosine_layers")),
+        xaxis3=axis(say("rest_after_layer"), **ticks), yaxis3=axis(say("rest_share"), rangemode="tozero"))
