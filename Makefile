@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN = .venv/bin
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
 SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js)
 
 .PHONY: demo test quick bench lint clean
 demo: .venv/app
 	$(BIN)/python app.py
 
-test: .venv/dev .venv/chromium lint
+test: .venv/dev .venv/chromium .venv/haproxy lint
 	$(BIN)/python -m pytest
 
 # What can be told without a browser, a started app or training, to run after each change.
@@ -45,6 +46,11 @@ bench: .venv/bench .venv/chromium
 # The browser tests need a Chromium; Debian has one. As root it is installed, else the command to do it is said.
 .venv/chromium: | .venv/python
 	@if [ -z "$(CHROMIUM)" ]; then $(call install,chromium); fi
+	touch $@
+
+# One test runs several copies of the page behind a proxy; it is skipped where that cannot be installed.
+.venv/haproxy: | .venv/python
+	@if [ -z "$(HAPROXY)" ] && [ "$$(id -u)" = 0 ]; then ($(call install,haproxy)) || true; fi
 	touch $@
 
 clean:

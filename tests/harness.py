@@ -5,6 +5,9 @@ How it is steered: `wait_for` what it prints, and `say` a word to a program, whi
 
 import os
 import queue
+import re
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 READY = "Running on local URL"  # what Gradio says when the page can be visited
 PATIENCE = 120  # seconds to wait for a line that the app is to print, on a busy machine
 
@@ -96,3 +100,17 @@ class App:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Copies(App):
+    """Copies and their proxy."""
+
+    def __init__(self, folder, *flags, count=2):
+        super().__init__(folder, str(count), "--", *flags, command=[sys.executable, ROOT / "hosting" / "copies.py"])
+
+    def number(self, name):
+        """The number of the newest process of a copy."""
+        return int(re.findall(rf"{name} (?:is|ended and is started again:) process (\d+)", self.log)[-1])
+
+    def kill(self, name):
+        os.kill(self.number(name), signal.SIGKILL)

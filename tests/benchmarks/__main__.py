@@ -12,14 +12,26 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks import layout, load, page, pictures, recurrent, sentiment, sliders, soak, training, translation
+from tests.benchmarks import (
+    copies,
+    layout,
+    load,
+    page,
+    pictures,
+    recurrent,
+    sentiment,
+    sliders,
+    soak,
+    training,
+    translation,
+)
 from tests.benchmarks.harness import machine
-from tests.harness import ROOT
+from tests.harness import PROXY, ROOT
 from xformer.hub import checkpoint
 from xformer.results import UserError
 
 RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",), "recurrent": (),
-          "sentiment": ("transformers",), "load": (),
+          "sentiment": ("transformers",), "load": (), "copies": (),
           "soak": (), "page": (), "pictures": ("bertviz",), "sliders": (),
           "layout": ()}
 
@@ -28,10 +40,11 @@ def chosen(only: str | None) -> list[str]:
     """The benchmarks to run: the one asked for, or all; what is shown in a browser is left out where there is none."""
     names = [name for name in RIVALS if only in (None, name)]
     lacking = {"pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
+               "copies": "" if PROXY else "haproxy",
                **dict.fromkeys(("page", "sliders", "layout"), "" if pictures.CHROMIUM else "chromium")}
     for name, packages in lacking.items():
         if name in names and packages:
-            print(f"The {name} are left out: they are seen in Chromium; run “apt-get install {packages}” to have them.",
+            print(f"The {name} are left out: run “apt-get install {packages}” to have them.",
                   file=sys.stderr)
             names.remove(name)
     return names
@@ -47,7 +60,14 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(RIVALS), help="one of the benchmarks")
     parser.add_argument("--checkout", type=Path, default=ROOT, metavar="DIR",
                         help="a checkout of this project whose page the layout is measured of (default: this one)")
+    parser.add_argument("--address", metavar="URL",
+                        help="only ask a page that runs already, as “copies” does its own")
+    parser.add_argument("--people", type=int, default=copies.PEOPLE, metavar="N",
+                        help="users at once of “copies” and of --address (default: %(default)s)")
     options = parser.parse_args()
+    if options.address:
+        print(copies.run_against(options.address, options.people, 5.0 if options.quick else 30.0))
+        return 0
     names = chosen(options.only)
     if not names:
         return 1
@@ -86,6 +106,9 @@ def main() -> int:
     if "load" in names:
         counts, seconds = (load.USERS[:2], 5.0) if options.quick else (load.USERS, 30.0)
         print(load.run(options.checkpoint, counts, seconds), "\n", flush=True)
+    if "copies" in names:
+        counts, seconds = (copies.COPIES[:2], 5.0) if options.quick else (copies.COPIES, 30.0)
+        print(copies.run(options.checkpoint, counts, options.people, seconds), "\n", flush=True)
     if "soak" in names:
         requests = 2 * soak.WARM if options.quick else soak.REQUESTS
         try:

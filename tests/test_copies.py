@@ -1,0 +1,136 @@
+"""Several copies of the page behind HAProxy, as hosting/copies.py starts them, and the files that say the same."""
+
+import json
+import re
+import socket
+import threading
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http.cookiejar import CookieJar
+
+import pytest
+import yaml
+
+from tests import endpoints
+from tests.harness import PROXY, ROOT, Copies
+
+WITH_PROXY = pytest.mark.skipif(PROXY is None, reason="HAProxy is not installed: apt-get install haproxy")
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+CONFIGURATION = (ROOT / "hosting" / "haproxy.cfg").read_text(encoding="utf-8")
+
+
+class Visitor:
+    """A browser: it keeps its cookie, and holds the stream open that tells the page it is still there."""
+
+    def __init__(self, address):
+        self.address, self.jar = address, CookieJar()
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+        self.stream = self.opener.open(f"{address}/gradio_api/heartbeat/{id(self)}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+
+    @property
+    def copy(self):
+        (cookie,) = self.jar
+        return cookie.value
+
+    def ask(self, text):
+        return endpoints.ask(self.address, "translate", text, opener=self.opener)["text"]
+
+
+@pytest.fixture(scope="module")
+def copies(tiny_checkpoint, tmp_path_factory):
+    with Copies(tmp_path_factory.mktemp("copies"), "--checkpoint", tiny_checkpoint, "--device", "cpu") as running:
+        yield running
+
+
+@WITH_PROXY
+@pytest.mark.server
+def test_a_visitor_stays_with_a_copy_and_another_comes_to_the_other(copies, learned_pairs):
+    with Visitor(copies.address) as one, Visitor(copies.address) as other:
+        names = (one.copy, other.copy)
+        assert len({*names}) == 2  # two visitors of one address
+        for english, spanish in learned_pairs[:4]:
+            assert one.ask(english) == other.ask(english) == spanish
+        assert (one.copy, other.copy) == names
+
+
+@WITH_PROXY
+@pytest.mark.server
+def test_an_answer_is_passed_on_as_it_comes(copies):
+    host, port = copies.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(f"GET /gradio_api/heartbeat/abc HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        said = b""
+        while b"ALIVE" not in said:  # the stream has no end
+            part = connection.recv(4096)
+            assert part, said
+            said += part
+
+
+@WITH_PROXY
+@pytest.mark.server
+def test_the_proxy_says_who_asks_and_drops_what_visitors_say_of_it(copies):
+    request = urllib.request.Request(f"{copies.address}/robots.txt", headers={"X-Forwarded-Host": "evil.example.org"})
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(f"{copies.address}/robots.txt", data=b"x",
+                                                      headers={"Content-Length": "99000000"}))
+    refused.value.close()
+    assert refused.value.code == 413
+
+
+@WITH_PROXY
+@pytest.mark.server
+def test_when_a_copy_is_killed_its_visitors_go_on_and_nobody_else_notices(copies, learned_pairs):
+    visitors = [Visitor(copies.address) for _ in range(6)]
+    before = [visitor.copy for visitor in visitors]
+    assert {*before} == {"copy1", "copy2"}
+    english, spanish = learned_pairs[0]
+    killed, ended = threading.Event(), threading.Event()
+    failures = {visitor: 0 for visitor in visitors}
+    answers = {visitor: 0 for visitor in visitors}  # since the copy was killed
+
+    def use(visitor):
+        while not ended.is_set():
+            try:
+                assert visitor.ask(english) == spanish
+                answers[visitor] += killed.is_set()
+            except (OSError, ValueError, KeyError, json.JSONDecodeError):
+                failures[visitor] += 1
+
+    with ExitStack() as streams, ThreadPoolExecutor(len(visitors)) as pool:
+        for visitor in visitors:
+            streams.enter_context(visitor)
+        running = [pool.submit(use, visitor) for visitor in visitors]
+        try:
+            copies.kill("copy1")
+            killed.set()
+            copies.wait_for("copy1 ended and is started again")
+            copies.wait_for("copy1 serves again")
+        finally:
+            ended.set()
+        for one in running:
+            one.result()
+    after = [visitor.copy for visitor in visitors]
+    assert {*after} == {"copy2"}  # its own visitors stayed, and the others came to it
+    for visitor, was in zip(visitors, before, strict=True):
+        assert answers[visitor] and failures[visitor] <= (0 if was == "copy2" else 5), (was, failures[visitor])
+
+
+def test_compose_starts_what_the_proxy_looks_for():
+    proxy, page = COMPOSE["services"]["proxy"], COMPOSE["services"]["page"]
+    assert "page:7860" in CONFIGURATION and page["expose"] == ["7860"]
+    assert {*re.findall(r"\$\{(XFORMER_\w+)\}", CONFIGURATION)} == {*proxy["environment"]}
+    for volume in proxy["volumes"]:
+        assert (ROOT / volume.split(":")[0]).is_file()
+    assert page["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
+    assert "--no-any-model" in page["command"]
+    assert "cookie copy insert" in CONFIGURATION and "balance source" not in CONFIGURATION
