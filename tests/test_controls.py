@@ -11,7 +11,7 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.figures.attention import Choice
-from xformer.results import Head, ModelInfo
+from xformer.results import Block, Head, ModelInfo
 from xformer.serve.translation import Service
 from xformer.ui import attention, positions, walkthrough
 from xformer.ui.components import script
@@ -20,7 +20,10 @@ from xformer.ui.page import EXAMPLES, TABS, open_at
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
 # What controls know of a model.
-OTHER = SimpleNamespace(info=INFO, max_pieces=64, best_head=Head("cross", 2, 5), length_scores=[])
+BLOCKS = [Block("embedding", (("weight", (100, 32)),)), Block("encoder.layers.0.feed_forward", (
+    ("inner.weight", (64, 32)),))]
+OTHER = SimpleNamespace(info=INFO, max_pieces=64, best_head=Head("cross", 2, 5), length_scores=[],
+                        blocks=lambda: BLOCKS)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +106,10 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "rows": "predicted", "lock": "es2-en1", "projector": True,
               "palette": "magma", "heads": ["encoder_self.1.2", "encoder_self.2.1"], "threshold": 33, "words": True,
               "hide": True, "weigh": True, "off": ["cross.1.2", "decoder_self.2.4"], "review": "Not bad.",
+              "weigh_head": "decoder_self.1.2", "weigh_scope": "head", "weigh_kind": "zeroed", "weigh_power": -2.5,
+              "model_part": "sizes", "size_encoder": 5, "size_decoder": 4, "size_width": 64, "size_heads": 8,
+              "size_ff": 99, "size_vocabulary": 500, "size_norm": "post", "size_shared": False, "size_pieces": 7,
+              "size_batch": 9,
               "review_part": "writer", "length": 80,
               "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,
               "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,
