@@ -124,12 +124,29 @@ def test_scoring_functions_on_vectors_by_hand():
     np.testing.assert_allclose(walkthrough.score("scaled", q, k), [[11, 5]])
     np.testing.assert_allclose(walkthrough.score("unscaled", q, k), [[11, 5]])
     np.testing.assert_allclose(walkthrough.score("gaussian", q, k), [[-4, 0]])
-    assert [walkthrough.own_beta(rule, 4) for rule in walkthrough.RULES] == [0.5, 1, 1, 0.5]
+    np.testing.assert_allclose(walkthrough.score("identity", k, k), [[25, 11], [11, 5]])  # X X^T
+    assert [walkthrough.own_beta(rule, 4) for rule in walkthrough.RULES] == [0.5, 1, 1, 0.5, 0.5]
     additive = walkthrough.score("additive", q, k)
     np.testing.assert_array_equal(additive, walkthrough.score("additive", q, k))  # the same weights every time
     assert additive.shape == (1, 2) and additive[0, 0] != additive[0, 1]
-    with pytest.raises(ValueError, match="the rule is 'cosine'; choose one of scaled, unscaled, additive, gaussian"):
+    with pytest.raises(ValueError, match="the rule is 'cosine'; choose one of scaled, unscaled, additive"):
         walkthrough.score("cosine", q, k)
+
+
+def test_attention_without_parameters_is_pytorchs_of_what_enters_the_layer(walk):
+    """h = X a with a = softmax(X X^T / sqrt(D)); in cross-attention the keys and values are the encoder's output."""
+    mask = "future" if walk.head.stack == "decoder_self" else "padding"
+    weights, beta = figures.changed(walk, "identity", 0, mask)
+    x, y = torch.tensor(walk.x)[None], torch.tensor(walk.y)[None]
+    wanted = torch.nn.functional.scaled_dot_product_attention(x, y, y, attn_mask=torch.tensor(walk.mask))[0]
+    np.testing.assert_allclose(weights @ walk.y, wanted, atol=1e-4)
+    assert beta == pytest.approx(32 ** -0.5)
+    hard, _ = figures.changed(walk, "identity", 6, mask)
+    np.testing.assert_array_equal(hard.argmax(axis=1), np.where(walk.mask, walk.x @ walk.y.T, -np.inf).argmax(axis=1))
+    answer = (weights @ walk.y)[1]
+    cosine = answer @ walk.x[1] / np.linalg.norm(answer) / np.linalg.norm(walk.x[1])
+    assert f"with x is {cosine:.2f}." in figures.summary(walk, 1, "identity", 0, mask)
+    assert "No parameters: q = k = v = x · β = 0.177 = 1/√D" in figures.scores(walk, 1, "identity", 0, mask)
 
 
 @pytest.mark.parametrize("beta", [0.1, 1, 3])
@@ -231,6 +248,20 @@ def test_the_store_retrieves_one_record_or_blends_them():
     assert "The argmax retrieves one record, “K2”, with weight 100 %" in hard and "--share:0.000" in hard
     assert "two &amp; a half" in hard and "K&lt;1&gt;" in hard and "K<1>" not in hard
     assert "every record has 50.0 %" in figures.store(records, cosines, 0.0)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, walkthrough.HARD])
+def test_soft_retrieval_is_in_order_and_hard_retrieval_is_its_first(beta):
+    records, cosines = (("A", "a"), ("B", "b"), ("C", "c")), np.array([0.1, 0.9, 0.4])
+    html = figures.store(records, cosines, beta)
+    assert [row[0] for row in cells(html)] == ["B", "C", "A"]
+    assert "Hard retrieval, the argmax: “B”" in html and '<p class="large" lang="en">b</p>' in html
+
+
+def test_the_recipes_that_ship_are_records_and_the_query_asks_for_one_of_two():
+    titles = [title for title, _ in store.read(tab.RECORDS.default)]
+    assert 2 <= len(titles) <= store.MOST_RECORDS and tab.STORE_QUERY.default == "lasagne"
+    assert sum("asagne" in title for title in titles) == 2
 
 
 # The pictures

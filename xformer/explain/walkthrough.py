@@ -14,7 +14,7 @@ import numpy as np
 
 from xformer.pieces import PAD, SPECIAL
 
-RULES = ("scaled", "unscaled", "additive", "gaussian")
+RULES = ("scaled", "unscaled", "additive", "gaussian", "identity")
 MASKS = ("padding", "future", "none")
 SEED = 2015  # of all random numbers here
 HARD = math.inf  # the temperature at which the softmax is an argmax
@@ -33,11 +33,12 @@ BETAS = tuple(at_power(1.0, power) for power in range(POWERS[0], POWERS[1] + 1))
 def own_beta(rule: str, d: int) -> float:
     """The factor by which a rule scales its scores before the softmax: 1 / sqrt(d), or 1 where it does not scale.
 
+    d: the length of the vectors that it compares.
     Raises ValueError for an unknown rule.
     """
     if rule not in RULES:
         raise ValueError(f"the rule is {rule!r}; choose one of {', '.join(RULES)}")
-    return d ** -0.5 if rule in ("scaled", "gaussian") else 1.0
+    return d ** -0.5 if rule in ("scaled", "gaussian", "identity") else 1.0
 
 
 def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -45,7 +46,8 @@ def score(rule: str, q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     scaled, unscaled: q . k (Vaswani et al. 2017; Luong et al. 2015). gaussian: -|q - k|^2 / 2, whose softmax is the
     kernel regression of Nadaraya (1964) and Watson (1964). additive: w . tanh(W q + U k) (Bahdanau et al. 2015), with
-    untrained weights: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call.
+    untrained weights: W and U of standard deviation 1 / sqrt(d), w of 1, the same at every call. identity: q . k of
+    vectors that no matrix was multiplied with, so that the scores of a set X are X X^T.
     """
     own_beta(rule, q.shape[-1])
     if rule == "gaussian":

@@ -162,8 +162,7 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, language:
     """
     say, html = language.say, language.html
     weights, beta = changed(walk, rule, power, mask)
-    own = walkthrough.own_beta(rule, walk.q.shape[1])
-    switched = f"{say(f'first_rule_{rule}')} · {beta_label(beta, own)}"
+    switched = f"{say(f'first_rule_{rule}')} · {_own_label(walk, rule, beta)}"
     steps = ["q·k", "q·k / √dₖ", say("first_after_mask"), "softmax", switched]
     columns = [walk.scores[query], walk.scaled[query], walk.masked[query], walk.probabilities[query], weights[query]]
     reach = max(1.0, *(float(np.abs(values[np.isfinite(values)]).max(initial=0)) for values in columns[:3]))
@@ -246,17 +245,30 @@ def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, l
 
 def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
     """Compute attention under another scoring rule, temperature and mask -> weights (Q, K), and the temperature."""
-    beta = walkthrough.at_power(walkthrough.own_beta(rule, walk.q.shape[1]), power)
+    q, k, _ = compared(walk, rule)
+    beta = walkthrough.at_power(walkthrough.own_beta(rule, q.shape[1]), power)
     allowed = walkthrough.mask(mask, len(walk.queries), walk.keys)
-    return walkthrough.softmax(walkthrough.score(rule, walk.q, walk.k), beta, allowed), beta
+    return walkthrough.softmax(walkthrough.score(rule, q, k), beta, allowed), beta
 
 
-def beta_label(beta: float, own: float | None = None) -> str:
-    """Write β as a number, and as 1/√dₖ too where it is the rule's `own`."""
+def compared(walk: Walk, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The queries, keys and values of a rule: the head's own, or without parameters the vectors that enter the layer.
+    """
+    return (walk.x, walk.y, walk.y) if rule == "identity" else (walk.q, walk.k, walk.v)
+
+
+def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:
+    """Write β as a number, and as 1/√dₖ too where it is the rule's `own`. root: the name of what is under the root."""
     if beta == HARD:
         return "β → ∞"
     scaled = own is not None and own != 1 and math.isclose(beta, own)
-    return f"β = {beta:.3g}{' = 1/√dₖ' if scaled else ''}"
+    return f"β = {beta:.3g}{f' = 1/√{root}' if scaled else ''}"
+
+
+def _own_label(walk: Walk, rule: str, beta: float) -> str:
+    """Write β beside what the rule itself has."""
+    own = walkthrough.own_beta(rule, compared(walk, rule)[0].shape[1])
+    return beta_label(beta, own, "D" if rule == "identity" else "dₖ")
 
 
 def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Language = ENGLISH) -> go.Figure:
@@ -270,8 +282,7 @@ def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Langua
     weights, beta = changed(walk, rule, power, mask)
     allowed = walkthrough.mask(mask, len(walk.queries), walk.keys)
     rows = [query_label(walk, i, language) for i in range(len(walk.queries))]
-    own = walkthrough.own_beta(rule, walk.q.shape[1])
-    title = f"{say(f'first_mask_{mask}')} · {beta_label(beta, own)} · {len(rows)} × {len(walk.keys)}"
+    title = f"{say(f'first_mask_{mask}')} · {_own_label(walk, rule, beta)} · {len(rows)} × {len(walk.keys)}"
     figure = heatmap.matrix(np.where(allowed, weights, np.nan), rows, shown_all(walk.keys), hover, title=title,
                             rows=say("first_axis_query"), columns=say("first_axis_key"), bar=say("probability"),
                             colours=heatmap.SEQUENTIAL, span=(0, 1))
@@ -287,13 +298,14 @@ def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language
     weights, _ = changed(walk, rule, power, mask)
     allowed = walkthrough.mask(mask, len(walk.queries), walk.keys)
     row, model = weights[query], walk.probabilities[query]
-    answer, own = row @ walk.v, walk.answers[query]
+    # What comes out without parameters lies beside what entered, the head's answer beside the model's own.
+    answer, own = row @ compared(walk, rule)[2], walk.x[query] if rule == "identity" else walk.answers[query]
     cosine = float(answer @ own / max(1e-12, float(np.linalg.norm(answer) * np.linalg.norm(own))))
     best = int(row.argmax())
     most_bits = math.log2(max(1, int(allowed[query].sum())))
-    said = [say("first_summary", key=shown(walk.keys[best]), percent=percent(float(row[best])),
-                bits=f"{walkthrough.entropy(row[None])[0]:.2f}", own=f"{walkthrough.entropy(model[None])[0]:.2f}",
-                most=f"{most_bits:.2f}", cosine=f"{cosine:.2f}")]
+    said = [say("first_summary_identity" if rule == "identity" else "first_summary", key=shown(walk.keys[best]),
+                percent=percent(float(row[best])), bits=f"{walkthrough.entropy(row[None])[0]:.2f}",
+                own=f"{walkthrough.entropy(model[None])[0]:.2f}", most=f"{most_bits:.2f}", cosine=f"{cosine:.2f}")]
     leaked = float(row[~walk.mask[query]].sum())
     if mask != "future" and walk.head.stack == "decoder_self":
         said.append(say("first_summary_future", percent=percent(leaked)))
@@ -350,23 +362,27 @@ def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
 
 
 def store(records: Records, cosines: np.ndarray, beta: float, language: Language = ENGLISH) -> str:
-    """Tabulate the records of the key–value store with their weights as bars; the retrieved one stands above. HTML.
+    """Tabulate the records of the key–value store with their weights as bars, the likest first: soft retrieval. HTML.
+
+    Above it stands hard retrieval, the one record that the argmax takes.
 
     cosines: (K,) of the query with each record's key.
     """
     say, html = language.say, language.html
     weights = walkthrough.softmax(cosines[None], beta)[0]
-    best = int(weights.argmax())
+    order = np.argsort(-cosines, kind="stable")  # and so of the weights, also where all are alike
+    best = int(order[0])
     title, value = records[best]
     rows = "".join(
-        f'<tr{" class=chosen" if i == best else ""}><td lang="en">{escape(key)}</td>'
-        f'<td class="number">{cosine:+.2f}</td><td class="number"><span class="bar" style="--share:{weight:.3f}">'
-        f'{weight:.3f}</span></td><td lang="en">{escape(record)}</td></tr>'
-        for i, ((key, record), cosine, weight) in enumerate(zip(records, cosines, weights, strict=True)))
+        f'<tr{" class=chosen" if i == best else ""}><td lang="en">{escape(records[i][0])}</td>'
+        f'<td class="number">{cosines[i]:+.2f}</td><td class="number">'
+        f'<span class="bar" style="--share:{weights[i]:.3f}">{weights[i]:.3f}</span></td>'
+        f'<td lang="en">{escape(records[i][1])}</td></tr>' for i in order)
     said = "store_hard" if beta == HARD else "store_even" if beta == 0 else "store_soft"
     names = [say(key) for key in ("store_key", "store_score", "store_weight", "store_value")]
-    return (f'<div role="status"><p>{html(said, title=title, percent=percent(float(weights[best])))}</p>'
-            f'<p class="large" lang="en">{escape(value)}</p></div>'
+    return (f'<div role="status"><p class="sub">{html("store_argmax", title=title)}</p>'
+            f'<p class="large" lang="en">{escape(value)}</p>'
+            f'<p>{html(said, title=title, percent=percent(float(weights[best])))}</p></div>'
             f'<table class="plain bars"><caption>{html("store_caption", beta=beta_label(beta))}</caption>'
             f'{header(names)}<tbody>{rows}</tbody></table>')
 
