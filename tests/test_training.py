@@ -5,9 +5,12 @@ import lzma
 import math
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +19,7 @@ import torch
 import torch.nn.functional as F
 
 import xformer
+from tests.harness import free_port
 from xformer.__main__ import main, parser
 from xformer.commands.arguments import record
 from xformer.hub import checkpoint
@@ -299,39 +303,102 @@ def test_a_run_with_moments_uses_a_given_vocabulary_and_ends_after_so_many_piece
     assert all(len(course.translations) == 4 for course in kept.courses)
 
 
-@pytest.mark.slow
-def test_two_processes_train_what_one_trains(data, tmp_path):
-    """Five steps with two processes under torchrun, and with one: the same batches, halved.
-
-    A bfloat16 has 8 bits, and its sums come in another order: measured, a loss of 5.7 is off by 1e-4, and weights that
-    went up to 3e-3 by 3e-6 on average. (Not the bias of the keys: its gradient is 0, all noise to Adam.)
-    """
-    options = ["--steps", 5, "--evaluate-minutes", 0, "--warmup", 1, "--peak", "1e-3", "--batch-tokens", 600,
-               "--dev-limit", 1]
+def torchrun(*argv, launchers=1, processes=1):
+    """Start launchers, each as on a host of its own, that find each other at a port of this machine."""
     environment = {**os.environ, "PYTHONPATH": str(Path(xformer.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    torchrun = subprocess.Popen(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "xformer",
-         *command(data, tmp_path / "two", *options)],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--rdzv-id", "test",
+               "--local-addr", "127.0.0.1"]
+    return [subprocess.Popen([sys.executable, "-m", "torch.distributed.run", "--nnodes", str(launchers),
+                              "--nproc-per-node", str(processes), *meeting, "-m", "xformer", *argv],
+                             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for _ in range(launchers)]
+
+
+def ended(started):
+    """-> what launchers said until they ended, and with what."""
     try:
-        said, _ = torchrun.communicate(timeout=240)
+        return [(one.communicate(timeout=120)[0], one.returncode) for one in started]
     finally:
-        torchrun.terminate()  # a launcher that is asked to end takes its processes with it
-        torchrun.wait()
-    assert torchrun.returncode == 0, said[-3000:]
-    assert "on cpu, 2 process(es)" in said
-    assert main(command(data, tmp_path / "one", *options)) == 0
-    one, two = lines(tmp_path / "one"), lines(tmp_path / "two")
-    assert [line["loss"] for line in two] == pytest.approx([line["loss"] for line in one], abs=1e-3)
-    assert [(line["step"], line["learning_rate"]) for line in two] == [
-        (line["step"], line["learning_rate"]) for line in one]
-    apart = {}
-    for name, weight in state(tmp_path / "one")["model"].items():
-        difference = (weight - state(tmp_path / "two")["model"][name]).abs()
-        if name.endswith("in_proj.bias"):
-            difference[16:32] = 0
-        apart[name] = float(difference.mean())
-    assert max(apart.values()) < 3e-5, apart
+        for one in started:
+            one.terminate()
+            one.wait()
+
+
+EXACT = ["--steps", 4, "--evaluate-minutes", 9, "--warmup", 1, "--peak", "1e-3", "--batch-tokens", 600, "--dev-limit",
+         1, "--precision", "float32"]
+
+
+@pytest.fixture(scope="module")
+def exact(data, tmp_path_factory):
+    """The losses of four steps in one process, each of a batch in one piece."""
+    folder = tmp_path_factory.mktemp("exact")
+    assert main(command(data, folder, *EXACT)) == 0
+    return losses(folder)
+
+
+def losses(folder):
+    return [point[5] / point[6] for point in state(folder)["history"]["points"]]
+
+
+@pytest.mark.slow
+def test_a_batch_learned_in_parts_is_learned_as_in_one_piece(data, exact, tmp_path):
+    assert main(command(data, tmp_path, *EXACT, "--accumulate", 3)) == 0
+    assert losses(tmp_path) == pytest.approx(exact, abs=1e-5) and len(exact) == 4 and exact[3] < exact[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("launchers", "processes", "parts"), [(2, 1, 2), (1, 4, 1)])
+def test_processes_of_one_host_or_of_two_learn_what_one_learns(data, exact, tmp_path, launchers, processes, parts):
+    started = torchrun(*command(data, tmp_path, *EXACT, "--accumulate", parts), launchers=launchers,
+                       processes=processes)
+    said = ended(started)
+    assert [status for _, status in said] == [0] * launchers, said
+    assert sum(f"{launchers * processes} process(es)" in text for text, _ in said) == 1  # one of them speaks and writes
+    assert losses(tmp_path) == pytest.approx(exact, abs=1e-5)
+
+
+def workers(launcher):
+    """The processes that a launcher has started, by their ranks."""
+    try:
+        numbers = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+        found = {number: Path(f"/proc/{number}/environ").read_bytes().split(b"\0") for number in numbers}
+    except OSError:
+        return {}
+    return {int(one.split(b"=")[1]): int(number) for number, environment in found.items()
+            for one in environment if one.startswith(b"RANK=")}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for processes in /proc")
+def test_when_a_process_dies_all_stop_and_the_same_command_goes_on(data, tmp_path):
+    asked = command(data, tmp_path, "--steps", 60, "--save-minutes", 0, "--evaluate-minutes", 9, "--dev-limit", 1)
+    started = torchrun(*asked, processes=2)
+    waited = time.monotonic() + 60
+    while not (tmp_path / "state.pt").is_file() and time.monotonic() < waited and started[0].poll() is None:
+        time.sleep(0.02)  # nothing tells when a process has written its first state
+    both = workers(started[0].pid)
+    os.kill(both[1], signal.SIGKILL)
+    ((said, status),) = ended(started)
+    assert status != 0 and not any(Path(f"/proc/{number}").exists() for number in both.values()), said
+    stopped = state(tmp_path)["step"]
+    assert 1 <= stopped < 60
+    ((said, status),) = ended(torchrun(*asked, processes=2))
+    assert status == 0 and re.search(r"from step (\d+)", said)[1] == str(stopped), said
+    assert state(tmp_path)["step"] == 60 and (tmp_path / "model.safetensors").is_file()
+
+
+@pytest.mark.slow
+def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(data, tmp_path, capsys):
+    assert main(command(data, tmp_path / "none", "--steps", 50, "--dry-run")) == 0
+    said = dict(re.split(r"  +", line, maxsplit=1) for line in capsys.readouterr().out.splitlines() if "  " in line)
+    assert list(said) == ["learned from", "an epoch", "trial steps", "this run", "memory"]
+    assert said["this run"].startswith("50 steps, ") and " minutes in bfloat16" in said["this run"]
+    steps, mean, pieces = (float(n.replace(",", "")) for n in re.findall(r"[\d,.]*\d", said["an epoch"]))
+    assert steps * mean == pytest.approx(pieces, rel=0.05)
+    parameters = int(re.search(r"for ([\d,]+) parameters", said["memory"])[1].replace(",", ""))
+    assert said["memory"].startswith(f"{20 * parameters / 1e6:,.0f} MB for ") and not (tmp_path / "none").exists()
+    assert main(command(data, tmp_path / "none", "--target-pieces", 5000, "--dry-run")) == 0
+    assert " 5,000 pieces, " in capsys.readouterr().out
 
 
 # What cannot be done

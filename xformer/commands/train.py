@@ -55,6 +55,12 @@ def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str
     rest.add_argument("--save-minutes", type=float, action=Within, least=0, default=usual.save_minutes)
     rest.add_argument("--precision", choices=("auto", *PRECISIONS), default=usual.precision,
                       help="auto: on a CPU what trial steps at the start of a run are quicker in, on CUDA bfloat16")
+    rest.add_argument("--accumulate", type=int, action=Within, least=1, most=4096, default=usual.accumulate,
+                      metavar="N", help="learn a batch in N parts, one after the other, for less memory; the gradient "
+                                        "stays the same")
+    rest.add_argument("--dry-run", action="store_true",
+                      help="make a few trial steps and say how many steps, pieces, minutes and megabytes the run would "
+                           "take; write nothing")
     add_device(rest)
     rest.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="of the CPU")
     return size, length

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -214,13 +214,18 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, done, self.options, d_model)  # type: ignore[arg-type]
         self.parallel.train()
-        with autocast(self.device, self.precision):
-            loss = self.task.loss(self.parallel, batch[self.rank::self.processes], self.device)
-        # Processes average their gradients: times their number, over the weight of the whole batch, that is the
-        # gradient of the mean loss, as one process would have it.
-        (loss * (self.processes / self.task.weight(batch))).backward()
+        share, weight = batch[self.rank::self.processes], self.task.weight(batch)
+        parts = [part for i in range(self.options.accumulate) if (part := share[i::self.options.accumulate])]
+        total = torch.zeros((), dtype=torch.float64, device="cpu" if self.device.type == "mps" else self.device)
+        for number, part in enumerate(parts, 1):
+            with self._apart() if number < len(parts) else nullcontext():
+                with autocast(self.device, self.precision):
+                    loss = self.task.loss(self.parallel, part, self.device)
+                # Processes average their gradients: times their number, over the weight of the whole batch, the sum of
+                # all parts is the gradient of the mean loss, as one process would have it of the batch in one piece.
+                (loss * (self.processes / weight)).backward()
+            total += loss.detach().to(total)
         norm = float(nn.utils.clip_grad_norm_(self.task.model.parameters(), self.options.clip))
-        total = loss.detach().double()
         if self.processes > 1:
             dist.all_reduce(total)
         if not (math.isfinite(total) and math.isfinite(norm)):
@@ -229,6 +234,10 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         self.average.update()
         return float(total), norm
+
+    def _apart(self) -> AbstractContextManager[None]:
+        """Let this process add to its gradient without asking the others for theirs."""
+        return self.parallel.no_sync() if isinstance(self.parallel, DistributedDataParallel) else nullcontext()
 
     def _diverged(self, what: str) -> UserError:
         """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored."""

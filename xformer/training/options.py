@@ -33,6 +33,7 @@ class TrainingOptions:
     save_minutes: float = 3.0
     precision: str = "auto"  # one of PRECISIONS; auto: the quicker one on this machine
     seed: int = 0
+    accumulate: int = 1  # parts that each process learns its share of a batch in, one after the other
 
     def __post_init__(self) -> None:
         for name in ("minutes", "peak", "weight_decay", "evaluate_minutes", "save_minutes"):
@@ -77,6 +78,8 @@ class Run:
     evaluate_minutes: float = TrainingOptions.evaluate_minutes
     save_minutes: float = TrainingOptions.save_minutes
     precision: str = TrainingOptions.precision
+    accumulate: int = TrainingOptions.accumulate
+    dry_run: bool = False  # make trial steps and say what the run would take; write nothing
 
     device: str | None = None  # cuda, mps or cpu; None: the best there is
     threads: int | None = None  # of the CPU; None: as PyTorch chooses
@@ -99,7 +102,7 @@ class Run:
             steps=self.steps, minutes=self.minutes, weight=self.most_weight, schedule=schedule,
             peak=peak if self.peak is None else self.peak, warmup=warmup if self.warmup is None else self.warmup,
             weight_decay=self.weight_decay, average=self.average, evaluate_minutes=self.evaluate_minutes,
-            save_minutes=self.save_minutes, precision=self.precision, seed=self.seed)
+            save_minutes=self.save_minutes, precision=self.precision, seed=self.seed, accumulate=self.accumulate)
 
 
 ARCHITECTURES = ("transformer", "gru", "gru-attention")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -22,6 +23,7 @@ from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training import reviews, translation
 from xformer.training.corpora import NO_ROUGHENING, Roughening, TranslationBatches, data_file, read_lines, read_pairs
+from xformer.training.forecast import forecast
 from xformer.training.language_model import LanguageModelTask
 from xformer.training.loop import Task, Trainer, own_device
 from xformer.training.moments import MomentsRecorder
@@ -41,20 +43,20 @@ ROWS = "0 (negative) or 1 (positive), a tab, a text"
 def train_translation(run: TranslationRun) -> dict[str, float]:
     """Train a translation model, or go on with the run in `run.out`; return the last scores on dev. Raises UserError.
     """
-    files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev")}
+    files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev") if _rank() == 0}
     files |= {name: path for name in CORPORA if (path := data_file(run.data, name))}
-    with starting():
-        pairs = {name: read_pairs(path) for name, path in files.items()}
-    train, dev, written = pairs["train"], pairs["dev"], pairs.get("written", [])
+    with starting():  # the first process of several makes the batches of all, so that the others need not read
+        pairs = {name: read_pairs(path) if _rank() == 0 else [] for name, path in files.items()}
+    train, dev, written = (pairs.get(name, []) for name in ("train", "dev", "written"))
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
 
-    def begin() -> tuple[Translator, Tokenizer]:
+    def begin(out: Path) -> tuple[Translator, Tokenizer]:
         if run.start:
             start = checkpoint.load_translator(repository.find(run.start))
             model: Translator = type(start.model)(replace(start.model.config, dropout=run.dropout))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
-        tokenizer = _shared_vocabulary(run.out, lambda: checkpoint.load_translator(
+        tokenizer = _shared_vocabulary(out, lambda: checkpoint.load_translator(
             repository.find(run.vocabulary)).tokenizer if run.vocabulary else translation.learn_vocabulary(
                 [*train, *extra, *written], run.vocab_size))
         if run.architecture == "transformer":
@@ -64,9 +66,9 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             vocab_size=len(tokenizer), d_model=run.d_model, n_layers=run.n_layers, dropout=run.dropout,
             attention=attention)), tokenizer
 
-    def prepare() -> tuple[Task, str]:
-        begun = (run.out / "state.pt").is_file()
-        model, tokenizer = _model(run.out, checkpoint.translator_type(run.out) if begun else Transformer, begin)
+    def prepare(out: Path) -> tuple[Task, str]:
+        begun = (out / "state.pt").is_file()
+        model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
         batches = TranslationBatches(
             tokenizer, train, extra, written, extra_weight=run.extra_weight, written_weight=run.written_weight,
             phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,
@@ -92,18 +94,18 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
         texts += [text for path in labelled for _, text in reviews.read_rows(path)]
         held_out = [text for _, text in reviews.read_rows(validation)]
 
-    def begin() -> tuple[LanguageModel, Tokenizer]:
+    def begin(out: Path) -> tuple[LanguageModel, Tokenizer]:
         if run.start:
             start = checkpoint.load(repository.find(run.start), LanguageModel)
             shape = {"dropout": run.dropout, "max_length": run.max_length}
             model = LanguageModel(LanguageModelConfig(**{**start.model.config.to_dict(), **shape}))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
-        tokenizer = _shared_vocabulary(run.out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
+        tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
         return LanguageModel(_config(run, LanguageModelConfig, vocab_size=len(tokenizer))), tokenizer
 
-    def prepare() -> tuple[Task, str]:
-        model, tokenizer = _model(run.out, LanguageModel, begin)
+    def prepare(out: Path) -> tuple[Task, str]:
+        model, tokenizer = _model(out, LanguageModel, begin)
         length = model.config.max_length
         encoded = reviews.encode_texts(tokenizer, texts)
         windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
@@ -135,18 +137,18 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
     shape = {"labels": LABELS, "pooling": run.pooling, "dropout": run.dropout, "causal": run.causal,
              "max_length": run.max_length}
 
-    def begin() -> tuple[TransformerClassifier, Tokenizer]:
+    def begin(out: Path) -> tuple[TransformerClassifier, Tokenizer]:
         if run.start:
             start = checkpoint.load(repository.find(run.start), LanguageModel)
             model = TransformerClassifier(ClassifierConfig(**{**start.model.config.to_dict(), **shape}))
             model.begin_with(start.model)
             return model, start.tokenizer
         texts = [text for name in learned for _, text in rows[name]]
-        tokenizer = _shared_vocabulary(run.out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
+        tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
         return TransformerClassifier(_config(run, ClassifierConfig, vocab_size=len(tokenizer), **shape)), tokenizer
 
-    def prepare() -> tuple[Task, str]:
-        model, tokenizer = _model(run.out, TransformerClassifier, begin)
+    def prepare(out: Path) -> tuple[Task, str]:
+        model, tokenizer = _model(out, TransformerClassifier, begin)
         examples = {name: reviews.encode_rows(tokenizer, of_name, model.config.max_length)
                     for name, of_name in rows.items()}
         films, phrases = (examples[name] for name in learned)
@@ -186,6 +188,11 @@ def _config(run: Run, kind: type[AnyConfig], **more: Any) -> AnyConfig:
     return kind(**{**{f.name: getattr(run, f.name) for f in fields(kind) if hasattr(run, f.name)}, **more})
 
 
+def _rank() -> int:
+    """Return the number of this process under torchrun, 0 for the first or only one."""
+    return int(os.environ.get("RANK", "0"))
+
+
 def _first() -> bool:
     """Tell whether this process is the only one, or the one of several that writes."""
     return not dist.is_initialized() or dist.get_rank() == 0
@@ -200,12 +207,12 @@ def _shared_vocabulary(out: Path, learn: Callable[[], Tokenizer]) -> Tokenizer:
     return Tokenizer.load(out / "tokenizer.model")
 
 
-def _model(out: Path, model_type: type[Model], begin: Callable[[], tuple[Model, Tokenizer]]
+def _model(out: Path, model_type: type[Model], begin: Callable[[Path], tuple[Model, Tokenizer]]
            ) -> tuple[Model, Tokenizer]:
     """Make the model of an interrupted run in `out`, whose weights the trainer loads, or call `begin` for a new one."""
     if (out / "state.pt").is_file():
         return model_type(checkpoint.read_config(out, model_type)), Tokenizer.load(out / "tokenizer.model")
-    model, tokenizer = begin()
+    model, tokenizer = begin(out)
     if _first():
         checkpoint.save_config(out, model, tokenizer)
     return model, tokenizer
@@ -216,12 +223,23 @@ def _flag(name: str) -> str:
     return "--from" if name == "start" else f"--{name.replace('_', '-')}"
 
 
-def _train(run: Run, prepare: Callable[[], tuple[Task, str]], moments: int = 0) -> dict[str, float]:
+def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int = 0) -> dict[str, float]:
     """Train on as many processes as torchrun has started; return the last scores.
 
-    prepare: make the task, and say what it learns from. moments: to be kept, of the training of a translation model.
+    prepare: make the task of a folder, and say what it learns from. moments: to be kept, of the training of a
+    translation model.
     """
     distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if run.dry_run:
+        with tempfile.TemporaryDirectory() as folder, starting():
+            if distributed:
+                raise ValueError("a dry run takes one process; leave out torchrun, and divide the time by hand")
+            if run.threads:
+                torch.set_num_threads(run.threads)
+            torch.manual_seed(run.seed)
+            task, learned_from = prepare(Path(folder))
+            print(forecast(task, run.training_options(), own_device(run.device), learned_from))
+        return {}
     with starting():
         options = run.training_options()
         device = own_device(run.device)
@@ -233,7 +251,7 @@ def _train(run: Run, prepare: Callable[[], tuple[Task, str]], moments: int = 0) 
             if device.type == "cuda":
                 torch.cuda.set_device(device)
         torch.manual_seed(options.seed)
-        task, learned_from = prepare()
+        task, learned_from = prepare(run.out)
         recorder = (MomentsRecorder(run.out, task.model, task.tokenizer, read_gold(), moments)
                     if moments and isinstance(task, TranslationTask) else None)
     asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
@@ -248,6 +266,11 @@ def _train(run: Run, prepare: Callable[[], tuple[Task, str]], moments: int = 0) 
               f"process(es), {learned_from}, from step {trainer.step}", flush=True)
     try:
         return trainer.train()
+    except RuntimeError as error:
+        if distributed and (isinstance(error, dist.DistError) or "gloo" in str(error)):
+            raise UserError("Another process of this run has ended, so this one ends too; the same command goes on "
+                            "from the state saved last.") from error
+        raise
     finally:
         if distributed:
             dist.destroy_process_group()
