@@ -153,6 +153,8 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
         assert reader.classify([text])[0].probability == pytest.approx(here.classify([text])[0].probability)
     assert reader.attribute(reviews[0][1], lambda *done: None).words == here.attribute(reviews[0][1]).words
     assert lender[-1] == "attribute"
+    assert (reader.trace("A film").encoder_self == here.trace("A film").encoder_self).all()
+    assert {*computing(SentimentService)} <= {*lender}
     lent_writer, own = open_service(Writer, tiny_writer, None), Writer.open(tiny_writer, "cpu")
     text = own.read("A wonderful film")
     for name, args in (("read", ("A wonderful film",)), ("write", (text, Options(temperature=1.0, seed=3))),
@@ -167,7 +169,7 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
 # What public methods of a service do that run no model; all others must be lent a GPU.
 RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cross", 1, 1),), "blocks": (),
                            "close": ()},
-                 SentimentService: {"clean": ("A good film.",)}, Writer: {}}
+                 SentimentService: {"clean": ("A good film.",), "blocks": ()}, Writer: {}}
 
 
 @pytest.mark.parametrize(("kind", "checkpoint"), [(Service, "tiny_checkpoint"), (SentimentService, "tiny_classifier"),

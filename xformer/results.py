@@ -533,6 +533,8 @@ class ModelInfo:
     precision: str
     position_base: float = 10_000.0  # of its sinusoidal positions
     architecture: str = "transformer"  # or "gru", "gru-attention"
+    causal: bool = False  # of a model without a decoder: whether a piece sees only those before it
+    pooling: str = ""  # of a classifier: how it makes one vector of all pieces'
 
     def line(self, language: Language = ENGLISH) -> str:
         """The model in a line: its name, and how it is built."""

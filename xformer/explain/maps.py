@@ -68,6 +68,16 @@ def cross_rollout(cross: np.ndarray, encoder: np.ndarray) -> np.ndarray:
     return cross.mean(axis=0) @ rollout(encoder)
 
 
+def distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Measure how far two sets of maps (…, queries, keys) are from each other -> (…): 0 for the same, 1 for no key in
+    common.
+
+    The mean over the queries of the total variation distance, half the sum of |p - q|: the share of attention that has
+    gone elsewhere.
+    """
+    return 0.5 * np.abs(first - second).sum(axis=-1).mean(axis=-1)
+
+
 def mass(maps: np.ndarray, keys: Sequence[int]) -> float:
     """Measure the share (0 to 1) of all attention in maps (…, queries, keys) that lies on some keys."""
     if not len(keys):

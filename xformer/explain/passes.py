@@ -16,7 +16,7 @@ from torch import Tensor
 
 from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
-from xformer.model import Attention, Heads, Record, Transformer, scores, sinusoids
+from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, scores, sinusoids
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.results import (
@@ -264,12 +264,12 @@ def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) ->
                     embedding.positions[:len(tokens)].float().cpu().numpy())
 
 
-def blocks(model: Translator) -> list[Block]:
+def blocks(model: Translator | EncoderStack) -> list[Block]:
     """List the boxes of a model, in the order of its parameters, each of which is in one of them."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():
         parts = name.split(".")
-        if isinstance(model, Transformer):
+        if isinstance(model, EncoderStack):
             place = 4 if "layers" in parts else len(parts) - 1  # encoder.layers.0.self_attention | .in_proj.weight
         else:  # encoder.forwards.0 | .of_input.weight; attention | .of_key.weight
             place = next((i + 1 for i, part in enumerate(parts) if part.isdecimal()), 1)

@@ -42,6 +42,11 @@ class Choice:
         """The head that is chosen."""
         return Head(self.stack, self.layer, self.head)
 
+    @property
+    def name(self) -> str:
+        """The key of the text that names the stack."""
+        return self.stack
+
 
 @dataclass(frozen=True, eq=False)
 class Picture:
@@ -174,7 +179,7 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
     names = ", ".join(place(one, language) for one in joined)
 
     def say(key: str) -> str:
-        return language.say(key, stack=language.say(choice.stack), layer=layer, layers=layers, head=head,
+        return language.say(key, stack=language.say(choice.name), layer=layer, layers=layers, head=head,
                             heads=len(joined) or heads, names=names)
 
     if choice.show == "head":

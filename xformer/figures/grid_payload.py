@@ -34,7 +34,7 @@ def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH
             "layers": layers, "heads": heads, "rows": rows, "columns": columns, "palette": PALETTES[choice.palette],
             "layer_label": say("layer_short"), "head_label": say("head_short"),
             "layer_word": say("layer").lower(), "head_word": say("head").lower(),
-            "title": f"{say('grid_title')} · {say(choice.stack)}",
+            "title": f"{say('grid_title')} · {say(choice.name)}",
             "rules": [*([say("rule_weigh")] if choice.weigh else []), say("grid_rule")],
             **chosen(stack_maps, choice, language)}
 
@@ -46,7 +46,7 @@ def chosen(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH)
     whole = choice.show == "rollout" and choice.stack != "cross"  # all heads, so none is marked
     return {"layer": choice.layer, "head": choice.head, "lit": [] if whole else lit,
             "key": f"{choice.stack} {rows} {columns} {choice.layer} {choice.head} {choice.show}",
-            "description": language.say("grid_description", stack=language.say(choice.stack), layers=layers,
+            "description": language.say("grid_description", stack=language.say(choice.name), layers=layers,
                                         heads=heads, chosen=_chosen(choice, lit, whole, language))}
 
 

@@ -75,7 +75,9 @@ class Checkpoint(Generic[Model]):
         config = self.model.config
         return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
-                         precision, config.position_base, config.architecture)
+                         precision, config.position_base, config.architecture,
+                         getattr(config, "causal", isinstance(self.model, LanguageModel)),
+                         getattr(config, "pooling", ""))
 
 
 def write(path: Path, content: bytes) -> None:

@@ -208,6 +208,12 @@ class ReviewService(Protocol):
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
         """Classify a text, and say what each of its words did for the label."""
 
+    def trace(self, text: str) -> Trace:
+        """All attention maps of a pass over a text, as encoder self-attention."""
+
+    def blocks(self) -> list[Block]:
+        """The model box by box, in the order of its parameters."""
+
 
 class WriterService(Protocol):
     """One language model of reviews."""

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from xformer.classifier import TransformerClassifier
 from xformer.device import prepare, use_threads
-from xformer.explain import attribution
+from xformer.explain import attribution, passes
 from xformer.hub import checkpoint
 from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
-from xformer.results import Attribution, Bin, Calibration, LabelShare, Message, Sentiment, UserError
+from xformer.results import Attribution, Bin, Block, Calibration, LabelShare, Message, Sentiment, Trace, UserError
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
 from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
@@ -24,6 +24,7 @@ from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
 MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
+MOST_MAPPED = 150  # pieces, <s> and </s> too, of a text whose maps are shown: every head has a number for each two
 BATCH_PIECES = 8192  # in a batch, padding included
 CPU_BATCH_PIECES = attribution.BATCH_PIECES  # a batch of 8,192 takes twice as long a piece there
 TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
@@ -111,6 +112,12 @@ def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_e
                                    *unknown_characters(tokenizer, line, tokens)])
 
 
+def check_mapped(pieces: int) -> None:
+    """Raise UserError where a text has too many pieces for its maps to be shown."""
+    if pieces > MOST_MAPPED:
+        raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
+
+
 class SentimentService(Pretrained):
     """A loaded classifier; fits `protocol.ReviewService`. It keeps nothing of a request, so threads may share it."""
 
@@ -193,6 +200,22 @@ class SentimentService(Pretrained):
             sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
             time.perf_counter() - began)
+
+    @computes
+    def trace(self, text: str) -> Trace:
+        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
+
+        Raises UserError where nothing can be read, or it has more than MOST_MAPPED pieces.
+        """
+        prepared = self._prepare(text)
+        check_mapped(len(prepared.tokens) + 2)
+        row, _ = mark(prepared.tokens, self.model.config.max_length)
+        with self.guard.work():
+            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
+
+    def blocks(self) -> list[Block]:
+        """The model box by box, in the order of its parameters."""
+        return passes.blocks(self.model)
 
     @property
     def calibration(self) -> Calibration | None:

@@ -19,7 +19,7 @@ from xformer.results import GREEDY, Message, NextPiece, Options, Scored, Trace, 
 from xformer.search import drawn_with
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
-from xformer.serve.reviews import prepare_review
+from xformer.serve.reviews import check_mapped, prepare_review
 from xformer.tokenizer import Tokenizer
 
 LISTED = 10  # likeliest pieces of each place
@@ -109,6 +109,7 @@ class Writer(Pretrained):
         """
         prepared = prepare_review(self.tokenizer, text)
         row = [BOS, *prepared.tokens, EOS]
+        check_mapped(len(row))
         self._check(len(row) - 1)
         with self.guard.work():
             return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from xformer.ui import judging, parts, writing
+from xformer.ui import judging, parts, reading, writing
 from xformer.ui.parts import Part
 from xformer.ui.tabs import Page, Tab
 
 ID = "sentiment"
-PARTS: tuple[Part, ...] = (judging, writing)
+PARTS: tuple[Part, ...] = (judging, reading, writing)
 
 
 def build(page: Page) -> Tab:

@@ -1,0 +1,35 @@
+"""The maps of the classifier and of the language model in Chromium."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import contrasts, expect_fits, type_into
+
+
+def title(page):
+    return page.locator(".prose.reading-view .title")
+
+
+def test_heads_of_both_models_are_shown_and_compared(visit):
+    page = visit("/?tab=sentiment&review_part=maps&maps_text=A+dull+film")
+    expect(title(page)).to_have_text("Classifier, self-attention · layer 2 of 2 · head 1 of 4")
+    grid = page.locator(".reading .heads canvas")
+    grid.focus()
+    page.keyboard.press("ArrowRight")
+    expect(title(page)).to_have_text("Classifier, self-attention · layer 2 of 2 · head 2 of 4")
+    page.wait_for_function("new URLSearchParams(location.search).get('maps_head') === '2'")
+    page.locator(".reading label").get_by_text("Language model", exact=True).click()
+    expect(title(page)).to_have_text("Language model, self-attention · layer 2 of 2 · head 2 of 4")
+    expect(page.locator(".moved-heads td[aria-current]")).to_have_count(1)
+    type_into(page.locator(".reading-settings textarea"), "A wonderful film")
+    page.get_by_role("button", name="Show the maps").click()
+    expect(page.locator(".prose.reading-view .line.row")).to_contain_text("film")
+    expect(page.locator(".picture.maps-difference[data-drawn]").first).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_maps_fit_a_phone_and_can_be_read(visit, theme):
+    page = visit(f"/es?tab=sentiment&review_part=maps&__theme={theme}", 375)
+    title(page).wait_for()
+    expect_fits(page, 375)
+    assert contrasts(page)[0]["ratio"] >= 4.5

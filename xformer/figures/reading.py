@@ -1,0 +1,98 @@
+"""The attention maps of a model that reads reviews: what they are of, and one head before and after fine-tuning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xformer.explain import maps
+from xformer.figures import heatmap
+from xformer.figures.attention import Choice, units
+from xformer.figures.labels import percent, place
+from xformer.figures.tables import savable
+from xformer.results import Head, ModelInfo, Trace
+from xformer.strings import ENGLISH, Language
+
+OF = ("classifier", "writer")  # whose maps
+CELL = 24  # pixels
+
+
+@dataclass(frozen=True)
+class ReaderChoice(Choice):
+    """The picture of a model without a decoder."""
+
+    stack: str = "encoder_self"
+    of: str = "classifier"  # of OF
+
+    @property
+    def name(self) -> str:
+        return f"maps_name_{self.of}"
+
+
+def about(info: ModelInfo, language: Language = ENGLISH) -> str:
+    """Say how a model reads, and what that means for its maps; HTML."""
+    mask = "maps_causal" if info.causal else "maps_full"
+    began = f' {language.html("maps_began")}' if info.causal and info.pooling else ""
+    return f'<p>{language.html(mask)}{began}</p>'
+
+
+def distances(before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH) -> str:
+    """Tabulate how far each head has moved, the chosen one marked; HTML."""
+    html, say = language.html, language.say
+    far = maps.distance(before.encoder_self, after.encoder_self)
+    layers, heads = far.shape
+    rows = []
+    for layer in range(layers):
+        cells = "".join(
+            f'<td style="--share:{value:.3f}"{" aria-current=true" if chosen[1:] == (layer + 1, head + 1) else ""}>'
+            f"{value:.2f}</td>" for head, value in enumerate(far[layer]))
+        rows.append(f'<tr><th scope="row">{html("layer_short")}{layer + 1}</th>{cells}</tr>')
+    names = "".join(f'<th scope="col">{html("head_short")}{head + 1}</th>' for head in range(heads))
+    most = Head("encoder_self", *(int(i) + 1 for i in np.unravel_index(far.argmax(), far.shape)))
+    said = html("maps_moved", where=place(chosen, language), value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}",
+                most=place(most, language), largest=f"{far.max():.2f}")
+    body = (f'<p class="said" role="status">{said}</p><table><thead><tr><td></td>{names}</tr></thead>'
+            f'<tbody>{"".join(rows)}</tbody></table>')
+    columns = [say("layer"), say("head"), say("maps_distance")]
+    numbers = [[layer + 1, head + 1, round(float(value), 6)] for (layer, head), value in np.ndenumerate(far)]
+    return savable(body, "moved-heads", f'{say("maps_compare")}: {after.text}', columns, numbers)
+
+
+class BeforeAfter(NamedTuple):
+    """One head in two models, word by word, and the second minus the first."""
+
+    before: go.Figure
+    after: go.Figure
+    difference: go.Figure
+
+
+def before_after(before: Trace, after: Trace, head: Head, language: Language = ENGLISH) -> BeforeAfter:
+    """Plot where a head looks before and after fine-tuning, and the difference, by words."""
+    say, choice = language.say, ReaderChoice(*head, words=True)
+    sides = [units(trace.encoder_self[head.layer - 1, head.head - 1], trace.of("encoder_self"), choice, False)
+             for trace in (before, after)]
+    difference = sides[1].values - sides[0].values
+    reach = max(0.1, float(np.abs(difference).max()))
+    where = place(head, language)
+
+    def plot(values: np.ndarray, name: str, signed: bool) -> go.Figure:
+        def hover(query: str, key: str, value: float) -> str:
+            return f"{query} → {key}: {value:+.3f}" if signed else say(
+                "looks_at", query=query, list=f"{key} {percent(value)}")
+        return heatmap.matrix(
+            values, sides[0].line, sides[0].keys, hover, title=f"{name} · {where}", rows=say("axis_asks_source_word"),
+            columns=say("axis_seen_source_word"), cell=(CELL, CELL),
+            bar=say("pairs_change" if signed else "probability"), span=(-reach, reach) if signed else (0, 1),
+            colours=heatmap.DIVERGING if signed else heatmap.SEQUENTIAL)
+
+    return BeforeAfter(plot(sides[0].values, say("maps_before"), False),
+                       plot(sides[1].values, say("maps_after"), False), plot(difference, say("maps_difference"), True))
+
+
+def rules(drawn: tuple[str, ...], note: str) -> str:
+    """Write how a picture's numbers were made, and what to notice; HTML."""
+    return "".join(f"<p>{escape(rule)}</p>" for rule in drawn) + f'<p class="note">{escape(note)}</p>'
