@@ -154,6 +154,41 @@ def test_the_store_retrieves_and_blends_and_says_what_it_cannot_read(visit, lear
     expect(page.get_by_role("alert").filter(has_text="Line 1, “no colon here”, is no record")).to_be_visible()
 
 
+def test_a_point_of_the_regression_is_moved_and_the_bandwidth_fitted(visit):
+    page = visit("/?tab=principles")
+    page.get_by_role("button", name="How it began").click()
+    curve = page.locator(".kernel-curve.block")
+    expect(curve.locator(".caption")).to_have_text("Kernel regression, h = 0.5")
+    expect(curve.locator(".point")).to_have_count(14)
+    drawn = curve.locator(".curve").get_attribute("d")
+    curve.locator(".point").nth(3).focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function("was => document.querySelector('.kernel-curve .curve').getAttribute('d') !== was", arg=drawn)
+    expect(curve.locator(".point").nth(3)).to_be_focused()
+    box = curve.locator(".point").nth(5).bounding_box()
+    page.mouse.move(box["x"] + 8, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 8, box["y"] + 60, steps=4)
+    page.mouse.up()
+    expect(curve.locator(".point").nth(5)).not_to_have_attribute("cy", str(box["y"]))
+    page.wait_for_url("**kernel_points=**")
+    page.get_by_role("button", name="Fit h by gradient descent").click()
+    expect(page.get_by_text(re.compile("The descent took 40 steps"))).to_be_visible()
+    expect(page.locator(".kernel-errors .scatterlayer .trace")).to_have_count(2)
+    page.wait_for_url("**kernel_power=**")
+    caption = curve.locator(".caption").text_content()
+    again = visit("/" + page.url.split("/", 3)[3])
+    expect(again.locator(".kernel-curve .caption")).to_have_text(caption)
+    found = json.loads(saved(page, curve.get_by_role("button", name="Save as JSON").click)[0])
+    assert len(found["rows"]) == 14 + 201
+    content, _ = saved(page, curve.get_by_role("button", name="Save as SVG").click)
+    assert b".kernel-curve .point" in content and content.count(b"<circle") == 14
+    slider = page.get_by_role("slider", name="Bandwidth h")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(curve.locator(".caption")).to_contain_text("the nearest neighbour")
+
+
 @pytest.mark.parametrize(("path", "tab", "box", "title"), [
     ("/", "Model", "Self-attention", "Encoder self-attention · layer 1 of 2 · head 1 of 4"),
     ("/es", "Modelo", "Autoatención", "capa 1 de 2 · cabeza 1 de 4")])

@@ -19,6 +19,7 @@ from xformer.figures.locked_word import Lock
 from xformer.results import STACKS, Head, Message, Stream, Trace, UserError, Walk
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
+from xformer.ui import kernel_regression
 from xformer.ui.attention import head_of, layer_of
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, Words
@@ -144,7 +145,9 @@ def build(page: Page) -> Tab:
           trigger_mode="always_last", **SWIFT)
     of_variance.expand(**page.ask(draw_variance, {}, {"picture": plot_of_variance}), **QUIET)
     of_split.expand(**page.ask(draw_splits, {}, {"costs": costs, "picture": plot_of_split}), **QUIET)
+    of_kernels, kernels_view = kernel_regression.build(page)
     store, of_store = _store(page)
+    controls.include(of_kernels)
     controls.include(of_store)
 
     def store_update(service: TranslationService, values: Values) -> Any:
@@ -152,7 +155,7 @@ def build(page: Page) -> Tab:
         defaults = of_store.defaults(service)
         return gr.update(open=True) if any(values[key] != defaults[key] for key in defaults) else gr.skip()
 
-    return Tab(controls, {"store": View(store, store_update)})
+    return Tab(controls, {"store": View(store, store_update), "kernels": kernels_view})
 
 
 @needs(trace="no_trace")

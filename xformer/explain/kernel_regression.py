@@ -1,0 +1,97 @@
+"""Kernel regression of Nadaraya (1964) and Watson (1964): attention of numbers to numbers, without learnt matrices.
+
+n points have x and y (n,); m places are asked, q (m,); weights are (m, n), and each row sums to 1. Numpy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xformer.explain.walkthrough import HARD, SEED, score, softmax
+from xformer.results import Message, UserError
+
+POINTS = 14  # at first
+RANGE = ((0.0, 5.0), (-1.0, 6.0))  # of x and of y
+STEPS = 40  # of a descent
+RATE = 0.5
+POWERS = (-5, 2)  # powers of two of the bandwidth; the lower end means 0, the nearest neighbour
+MOST_POINTS = 30
+
+
+def bandwidth_at(power: float) -> float:
+    """Read the bandwidth off its slider."""
+    return 0.0 if power <= POWERS[0] else 2.0 ** power
+
+
+def written(x: np.ndarray, y: np.ndarray) -> str:
+    """Write points as an address has them: "0.5,1.2 3,4"."""
+    return " ".join(f"{a:g},{b:g}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+
+
+def read(text: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read points from a text, the first ones where it is empty. Raises UserError, which names what is no point."""
+    if not text.strip():
+        return first_points()
+    points = []
+    for one in text.split():
+        try:
+            point = tuple(float(number) for number in one.split(","))
+        except ValueError:
+            point = ()
+        if len(point) != 2 or not all(least <= number <= most
+                                      for number, (least, most) in zip(point, RANGE, strict=True)):
+            raise UserError(Message.of("kernel_error_point", point=one[:40], left=f"{RANGE[0][0]:g}",
+                                       right=f"{RANGE[0][1]:g}", low=f"{RANGE[1][0]:g}", high=f"{RANGE[1][1]:g}"))
+        points.append(point)
+    if not 2 <= len(points) <= MOST_POINTS:
+        raise UserError(Message.of("kernel_error_count", count=len(points), most=MOST_POINTS))
+    x, y = np.array(points).T
+    return x, y
+
+
+def first_points() -> tuple[np.ndarray, np.ndarray]:
+    """Draw x evenly from RANGE, and y = 2 sin(x) + x^0.8 with noise of deviation 0.5: the same points every time."""
+    rng = np.random.default_rng(SEED)
+    x = np.sort(rng.uniform(*RANGE[0], POINTS)).round(2)
+    return x, (2 * np.sin(x) + x ** 0.8 + 0.5 * rng.standard_normal(POINTS)).round(2)
+
+
+def weights(q: np.ndarray, x: np.ndarray, bandwidth: float) -> np.ndarray:
+    """softmax(-(q - x)^2 / (2 bandwidth^2)), (m, n); at bandwidth 0 all is the nearest neighbour's: hard attention."""
+    return softmax(score("gaussian", q[:, None], x[:, None]), HARD if bandwidth == 0 else bandwidth ** -2)
+
+
+def left_out(x: np.ndarray, y: np.ndarray, bandwidth: float) -> tuple[float, float]:
+    """Compute the mean squared error at each point without its own y, and its derivative by the log of the bandwidth.
+
+    With its own y, a bandwidth of 0 would always be best.
+    """
+    scores, beta = score("gaussian", x[:, None], x[:, None]), bandwidth ** -2
+    found = softmax(scores, beta, ~np.eye(len(x), dtype=bool))
+    errors = found @ y - y
+    by_beta = (found * (scores - (found * scores).sum(axis=1, keepdims=True))) @ y
+    return float((errors ** 2).mean()), float((2 * errors * by_beta).mean() * -2 * beta)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """A gradient descent on the log of the bandwidth, step by step."""
+
+    bandwidths: tuple[float, ...]
+    errors: tuple[float, ...]
+
+
+def descend(x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float, float]) -> Descent:
+    """Take STEPS down the gradient of the error that `left_out` gives, within limits of the bandwidth.
+
+    The error is measured in units of the variance of y, so that RATE suits any points.
+    """
+    size, found = max(float(y.var()), 1e-12), list[tuple[float, float]]()
+    for _ in range(STEPS + 1):
+        error, slope = left_out(x, y, bandwidth)
+        found.append((bandwidth, error))
+        bandwidth = float(np.clip(bandwidth * np.exp(-RATE * slope / size), *limits))
+    bandwidths, errors = zip(*found, strict=True)
+    return Descent(bandwidths, errors)

@@ -1,0 +1,78 @@
+"""Figures of kernel regression: points and the curve through them, the weights as a map, and the bandwidth's errors."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xformer.explain import kernel_regression as kernels
+from xformer.explain.kernel_regression import RANGE, Descent
+from xformer.figures import heatmap
+from xformer.figures.layout import axis, layout
+from xformer.figures.palettes import BLUE, ORANGE
+from xformer.strings import ENGLISH, Language
+
+CURVE, ROWS = 201, 26  # places at which the curve is drawn, and those of the map
+TEXTS = ("kernel_point", "kernel_x", "kernel_y", "kernel_kind", "kernel_is_point", "kernel_is_curve")
+
+
+def payload(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> dict[str, Any]:
+    """Give assets/kernel_regression.js the points, the curve through them, and its texts."""
+    places = np.linspace(*RANGE[0], CURVE)
+    return {"points": np.column_stack([x, y]).tolist(), "range": RANGE, "places": places.round(4).tolist(),
+            "curve": (kernels.weights(places, x, bandwidth) @ y).round(4).tolist(),
+            "title": language.say("kernel_curve", bandwidth=named(bandwidth, language)),
+            "label": language.say("kernel_hint"), "texts": {key: language.texts[key] for key in TEXTS}}
+
+
+def named(bandwidth: float, language: Language = ENGLISH) -> str:
+    """Write a bandwidth, and what 0 means."""
+    return language.say("kernel_nearest") if bandwidth == 0 else f"h = {bandwidth:.3g}"
+
+
+def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
+    """Plot the weights as a map: a row a place that asks, a column a point, from left to right."""
+    say, order, places = language.say, np.argsort(x, kind="stable"), np.linspace(*RANGE[0], ROWS)
+
+    def hover(row: str, column: str, value: float) -> str:
+        return say("first_hover_score", row=f"x = {row}", key=f"x = {column}", value=f"{value:.4f}")
+
+    return heatmap.matrix(
+        kernels.weights(places, x[order], bandwidth), [f"{place:.1f}" for place in places],
+        [f"{value:g}" for value in x[order]], hover, title=say("kernel_map", bandwidth=named(bandwidth, language)),
+        rows=say("kernel_asks"), columns=say("kernel_seen"), bar=say("kernel_weight"), colours=heatmap.SEQUENTIAL,
+        span=(0, 1), cell=(26, 13))
+
+
+def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Language = ENGLISH) -> go.Figure:
+    """Plot the error with each point left out against the bandwidth, and the way of a descent down it."""
+    say = language.say
+    least, most = kernels.POWERS
+    widths = 2.0 ** np.linspace(least + 0.05, most, 80)
+    found = [kernels.left_out(x, y, float(width))[0] for width in widths]
+    hover = "h = %{x:.3g}: %{y:.4f}<extra></extra>"
+    lines = [go.Scatter(x=widths, y=found, mode="lines", name=say("kernel_left_out"), line={"color": BLUE},
+                        hovertemplate=hover)]
+    if descent is not None:
+        lines.append(go.Scatter(x=descent.bandwidths, y=descent.errors, mode="lines+markers",
+                                name=say("kernel_descent", steps=len(descent.errors) - 1),
+                                line={"color": ORANGE, "width": 1}, marker={"size": 6}, hovertemplate=hover))
+    return go.Figure(lines, layout(say("kernel_errors"), 360, x=axis(say("kernel_bandwidth_h"), type="log"),
+                                   y=axis(say("kernel_error"), rangemode="tozero")))
+
+
+def told(x: np.ndarray, y: np.ndarray, bandwidth: float, descent: Descent | None, language: Language = ENGLISH) -> str:
+    """Say how well the curve does at points that it has not seen, and where a descent has come to. HTML."""
+    if bandwidth == 0:
+        said = language.say("kernel_said_nearest")
+    else:
+        said = language.say("kernel_said", bandwidth=f"{bandwidth:.3g}",
+                            error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}", variance=f"{float(y.var()):.3f}")
+    if descent is not None:
+        said += " " + language.say("kernel_said_descent", steps=len(descent.errors) - 1,
+                                   first=f"{descent.errors[0]:.3f}", last=f"{descent.errors[-1]:.3f}",
+                                   bandwidth=f"{descent.bandwidths[-1]:.3g}")
+    return f'<p role="status">{escape(said)}</p>'
