@@ -135,6 +135,7 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
                        ("choose", (english, found.best, 0, found.best.pieces[0])), ("trace", (english, spanish)),
                        ("walk", (english, spanish, Head("cross", 1, 1))), ("embed", ([english],)),
                        ("explain", (english,)), ("compare", (english, learned_pairs[1][0])), ("embedded", (english,)),
+                       ("nearest_pieces", (found.best.pieces[0],)), ("nearest_contexts", (english, 0, 1)),
                        ("with_positions", (english, spanish, Positions("none"))),
                        ("reweigh", (english, spanish, Weighing(Head("cross", 1, 1)))),
                        ("sweep_beta", (english, spanish)), ("follow", (english, spanish, "decoder")),
@@ -168,6 +169,7 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
 
 # What public methods of a service do that run no model; all others must be lent a GPU.
 RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cross", 1, 1),), "blocks": (),
+                           "split": ("The cat.",),
                            "close": ()},
                  SentimentService: {"clean": ("A good film.",), "blocks": ()}, Writer: {}}
 

@@ -506,6 +506,29 @@ class Embedded:
 
 
 @dataclass(frozen=True)
+class Pieced:
+    """A text split into pieces, each with its log-probability under the vocabulary's unigram model."""
+
+    text: str
+    pieces: tuple[str, ...]
+    log_probs: tuple[float, ...]
+
+    @property
+    def log_prob(self) -> float:
+        """Of the split: pieces are drawn without regard to each other."""
+        return sum(self.log_probs)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A piece of another sentence whose state is like the one that is asked for."""
+
+    pieces: tuple[str, ...]  # of the sentence, without </s>
+    position: int  # from 0
+    similarity: float  # -1 to 1
+
+
+@dataclass(frozen=True)
 class LengthScore:
     """Translation quality on sentences of `first` to `last` pieces of the source, without </s>."""
 

@@ -79,6 +79,14 @@ class Tokenizer:
         token = self._sp.piece_to_id(piece)
         return None if token == UNK else token
 
+    def log_probs(self, ids: Sequence[int]) -> list[float]:
+        """Log-probability of each piece under the unigram model (Kudo 2018, equation 1); of one it lacks, a penalty."""
+        return [self._sp.get_score(i) for i in ids]
+
+    def splits(self, text: str, count: int) -> list[list[int]]:
+        """The likeliest ways to split a text, at most `count`, the likeliest first."""
+        return self._sp.nbest_encode(text, nbest_size=count)
+
     def unknown(self, text: str) -> list[str]:
         """Characters or runs of them that no piece covers, each once, in order."""
         found = zip(self._sp.encode(text), self._sp.encode(text, out_type=str), strict=True)

@@ -37,3 +37,18 @@ def test_a_preset_sets_every_size_and_the_picture_follows(same_page):
     page.wait_for_url(lambda url: "size_heads=16" in url)
     page.set_viewport_size({"width": 375, "height": 812})
     expect_fits(page, 375)
+
+
+def test_neighbours_follow_the_piece_and_the_layer(same_page):
+    page = same_page
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.get_by_test_id("Words and vectors-radio-label").click()
+    contexts = page.locator(".pieces-of:visible h4", has_text="has the most similar state, after layer 2")
+    expect(contexts).to_have_count(1)
+    slider = page.get_by_role("slider", name="After so many layers")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".pieces-of:visible h4", has_text="after layer 1")).to_have_count(1)
+    page.wait_for_url(lambda url: "vocab_layer=1" in url)
+    page.set_viewport_size({"width": 375, "height": 812})
+    expect_fits(page, 375)

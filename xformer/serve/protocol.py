@@ -39,8 +39,10 @@ from xformer.results import (
     ModelInfo,
     Moments,
     Moved,
+    Neighbour,
     Occlusion,
     Options,
+    Pieced,
     Positions,
     Reweighed,
     RunSettings,
@@ -177,6 +179,16 @@ class TranslationService(Protocol):
 
     def embedded(self, source: str) -> Embedded:
         """The vectors that the encoder is given, before they are added up."""
+
+    def split(self, text: str, count: int = 1) -> list[Pieced]:
+        """A text split into pieces in its likeliest ways, the likeliest first."""
+
+    def nearest_pieces(self, piece: str, count: int = 12) -> list[tuple[str, float]]:
+        """The pieces whose embeddings are most like that of a piece, with their cosines."""
+
+    def nearest_contexts(self, source: Source, position: int, layer: int, count: int = 10) -> list[Neighbour]:
+        """Pieces of other sentences whose state after a layer of the encoder, 0 to N, is most like one of a sentence.
+        """
 
     def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
                        options: Options | None = None, max_length: int | None = None) -> Moved:

@@ -5,6 +5,7 @@ Everything that belongs to a request is an argument or a result. The model is sh
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ import torch
 from xformer.device import prepare as prepare_model
 from xformer.explain import lenses, passes, stream, weighing
 from xformer.explain.alignment import given_heads
+from xformer.explain.neighbours import Contexts, nearest_pieces
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.hub import checkpoint, recorded
@@ -39,9 +41,11 @@ from xformer.results import (
     Message,
     Moments,
     Moved,
+    Neighbour,
     Occlusion,
     Options,
     Origin,
+    Pieced,
     Positions,
     Reweighed,
     Stream,
@@ -58,6 +62,7 @@ from xformer.serve.limits import Guard, Wait
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Source, Target
 from xformer.serve.text import Prepared, one_line, prepare, repeats
+from xformer.strings import ASSETS
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
@@ -76,6 +81,8 @@ class Service(Pretrained):
         self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
         self.guard = Guard()
         self._decoder = Decoder(self.model)
+        self._contexts: Contexts | None = None
+        self._making_contexts = threading.Lock()
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None, precision: str = "auto") -> Service:
@@ -85,7 +92,7 @@ class Service(Pretrained):
     def close(self) -> None:
         """Answer what is queued, then stop the decoding thread, and give the memory back."""
         self._decoder.close()
-        del self.model
+        del self.model, self._contexts
         if self.device.type != "cpu":
             getattr(torch, self.device.type).empty_cache()
         give_back()  # 200 MB after ten models
@@ -439,6 +446,39 @@ class Service(Pretrained):
     def embedded(self, source: str) -> Embedded:
         """Compute the vectors that the encoder is given, embeddings and positions apart. Raises UserError."""
         return passes.embedded(self._transformer, self.tokenizer, self._prepare(source).tokens)
+
+    def split(self, text: str, count: int = 1) -> list[Pieced]:
+        """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""
+        if count == 1:
+            return [self._pieced(text, self._prepare(text).tokens)]
+        self._prepare(text)
+        return [self._pieced(text, tokens) for tokens in self.tokenizer.splits(text, count)]
+
+    def _pieced(self, text: str, tokens: Sequence[int]) -> Pieced:
+        return Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
+
+    @computes
+    def nearest_pieces(self, piece: str, count: int = 12) -> list[tuple[str, float]]:
+        """List the pieces whose embeddings are most like that of a piece, by their cosine. Raises UserError."""
+        token = self.tokenizer.id_of(piece)
+        if token is None:
+            raise UserError(Message.of("error_piece_unknown", piece=piece))
+        return nearest_pieces(self._transformer, self.tokenizer, token, count)
+
+    @computes
+    def nearest_contexts(self, source: Source, position: int, layer: int, count: int = 10) -> list[Neighbour]:
+        """Find pieces of the sentences of assets/contexts.txt whose state after a layer of the encoder is most like one
+        of a sentence. position: from 0; layer: 0, the embedding, to N. Raises UserError.
+        """
+        tokens, model = self._source(source).tokens, self._transformer
+        if not (0 <= position < len(tokens) and 0 <= layer <= self.info.n_layers):
+            raise UserError(Message.of("error_context", position=position + 1, pieces=len(tokens), layer=layer,
+                                       layers=self.info.n_layers))
+        with self.guard.work() as pause, self._making_contexts:
+            if self._contexts is None:  # half a second, once
+                sentences = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
+                self._contexts = Contexts(model, self.tokenizer, sentences, pause)
+            return self._contexts.nearest(tokens, position, layer, count)
 
     def _pair(self, source: Source, target: Target) -> Pair:
         """The tokens of a pass over a source and a target. Raises UserError."""

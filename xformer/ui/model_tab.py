@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xformer.ui import architecture, parts, sizes
+from xformer.ui import architecture, parts, sizes, vocabulary
 from xformer.ui.tabs import Page, Tab
 
 ID = "model"
-PARTS: Sequence[parts.Part] = (architecture, sizes)
+PARTS: Sequence[parts.Part] = (architecture, sizes, vocabulary)
 
 
 def build(page: Page) -> Tab:

@@ -1,0 +1,118 @@
+"""Words and vectors: splits of a text, the pieces nearest to one, and the states nearest to one in other sentences."""
+
+import math
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+import torch
+
+from xformer.explain.neighbours import Contexts, nearest_pieces
+from xformer.figures import vocabulary as figures
+from xformer.pieces import EOS, SPECIAL
+from xformer.results import UserError
+from xformer.strings import ASSETS, ENGLISH
+from xformer.ui import vocabulary as part
+
+SENTENCES = ["The cat sleeps.", "The dog is big.", "A house is big."]
+
+
+def test_the_split_of_a_text_is_the_likeliest_of_all(running):
+    [own], ways = running.split("The cat sleeps."), running.split("The cat sleeps.", 20)
+    assert ways[0].pieces == own.pieces and len(ways) > 1
+    assert [way.log_prob for way in ways] == sorted((way.log_prob for way in ways), reverse=True)
+    for way in ways:
+        assert "".join(way.pieces).replace("▁", " ").strip() == "The cat sleeps."
+        assert way.log_prob == pytest.approx(sum(way.log_probs))
+
+
+def test_the_nearest_pieces_have_the_greatest_cosines(running):
+    model, tokenizer = running.model, running.tokenizer
+    weight = model.embedding.weight.detach().numpy().astype(float)
+    weight = weight - weight.mean(axis=0)
+    token = tokenizer.encode("cat")[0]
+    cosines = weight @ weight[token] / np.linalg.norm(weight, axis=1) / np.linalg.norm(weight[token])
+    expected = [int(i) for i in np.argsort(-cosines) if i != token and i not in SPECIAL][:5]
+    found = nearest_pieces(model, tokenizer, token, 5)
+    assert [piece for piece, _ in found] == tokenizer.pieces(expected)
+    assert [cosine for _, cosine in found] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
+    assert running.nearest_pieces(tokenizer.pieces([token])[0], 5) == found
+
+
+def states(model, tokenizer, sentence, layer):
+    """As the encoder computes them for one sentence alone, read by its last normalisation."""
+    tokens = torch.tensor([[*tokenizer.encode(sentence), EOS]])
+    x, mask = model.embedding(tokens), torch.ones(1, 1, 1, tokens.shape[1], dtype=torch.bool)
+    for one in model.encoder.layers[:layer]:
+        x = one(x, mask)
+    return model.encoder.norm(x)[0, :-1]
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2])
+@torch.inference_mode()
+def test_the_nearest_states_are_those_of_passes_one_by_one(running, layer):
+    model, tokenizer = running.model, running.tokenizer
+    contexts, asked = Contexts(model, tokenizer, SENTENCES), tokenizer.encode("The house sleeps.")
+    all_states = [states(model, tokenizer, sentence, layer) for sentence in SENTENCES]
+    mean = torch.cat(all_states).mean(dim=0)
+    wanted = states(model, tokenizer, "The house sleeps.", layer)[1] - mean
+    best = {}
+    for sentence, found in zip(SENTENCES, all_states, strict=True):
+        cosines = torch.nn.functional.cosine_similarity(found - mean, wanted[None])
+        best[sentence] = (float(cosines.max()), int(cosines.argmax()))
+    neighbours = contexts.nearest(asked, 1, layer, 10)
+    assert len(neighbours) == len(SENTENCES)  # one of each
+    for one in neighbours:
+        similarity, position = best[tokenizer.decode([tokenizer.id_of(piece) for piece in one.pieces])]
+        assert one.similarity == pytest.approx(similarity, abs=2e-3) and one.position == position
+    assert [one.similarity for one in neighbours] == sorted((one.similarity for one in neighbours), reverse=True)
+
+
+def test_the_sentence_itself_is_no_neighbour(running):
+    contexts = Contexts(running.model, running.tokenizer, SENTENCES)
+    found = contexts.nearest(running.tokenizer.encode(SENTENCES[0]), 1, 1, 10)
+    assert len(found) == len(SENTENCES) - 1
+
+
+@pytest.mark.parametrize(("position", "layer"), [(-1, 0), (99, 0), (0, 3), (0, -1)])
+def test_a_piece_or_layer_that_is_not_there_is_refused(running, position, layer):
+    with pytest.raises(UserError, match="There is no piece"):
+        running.nearest_contexts("The cat sleeps.", position, layer)
+
+
+def test_a_piece_that_the_vocabulary_lacks_is_refused(running):
+    with pytest.raises(UserError, match="“zzzzqq” is not a piece"):
+        running.nearest_pieces("zzzzqq")
+
+
+def test_the_part_takes_the_sentence_apart(running, learned_pairs):
+    drawn = part.draw(running, ENGLISH, translation=running.translate(learned_pairs[0][0]), vocab_piece=0,
+                      vocab_layer=1)
+    [own] = running.split(learned_pairs[0][0])
+    assert unescape(drawn["splits"]).count('class="unit"') >= 2 * len(own.pieces)  # as typed, and otherwise
+    assert "after layer 1" in drawn["contexts"]
+    chosen = drawn["vocab_piece"]["value"]
+    assert figures.readable(own.pieces[chosen - 1]) in drawn["nearest"]
+
+
+def test_probabilities_of_splits_sum_to_one(running):
+    ways = running.split("sleeps", part.WAYS)
+    drawn = figures.others("sleeps", ways, 3, ENGLISH)
+    shares = [math.exp(way.log_prob) for way in ways]
+    assert f"{shares[0] / sum(shares):.1%}" in drawn and len(re.findall("<tr><td>", drawn)) == min(3, len(ways))
+
+
+def test_text_is_text(running):
+    for drawn in (figures.splits([("<b>", running.split("<img src=x>")[0])]),
+                  figures.others("<img>", running.split("<img>", 3), 3), figures.nearest("<i>", [("<u>", 0.5)])):
+        assert not re.search("<(img|b|i|u)>", drawn)
+
+
+def test_a_slip_changes_two_letters_in_the_middle():
+    assert part.slip("reliably") == "relaibly" and part.slip("to") == "to"
+
+
+def test_the_example_sentences_are_short_and_each_is_there_once():
+    lines = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
+    assert len(set(lines)) == len(lines) > 200 and max(len(line.split()) for line in lines) <= 12
