@@ -8,12 +8,25 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from xformer.commands import app, checkpoint, classify, compare, data, evaluate, explain, space, study, train, translate
+from xformer.commands import (
+    app,
+    checkpoint,
+    classify,
+    compare,
+    data,
+    evaluate,
+    explain,
+    serve,
+    space,
+    study,
+    train,
+    translate,
+)
 from xformer.results import UserError
 
 COMMANDS = {"app": app, "translate": translate, "explain": explain, "compare": compare, "classify": classify,
             "evaluate": evaluate, "checkpoint": checkpoint, "space": space, "data": data, "train": train,
-            "study": study}
+            "study": study, "serve": serve}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.hub import shipped
 from xformer.hub.shipped import (
@@ -57,6 +57,22 @@ def private(server_name: str | None, share: bool | None) -> bool:
     return not (share or _set("GRADIO_SHARE")) and (name in ("localhost", "::1") or name.startswith("127."))
 
 
+def remote(address: str) -> tuple[Models, Any]:
+    """Return the translation model and the classifier, or None, of an engine elsewhere. Raises UserError where it is
+    away or of another version."""
+    _prepare()
+    from xformer.serve.pool import Models
+    from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
+    engine = Engine(address)
+    try:
+        found = engine.services()
+    except UserError:
+        engine.close()
+        raise
+    translation: Any = RemoteTranslation(engine)
+    return Models(translation), RemoteReviews(engine) if "reviews" in found else None
+
+
 @cache
 def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
     """Open the classifier of reviews; returns None where none ships, and the reason where the one that ships cannot be
@@ -100,6 +116,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                         "where only this machine is served")
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--language-model", metavar="NAME", help=WRITER_HELP)
+    p.add_argument("--engine", metavar="URL", help="have an engine elsewhere translate and classify, as started by "
+                                                   "“python -m xformer serve”; instead of --checkpoint and --sentiment")
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
                    help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
@@ -136,9 +154,13 @@ def run(args: argparse.Namespace) -> int:
                             "out --mcp and GRADIO_MCP_SERVER.")
         hosts = [allowed_name(name) for name in args.allow_host]
         any_name = private(args.server_name, share) if args.any_model is None else args.any_model
-        translators = models(tuple(args.checkpoint), args.device, any_name, args.precision)
-        demo = create(translators, Study(), reader(args.sentiment, args.device),
-                      writer(args.language_model, args.device))
+        if args.engine and (args.checkpoint or args.sentiment or args.any_model):
+            raise UserError("An engine has its own models: leave out --checkpoint, --sentiment and --any-model, or "
+                            "--engine.")
+        translators, reviews = remote(args.engine) if args.engine else (
+            models(tuple(args.checkpoint), args.device, any_name, args.precision),
+            reader(args.sentiment, args.device))
+        demo = create(translators, Study(), reviews, writer(args.language_model, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

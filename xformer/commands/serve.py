@@ -1,0 +1,76 @@
+"""Serve the engine over HTTP, without the page: in this process, or in replicas of Ray Serve on any number of hosts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from importlib.util import find_spec
+
+from xformer.commands.arguments import Within, add_device, add_precision
+from xformer.hub import shipped
+from xformer.hub.shipped import (
+    CHECKPOINT_HELP,
+    SENTIMENT_HELP,
+    SENTIMENT_VARIABLE,
+    checkpoint_folder,
+    sentiment_folder,
+)
+from xformer.results import UserError
+
+HELP = "serve the engine over HTTP, without the page"
+
+
+def add_arguments(p: argparse.ArgumentParser) -> None:
+    p.description = ("Serve translations, explanations and classifications over HTTP, for programs (see /docs there) "
+                     "and for pages started with --engine.")
+    p.set_defaults(run=run)
+    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
+    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
+    p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    p.add_argument("--port", type=int, action=Within, least=1, most=65_535, default=8000, help="default: %(default)s")
+    p.add_argument("--replicas", metavar="MIN:MAX", help="so many copies by Ray Serve, more while more is asked; needs "
+                                                         "the extra “cluster”; one in this process if not given")
+    p.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster that runs; one is started if not given")
+    p.add_argument("--gpus", type=float, action=Within, least=0, most=64, default=0.0,
+                   help="of each replica; 0.5: two share one")
+    p.add_argument("--cpus", type=float, action=Within, above=0, most=1024, default=1.0, help="of each replica")
+    add_device(p)
+    add_precision(p)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    least, most = replicas(args.replicas)
+    checkpoint = checkpoint_folder(args.checkpoint)
+    sentiment: str | None = None
+    if args.sentiment or os.environ.get(SENTIMENT_VARIABLE) or (shipped.ROOT / shipped.SENTIMENT_CHECKPOINT).is_dir():
+        sentiment = str(sentiment_folder(args.sentiment))
+    if most:
+        if find_spec("ray") is None:
+            raise UserError("Replicas need one package more: install it with pip install 'ray[serve]>=2.60,<3', or "
+                            "leave out --replicas to serve from this process.")
+        from xformer.serve import cluster
+        cluster.serve(str(checkpoint), sentiment, args.device, args.precision, least, most,
+                      args.cpus, args.gpus, args.address, args.host, args.port)
+        return 0
+    import uvicorn
+
+    from xformer.serve import engine
+    from xformer.serve.reviews import SentimentService
+    from xformer.serve.translation import Service
+    engine.use(Service.open(checkpoint, args.device, args.precision),
+               SentimentService.open(sentiment, args.device) if sentiment else None)
+    uvicorn.run(engine.api, host=args.host, port=args.port, log_level="info", access_log=False)
+    return 0
+
+
+def replicas(text: str | None) -> tuple[int, int]:
+    """Read MIN:MAX, or one number for both; 0, 0 where nothing is given. Raises UserError."""
+    if not text:
+        return 0, 0
+    found = re.fullmatch(r"([0-9]{1,4})(?::([0-9]{1,4}))?", text)
+    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= least <= most:
+        raise UserError(f"--replicas is {text!r}; write a number from 1, or two as 2:8, the smaller first.")
+    return least, most

@@ -1,0 +1,107 @@
+"""Services whose models are in an engine elsewhere (`serve.engine`), with the methods of those that are here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from xformer.results import Message, UserError
+from xformer.serve import wire
+from xformer.serve.limits import Guard
+from xformer.serve.protocol import ReviewService, TranslationService
+
+PATIENCE = 120.0  # seconds for an answer
+TRIES = 2  # a call changes nothing in an engine, so it is made again where a replica died with it
+
+
+class Engine:
+    """An engine, by its address."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address.rstrip("/")
+        self._client = httpx.Client(base_url=self.address, timeout=httpx.Timeout(PATIENCE, connect=5.0),
+                                    headers={"X-Xformer-Version": wire.VERSION},
+                                    limits=httpx.Limits(max_connections=256))
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def services(self) -> list[str]:
+        """Return the names of what it has; raises UserError where it is away, or of another version."""
+        found = self._post("GET", "/services", "").json()
+        if found["version"] != wire.VERSION:
+            raise UserError(Message.of("engine_version", address=self.address, theirs=found["version"],
+                                       mine=wire.VERSION))
+        return found["services"]
+
+    def call(self, service: str, name: str, arguments: dict[str, Any]) -> Any:
+        """Call a method, or read a property; raises the UserError that it raised there."""
+        answer = wire.loads(self._post("POST", f"/call/{service}/{name}", wire.dumps(arguments)).content)
+        if "error" in answer:
+            raise UserError(answer["error"])
+        return answer["answer"]
+
+    def _post(self, method: str, path: str, body: str) -> httpx.Response:
+        for _ in range(TRIES):
+            try:
+                answer = self._client.request(method, path, content=body)
+            except httpx.HTTPError:
+                continue
+            if answer.status_code == 200:
+                return answer
+        raise UserError(Message.of("engine_away", address=self.address))
+
+
+class _Remote:
+    """A service in an engine. What it has read of properties it keeps."""
+
+    service: str
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.guard = engine, Guard()
+        self._kept: dict[str, Any] = {}
+
+    def close(self) -> None:
+        """Close the connections to the engine."""
+        self.engine.close()
+
+
+def _method(service: str, name: str, wanted: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(wanted)
+
+    @functools.wraps(wanted)
+    def method(self: _Remote, *args: Any, **more: Any) -> Any:
+        given = dict(list(signature.bind(self, *args, **more).arguments.items())[1:])
+        given.pop("progress", None)  # it cannot be told on the way
+        given = {key: list(value) if not isinstance(value, _KNOWN) else value for key, value in given.items()}
+        with self.guard.enter(given.get("timeout")):
+            return self.engine.call(service, name, given)
+    return method
+
+
+_KNOWN: tuple[type, ...] = (str, int, float, type(None), tuple, list, set, frozenset, dict, *wire.RECORDS.values())
+
+
+def _property(service: str, name: str) -> property:
+    def value(self: _Remote) -> Any:
+        if name not in self._kept:
+            self._kept[name] = self.engine.call(service, name, {})
+        return self._kept[name]
+    return property(value)
+
+
+def _make(title: str, service: str, wanted: type) -> type[_Remote]:
+    """Make the class of a service in an engine, with all that a protocol wants."""
+    members = {name: _method(service, name, one) if inspect.isfunction(one) else _property(service, name)
+               for name, one in vars(wanted).items()
+               if not name.startswith("_") and (inspect.isfunction(one) or isinstance(one, property))}
+    return type(title, (_Remote,), {**members, "service": service, "__doc__": f"A `{wanted.__name__}` in an engine."})
+
+
+RemoteTranslation = _make("RemoteTranslation", "translation", TranslationService)
+RemoteReviews = _make("RemoteReviews", "reviews", ReviewService)
