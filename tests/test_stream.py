@@ -110,10 +110,11 @@ def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
 def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned_pairs):
     walk = running.walk(*learned_pairs[0], Head("cross", 1, 2))
     figure = walkthrough.reshape(walk)
-    above, below = (np.array(drawn.z, dtype=float) for drawn in figure.data)
+    above, *blocks = (np.array(drawn.z, dtype=float) for drawn in figure.data)
     length = len(walk.queries)
-    assert above.shape == (length, 32) and below.shape == (4 * length, 8)
-    np.testing.assert_allclose(below[length:2 * length], walk.q)
+    assert above.shape == (length, 32) and [block.shape for block in blocks] == [(length, 8)] * 4
+    np.testing.assert_allclose(blocks[1], walk.q)
+    assert tuple(figure.data[2].y) == tuple(range(length, 2 * length)) and figure.data[2].name == "Head 2"
     np.testing.assert_allclose(above[:, 8:16], walk.q)
     box, cut = figure.layout.shapes[-2:]
     assert (box.x0, box.x1, cut.y0, cut.y1) == (8.5, 16.5, length - 0.5, 2 * length - 0.5)

@@ -15,7 +15,7 @@ from xformer.explain.key_value_store import Records
 from xformer.explain.walkthrough import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.labels import lesson, percent, shown, shown_all
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import axis, layout, literal
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.figures.tables import header
 from xformer.results import Walk
@@ -108,14 +108,18 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
     upper, lower = max(12.0, tall) * length, tall * heads * length
     height = top + upper + gap + lower + 20
     reach = max(1e-6, float(np.abs(cut).max()))
-    names = shown_all(walk.queries)
-    places = [f"{say('head')} {h + 1} · {name}" for h in range(heads) for name in names]
-    hover = say("first_hover_number", row="%{text}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
-    maps = [
-        go.Heatmap(z=walk.every_q, x=list(range(1, d_model + 1)), text=[[name] * d_model for name in names],
-                   coloraxis="coloraxis", hovertemplate=hover, name=say("first_reshape_before")),
-        go.Heatmap(z=cut.reshape(heads * length, d), x=list(range(1, d + 1)), text=[[name] * d for name in places],
-                   coloraxis="coloraxis", hovertemplate=hover, name=say("first_reshape_after"), xaxis="x2", yaxis="y2")]
+    names = literal(shown_all(walk.queries))
+
+    def hover(row: str) -> str:
+        return say("first_hover_number", row=row, dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+
+    dimensions, of_head = list(range(1, d_model + 1)), list(range(1, d + 1))
+    maps = [go.Heatmap(z=walk.every_q, x=dimensions, coloraxis="coloraxis", name=say("first_reshape_before"),
+                       hovertemplate=hover("%{y}"))]
+    maps += [go.Heatmap(
+        z=block, x=of_head, y=list(range(h * length, (h + 1) * length)), xaxis="x2", yaxis="y2", coloraxis="coloraxis",
+        name=f"{say('head')} {h + 1}", text=[[name] * d for name in names],
+        hovertemplate=hover(f"{say('head')} {h + 1} · %{{text}}")) for h, block in enumerate(cut)]
     box = {"type": "rect", "line": {"color": MARK, "width": 2}}
     lines = [{"type": "line", "xref": "x", "yref": "y", "x0": d * h + 0.5, "x1": d * h + 0.5, "y0": -0.5,
               "y1": length - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}} for h in range(1, heads)]
@@ -130,7 +134,7 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
         say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), round(height), bottom=20,
         width=left + wide * d_model + 100, autosize=False, shapes=[*lines, *boxes],
         x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], domain=[0, 1], showgrid=False),
-        y=axis("", tickvals=list(range(length)) if upper / length >= 11 else [], ticktext=names,
+        y=axis("", tickvals=list(range(length)), ticktext=names,
                range=[length - 0.5, -0.5], domain=[1 - upper / (upper + gap + lower), 1], showgrid=False),
         coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach,
                    "colorbar": {"title": {"text": say("first_bar_number"), "side": "right"}, "thickness": 14}},
