@@ -13,7 +13,7 @@ DOG = "/?tab=attention&text=The+dog+eats+the+bread."
 
 def named(page):
     """What is weighed otherwise in what is drawn."""
-    return page.locator(".reweighed .what")
+    return page.locator(".weigh-result .what")
 
 
 @pytest.mark.parametrize("width", [1280, 375])
@@ -22,7 +22,7 @@ def test_a_click_translates_with_hard_attention_and_draws_the_course_over_beta(v
     expect_spanish(page, learned_pairs[1][1])
     page.get_by_role("tab", name="Hard, soft, wrong").click()
     expect(named(page)).to_have_text("β → ∞ · Cross, all layers")
-    expect(page.locator(".reweighed .large").first).to_have_text(learned_pairs[1][1])
+    expect(page.locator(".weigh-result .large").first).to_have_text(learned_pairs[1][1])
     expect(page.locator(".weigh-after .title")).to_contain_text("β → ∞ · Cross, all layers")
     expect(page.locator(".weigh-curve .scatterlayer .js-line")).to_have_count(3)
     expect_fits(page, width)
@@ -31,8 +31,8 @@ def test_a_click_translates_with_hard_attention_and_draws_the_course_over_beta(v
 def test_every_control_is_followed_and_stands_in_the_address(visit, learned_pairs):
     page = visit(f"{DOG}&weigh_scope=head&weigh_power=0")
     expect(named(page)).to_have_text("β = 1 · Cross, layer 2, head 1")  # opened by what the address asks for
-    expect(page.locator(".reweighed")).to_contain_text("The translation stays the same")
-    part = page.get_by_role("tabpanel").filter(has=page.locator(".weigh-result")).last
+    expect(page.locator(".block.weigh-result")).to_contain_text("The translation stays the same")
+    part = page.get_by_role("tabpanel").filter(has=page.locator(".block.weigh-result")).last
     part.get_by_role("slider").focus()
     page.keyboard.press("Home")
     expect(named(page)).to_have_text("β = 0 · Cross, layer 2, head 1")
@@ -52,10 +52,10 @@ def test_every_control_is_followed_and_stands_in_the_address(visit, learned_pair
 def test_the_words_and_the_curve_are_saved_as_numbers(visit, learned_pairs):
     page = visit(f"{DOG}&weigh_scope=layer")
     expect(named(page)).to_have_text("β → ∞ · Cross, layer 2")
-    table = json.loads(saved(page, page.locator(".weigh-result").get_by_role("button", name="Save as JSON").click)[0])
+    table = json.loads(saved(page, page.locator(".weigh-words").get_by_role("button", name="Save as JSON").click)[0])
     assert [row[0] for row in table["rows"]] == [*learned_pairs[1][1].rstrip(".").split(), ".", "</s>"]
     page.locator(".weigh-curve[data-drawn]").wait_for()
     found = json.loads(saved(page, page.locator(".weigh-curve").get_by_role("button", name="Save as JSON").click)[0])
     assert len(found["rows"]) == 3 * 13
-    content, _ = saved(page, page.locator(".weigh-result").get_by_role("button", name="Save as SVG").click)
-    assert b".reweighed ins" in content
+    content, _ = saved(page, page.locator(".weigh-words").get_by_role("button", name="Save as SVG").click)
+    assert b".reweighed td" in content

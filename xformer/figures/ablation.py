@@ -28,22 +28,39 @@ def changed_words(old: str, new: str) -> str:
     return " ".join(parts)
 
 
+Key = Callable[[str], str]  # of a text about a change, by what the text is of
+
+
+def of_ablation(name: str) -> str:
+    """The key of a text about heads that are switched off."""
+    return f"ablation_{name}"
+
+
 def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence[float], after: Sequence[float],
-                     language: Language = ENGLISH, key: Callable[[str], str] = lambda name: f"ablation_{name}") -> str:
+                     language: Language = ENGLISH) -> str:
     """Compare two translations: both texts, and the log-probability of every word of the old one.
 
-    pieces: of the old translation; before, after: their log-probabilities without and with a change, in nats. key: of
-    a text about the change, by what the text is of.
+    pieces: of the old translation; before, after: their log-probabilities with all heads and without some, in nats.
     """
-    say, html = language.say, language.html
+    return (both_texts(old, new, before, after, language, of_ablation)
+            + word_table(column_names(language, of_ablation), pieces, before, after))
+
+
+def both_texts(old: str, new: str, before: Sequence[float], after: Sequence[float], language: Language, key: Key
+               ) -> str:
+    """Show two translations with what changed marked, and what the change costs the old one. HTML."""
+    html = language.html
     same = f"<p>{html(key('same'))}</p>" if old == new else ""
-    names = [say(key(name)) for name in ("word", "with", "without", "change")]
     total = html(key("total"), before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
                  change=f"{sum(after) - sum(before):+.2f}")
     return (f'<p class="sub">{html(key("before"))}</p><p class="large" lang="es">{escape(old)}</p>'
             f'<p class="sub">{html(key("after"))}</p>'
-            f'<p class="large" lang="es">{changed_words(old, new)}</p>{same}'
-            f"<p>{total}</p>{word_table(names, pieces, before, after)}")
+            f'<p class="large" lang="es">{changed_words(old, new)}</p>{same}<p>{total}</p>')
+
+
+def column_names(language: Language, key: Key) -> list[str]:
+    """Name the columns of a `word_table` about a change."""
+    return [language.say(key(name)) for name in ("word", "with", "without", "change")]
 
 
 def word_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> str:

@@ -10,7 +10,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from xformer.explain.walkthrough import BETAS, POWERS
-from xformer.figures.ablation import before_and_after
+from xformer.figures.ablation import both_texts, column_names, word_table
 from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.labels import place, shown
 from xformer.figures.layout import axis, layout
@@ -39,25 +39,35 @@ def beta_named(beta: float) -> str:
     return "β → ∞" if math.isinf(beta) else f"β = {beta:.3g}"
 
 
+def of_weighing(name: str) -> str:
+    """The key of a text about other weights."""
+    return f"weigh_{name}"
+
+
 def translations(done: Reweighed, change: Weighing, old: str, language: Language = ENGLISH) -> str:
-    """Compare a translation with the one under the change: both texts, and each word's log-probability. HTML.
+    """Show a translation and the one under the change, what the change is, and what to know of it. HTML.
 
     old: the text of the translation before.
     """
-    before, after = done.before, done.after
     warnings = notice([warning.say(language) for warning in done.translation.warnings], "warning")
-    body = before_and_after(old, done.translation.best.text, before.predicted, before.log_probs, after.log_probs,
-                            language, lambda name: f"weigh_{name}")
-    seen = [language.html(f"weigh_text_{change.kind}")]
+    said = [language.html(f"weigh_text_{change.kind}")]
     if change.kind == "queries" and change.head.stack != "encoder_self":
-        seen.append(language.html("weigh_text_leak"))
-    groups = words(before.predicted)
+        said.append(language.html("weigh_text_leak"))
+    texts = both_texts(old, done.translation.best.text, done.before.log_probs, done.after.log_probs, language,
+                       of_weighing)
+    return (f'<div role="status"><p class="what">{escape(named(change, language))}</p>{texts}</div>'
+            f'<p class="note">{" ".join(said)}</p>{warnings}')
+
+
+def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:
+    """Tabulate the log-probability of each word of the original translation before and under the change. HTML."""
+    before, after = done.before, done.after
+    groups, names = words(before.predicted), column_names(language, of_weighing)
     rows = [[shown("".join(before.predicted[i] for i in group)),
              *(sum(values[i] for i in group) for values in (before.log_probs, after.log_probs))] for group in groups]
+    table = word_table(names, before.predicted, before.log_probs, after.log_probs)
     title = language.say("weigh_saved", change=named(change, language), text=before.text)
-    columns = [language.say(key) for key in ("weigh_word", "weigh_with", "weigh_without")]
-    return savable(f'<p class="what">{escape(named(change, language))}</p>{body}<p class="note">{" ".join(seen)}</p>'
-                   f"{warnings}", "reweighed", title, columns, rows)
+    return savable(table, "reweighed", title, names[:-1], rows)
 
 
 def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: Language = ENGLISH

@@ -50,7 +50,7 @@ def build(page: Page, look: Controls, is_open: gr.Checkbox) -> Controls:
     gr.HTML(f'<h3>{language.html("weigh_title")}</h3><p class="note">{language.html("weigh_look")}</p>')
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
-            result = canvas("part.js", "${value}", "tables ablation weigh-result", save=language)
+            result = gr.HTML(elem_classes="tables ablation weigh-result", min_height=200)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             head = controls.add("weigh_head", one_head(language), gr.Dropdown, label=say("weigh_head"))
             this = gr.Button(say("weigh_this"), size="sm")
@@ -60,8 +60,12 @@ def build(page: Page, look: Controls, is_open: gr.Checkbox) -> Controls:
                          properties=lambda values: {"choices": kind_choices(page.service, language, values)})
             controls.add("weigh_power", POWER, gr.Slider, label=say("weigh_power"), info=say("weigh_power_info"),
                          properties=lambda values: {"visible": values["weigh_kind"] == "beta"})
-            curve = plot("weigh-curve", language)
     problem = gr.HTML(elem_classes="status")
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            table = canvas("part.js", "${value}", "tables weigh-words", save=language)
+        with gr.Column(min_width=300):
+            curve = plot("weigh-curve", language)
     views = {}
     with gr.Row(elem_classes="detail"):
         for name in ("before", "after"):
@@ -71,7 +75,7 @@ def build(page: Page, look: Controls, is_open: gr.Checkbox) -> Controls:
     gr.on([is_open.change, page.translation.change, head.change,
            *(controls[key].component.input for key in ("weigh_scope", "weigh_kind", "weigh_power"))],
           **page.ask(draw, {"drawn": drawn, "is_open": is_open, "translation": page.translation, **controls.named()},
-                     {"drawn": drawn, "result": result, "curve": curve, **views,
+                     {"drawn": drawn, "result": result, "words": table, "curve": curve, **views,
                       **controls.named("weigh_kind", "weigh_power")}, problem),
           trigger_mode="always_last", api_visibility="private", show_progress_on=[result])
     this.click(**page.ask(take, look.named("stack", "layer", "head"), {"weigh_head": head}), **QUIET)
@@ -89,7 +93,7 @@ def kind_choices(service: TranslationService, language: Language, so_far: Values
 
 
 @needs(translation="no_trace", weigh_head="no_maps_model")
-@refused(drawn=Drawn(), result=None, before=None, after=None, curve=None)
+@refused(drawn=Drawn(), result="", words=None, before=None, after=None, curve=None)
 def draw(service: TranslationService, language: Language, *, drawn: Drawn, is_open: bool, translation: Translation,
          weigh_head: str, weigh_scope: str, weigh_kind: str, weigh_power: float) -> Iterator[dict[str, Any]]:
     """Translate with attention that weighs so, where that is not drawn yet: first both translations and the head, then
@@ -108,7 +112,7 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, is_op
     done = service.reweigh(translation, best.tokens, change, translation.alone, translation.max_length)
     width = service.info.d_model // service.info.n_heads
     answer = {"result": figures.translations(done, change, best.text, language),
-              **_maps(service, done, change, language)}
+              "words": figures.words_table(done, change, language), **_maps(service, done, change, language)}
     if drawn.change is None or (drawn.change.kind, drawn.change.head.stack) != (kind, head.stack):
         answer |= {"weigh_kind": gr.update(choices=kind_choices(service, language, so_far), value=kind),
                    "weigh_power": gr.update(visible=kind == "beta")}
