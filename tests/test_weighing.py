@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import random_model
 from xformer import results
 from xformer.explain import walkthrough, weighing
 from xformer.explain.passes import Intervention, Pair, log_probs
@@ -155,6 +156,20 @@ def test_a_softmax_over_queries_is_decoded_from_whole_prefixes(tiny_model, stack
                 given = torch.tensor([[BOS, *one.tokens[:step]]])
                 logits = tiny_model(source, given, heads=heads)[0, -1].log_softmax(dim=-1)
                 assert value == pytest.approx(float(logits[token]), abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", results.WEIGHINGS)
+@pytest.mark.parametrize("scope", ["head", "stack"])
+def test_in_half_precision_as_on_a_gpu_it_is_the_same_but_for_rounding(tokenizer, kind, scope):
+    model = random_model("pre", tokenizer)
+    source, target = torch.tensor([[5, 6, 7, 8, 2]]), torch.tensor([[1, 9, 10, 11]])
+    change = Weighing(Head("decoder_self", 1, 2), scope, kind, 0.5)
+    with torch.inference_mode():
+        wanted = model(source, target, heads=weighing.heads(model, change, 4))
+        model.to(torch.bfloat16)
+        found = model(source, target, heads=weighing.heads(model, change, 4))
+    assert found.dtype == torch.bfloat16
+    assert float((found.float() - wanted).abs().mean()) < 0.05 * float(wanted.abs().mean())
 
 
 # As a service
