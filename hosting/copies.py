@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 READY = "Running on local URL"  # what Gradio says when the page can be visited
@@ -99,7 +100,8 @@ def serve(count: int, port: int, flags: list[str]) -> int:
         except KeyboardInterrupt:
             return 0
         finally:
-            processes = [*([balancer] if balancer else []), *(copy.process for copy in copies.values())]
+            processes: list[subprocess.Popen[Any]] = [copy.process for copy in copies.values()]
+            processes[:0] = [balancer] if balancer else []
             for process in processes:
                 process.terminate()
             for process in processes:

@@ -362,6 +362,15 @@ def test_a_classifier_learns_from_the_command_line(data, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["language-model", "sentiment"])
+def test_a_dry_run_says_what_a_run_would_take_and_writes_nothing(data, tmp_path, capsys, what):
+    assert main(command(what, data, tmp_path / "none", "--steps", 30, "--batch-pieces", 128, "--dry-run")) == 0
+    said = capsys.readouterr().out
+    assert "\nthis run       30 steps, " in said and " pieces a second in bfloat16" in said
+    assert not (tmp_path / "none").exists()
+
+
 def test_what_pretraining_is_worth_is_gathered_from_runs(data, tuned, tmp_path, capsys):
     few, shown = tmp_path / "few", shutil.copytree(tuned, tmp_path / "shown")
     assert main(command("sentiment", data, few, "--steps", 2, "--labels", 0.5, *OFTEN)) == 0
