@@ -12,8 +12,7 @@ RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/wh
 COPY LICENSE app.py ./
 COPY assets assets
 COPY xformer xformer
-COPY checkpoints/en-es checkpoints/en-es
-COPY checkpoints/sentiment checkpoints/sentiment
+COPY checkpoints checkpoints
 
 USER xformer
 ENV GRADIO_SERVER_NAME=0.0.0.0 GRADIO_SERVER_PORT=7860 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

@@ -11,9 +11,10 @@ from xformer.training.history import History
 from xformer.training.moments import MomentsRecorder
 
 STEPS = (0, 5, 10)  # of the moments
-BUCKETS = [{"first": 1, "last": 5, "sentences": 4, "bleu": 30.0, "chrf": 40.0, "training": None},
-           {"first": 6, "last": 10, "sentences": 2, "bleu": 20.0, "chrf": 30.0, "training": None},
-           {"first": 11, "last": None, "sentences": 0, "bleu": None, "chrf": None, "training": None}]
+BUCKETS = [{"first": 1, "last": 5, "sentences": 40, "bleu": 30.0, "chrf": 40.0, "training": None},
+           {"first": 6, "last": 10, "sentences": 20, "bleu": 20.0, "chrf": 30.0, "training": None},
+           {"first": 11, "last": 15, "sentences": 9, "bleu": 90.0, "chrf": 30.0, "training": None},
+           {"first": 16, "last": None, "sentences": 0, "bleu": None, "chrf": None, "training": None}]
 
 
 def make(folder, tokenizer):

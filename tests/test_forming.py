@@ -61,9 +61,9 @@ def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, 
     assert "The head that aligns best in the end" in answer["said"]
     assert answer["form_moment"] == {"maximum": 3, "value": 2, "__type__": "update"}
     assert answer["story"].count("<tr") == len(STEPS) + 1 and answer["story"].count("aria-current") == 1
-    assert answer["picture"]["title"].endswith("step 5") and answer["grid"]["layers"] == 2
+    assert answer["picture"]["value"]["title"].endswith("step 5") and answer["grid"]["value"]["layers"] == 2
     assert "form_moment" not in drawn(generations, form_moment=2, drawn="pre-norm"), "nothing is set while it is moved"
-    mark = json.loads(answer["errors"]["figure"])["data"][-1]
+    mark = json.loads(answer["errors"]["value"]["figure"])["data"][-1]
     assert mark["x"] == [1]
     last = drawn(generations)
     assert last["form_moment"]["value"] == 3, "beyond the last is the last"
@@ -74,18 +74,19 @@ def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(ge
     event = SimpleNamespace(layer=1, head=2)
     answer = ask.answer(part.choose, drawn="post-norm", form_model="post-norm", event=event, **VALUES)
     assert (answer["form_layer"], answer["form_head"]) == (1, 2) and "layer 1 of 2 · head 2 of 2" in answer[
-        "picture"]["title"]
+        "picture"]["value"]["title"]
     answer = ask.answer(part.draw, form_model="post-norm", other_stack=True,
                         **{**VALUES, "form_stack": "encoder_self", "form_layer": 1, "form_head": 2})
-    assert (answer["form_layer"], answer["form_head"]) == (0, 0) and "Encoder" in answer["picture"]["title"]
+    assert (answer["form_layer"], answer["form_head"]) == (0, 0) and "Encoder" in answer["picture"]["value"]["title"]
 
 
 def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none(generations):
     answer = drawn(generations, "gru")
-    assert answer["story"] and answer["picture"] is None and answer["grid"] is None
+    assert answer["story"] and not answer["picture"]["visible"] and not answer["grid"]["visible"]
     assert "This model has no attention" in answer["said"]
     answer = drawn(generations, "gru-attention", form_stack="decoder_self")
-    assert "A recurrent model has no self-attention" in answer["problem"] and answer["errors"] and answer["story"]
+    assert "A recurrent model has no self-attention" in answer["problem"]
+    assert answer["errors"]["visible"] and answer["story"]
 
 
 def test_what_is_not_there_is_one_sentence(generations, folders, tiny_checkpoint, tmp_path):
@@ -97,4 +98,4 @@ def test_what_is_not_there_is_one_sentence(generations, folders, tiny_checkpoint
         for name, said in (("pre-norm", "is not at hand here"), ("gru", "No moments were kept of the training of"),
                            ("post-norm", "holds no moments of a training run")):
             answer = drawn(some, name)
-            assert said in answer["problem"] and answer["picture"] is None and answer["story"] == ""
+            assert said in answer["problem"] and not answer["picture"]["visible"] and answer["story"] == ""

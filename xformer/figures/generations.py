@@ -18,6 +18,7 @@ from xformer.strings import ENGLISH, Language
 COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
 DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True))
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
+FEWEST = 10  # sentences of a length, for its BLEU to be drawn
 KERNEL = 3  # width of the convolution that is compared
 NO_NAME = "<extra></extra>"
 
@@ -105,12 +106,15 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
-    """Plot BLEU by the length of the sentences, a line a generation; None where nobody measured it."""
+    """Plot BLEU by the length of the sentences, a line a generation; None where nobody measured it.
+
+    Lengths of fewer than FEWEST sentences, whose BLEU is chance, are left out.
+    """
     say = language.say
     measured = [one for one in found if one.lengths]
     if not measured:
         return None
-    buckets = [score for score in measured[0].lengths if score.bleu is not None]
+    buckets = [score for score in measured[0].lengths if score.bleu is not None and score.sentences >= FEWEST]
     places = {score.first: place for place, score in enumerate(buckets)}
     data = []
     for one in measured:
@@ -120,8 +124,9 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
             name=label(one.name, language), line=_line(one.name),
             text=[say("gen_hover_length", sentences=score.sentences) for score in scores],
             hovertemplate=f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{NO_NAME}"))
-    ticks = {"tickvals": [*places.values()], "ticktext": [f"{score.first}–{score.last or ''}" for score in buckets]}
-    return go.Figure(data, layout(say("gen_plot_lengths"), 400, bottom=150, x=axis(say("pos_pieces"), **ticks),
+    ticks = {"tickvals": [*places.values()],
+             "ticktext": [f"{score.first}–{score.last or ''}<br>{score.sentences:,}" for score in buckets]}
+    return go.Figure(data, layout(say("gen_plot_lengths"), 400, bottom=150, x=axis(say("gen_axis_lengths"), **ticks),
                                   y=axis("BLEU", rangemode="tozero")))
 
 

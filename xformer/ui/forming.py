@@ -25,7 +25,8 @@ ID = "forming"
 TAB = "training"
 OF_SENTENCE = False
 MOMENTS, MOST_MOMENTS, MOST_SENTENCES, MOST_HEADS = 12, 20, 40, 64
-NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": None, "picture": None, "errors": None}
+HIDDEN = gr.update(value=None, visible=False)
+NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN, "picture": HIDDEN, "errors": HIDDEN}
 
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
@@ -113,7 +114,8 @@ def draw(models: ModelPool, language: Language, *, form_model: str, form_sentenc
             choices=[(one.english, i) for i, one in enumerate(moments.courses, 1)], value=number + 1)
     if best is not None:
         shown = head if head is not None and head.stack == "cross" else best[0]
-        answer["errors"] = figure(figures.errors(moments, shown, _reading(moments, best, shown), at, language))
+        drawn_errors = figures.errors(moments, shown, _reading(moments, best, shown), at, language)
+        answer["errors"] = gr.update(value=figure(drawn_errors), visible=True)
     if head is None:
         lacking = "" if best is None else f'<p class="note">{language.html("no_maps_stack")}</p>'
         return {**answer, "problem": lacking}  # of a model without attention the summary says so
@@ -147,5 +149,6 @@ def _maps(trace: Trace, course: Course, head: Head, reading: str, identity: str,
     drawn = picture(trace, choice, language, given=given)
     drawn = replace(drawn, title=language.say("form_title", title=drawn.title, step=step))
     small = grid.payload(trace.of(head.stack).probabilities, choice, language, given)
-    return {"grid": {**small, "about": [trace.number, *head]},
-            "picture": head_payload.payload(drawn, choice, identity, language, (course.english, course.reference))}
+    view = head_payload.payload(drawn, choice, identity, language, (course.english, course.reference))
+    return {"grid": gr.update(value={**small, "about": [trace.number, *head]}, visible=True),
+            "picture": gr.update(value=view, visible=True)}
