@@ -401,7 +401,7 @@ def test_a_missing_classifier_says_how_to_train_one(tmp_path):
     ({"labels": ["one"]}, "labels are ['one']; they must be two or more different names"),
     ({"labels": ["a", "a"]}, "labels are ['a', 'a']; they must be two or more different names"),
     ({"labels": "ab"}, "labels are 'ab'; they must be two or more different names"),
-    ({"pooling": "max"}, "pooling is 'max'; choose one of attention, mean"),
+    ({"pooling": "sum"}, "pooling is 'sum'; choose one of attention, mean, max"),
     ({"causal": 1}, "causal is 1; it must be true or false"),
     ({"temperature": 0}, "temperature is 0; it must be a number greater than 0"),
     ({"temperature": "2"}, "temperature is '2'; it must be a number greater than 0")])

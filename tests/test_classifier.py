@@ -67,6 +67,15 @@ def test_attention_pooling_by_hand():
     near(text, torch.tensor([[0.75, 5.0]]))
 
 
+def test_max_pooling_by_hand():
+    """The largest of each of four dimensions; the first vector gives three of them, the third is padding."""
+    states = torch.tensor([[[1.0, -2.0, 5.0, 7.0], [3.0, -6.0, 4.0, 2.0], [9.0, 9.0, 9.0, 9.0]]])
+    text, weights = Pooling(ClassifierConfig(d_model=4, n_heads=1, pooling="max"))(
+        states, torch.tensor([[True, True, False]]))
+    assert text.tolist() == [[3.0, -2.0, 5.0, 7.0]] and weights.tolist() == [[0.75, 0.25, 0.0]]
+    near(text, torch.nn.functional.adaptive_max_pool1d(states[:, :2].transpose(1, 2), 1)[..., 0])
+
+
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("causal", [True, False])
 def test_padding_changes_nothing(pooling, causal):

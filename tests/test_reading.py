@@ -137,3 +137,9 @@ def test_the_controls_are_in_the_address(running, reader, writer):
     values, problems = page.controls.read(running, wanted)
     assert not problems and values["maps_of"] == "writer" and values["maps_layer"] == 2 and values["maps_words"]
     assert laid_out(running, reader).controls.read(running, {"maps_of": "writer"})[1], "there is no language model"
+
+
+def test_nothing_is_tabled_that_nobody_measured(running, reader):
+    assert reader.pooling_scores == []
+    page = laid_out(running, reader)
+    assert not any(getattr(block, "label", "") == ENGLISH.say("poolings_title") for block in page.demo.blocks.values())

@@ -1,7 +1,10 @@
 """What the Sentiment tab shows, read back: words, signs, numbers, sentences, figures; and its handlers on bad input."""
 
+import json
 import re
 import sys
+from dataclasses import replace
+from html import unescape
 
 import gradio as gr
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from xformer.commands import app
 from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
-from xformer.results import Attribution, Bin, Calibration, LabelShare, Sentiment, UserError
+from xformer.results import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment, UserError
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import judging as tab
@@ -285,3 +288,21 @@ def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, 
     assert app.main() == 2
     assert "There is no checkpoint folder" in capsys.readouterr().err
     app.reader.cache_clear()
+
+
+def test_the_table_of_poolings_has_what_was_measured_and_nothing_else():
+    scores = [PoolingScore("max", False, 0.8123, 0.7012, 1, 32, 1_612_994, 99_976, 4_000, False),
+              PoolingScore("attention", True, 0.9174, 0.8681, 4, 256, 5_208_322, 99_976, 3_403, True)]
+    html = figures.poolings(scores)
+    table = json.loads(unescape(re.search(r'data-table="(.*?)"', html)[1]))
+    assert [row[:5] for row in table["rows"]] == [
+        ["maximum", "both directions", "from nothing", 0.8123, 0.7012],
+        ["learned weights", "causal", "pre-trained", 0.9174, 0.8681]]
+    assert "81.2 %" in html and html.count(" best") == 2 and "1,612,994 parameters" in html
+
+
+def test_a_maximum_says_what_the_shares_of_words_are():
+    found = attribution()
+    said = figures.looked(replace(found, pooled="max"), View())
+    text = ENGLISH.html("review_text_max")
+    assert text in said and text not in figures.looked(found, View())

@@ -387,6 +387,24 @@ def test_what_pretraining_is_worth_is_gathered_from_runs(data, tuned, tmp_path, 
     assert "does not say what it learned from and how well; name folders that" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_what_poolings_reach_is_gathered_from_runs(data, tuned, tmp_path, capsys):
+    """The lecture's classifier in small: one layer, maximum, both directions."""
+    small, shown = tmp_path / "small", shutil.copytree(tuned, tmp_path / "shown")
+    assert main(command("sentiment", data, small, "--steps", 2, "--pooling", "max", "--mask", "full", *OFTEN)) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "poolings", str(tuned), str(small), "--checkpoint", str(shown), "--save"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in said[1:]] == [["max", "full"], ["attention", "causal"]]
+    both, causal = SentimentService.open(shown, "cpu").pooling_scores
+    metrics, config = checkpoint.read_metrics(small), checkpoint.examine(small).config
+    assert (both.pooling, both.causal, both.imdb, both.sst2, both.steps, both.layers, both.d_model) == (
+        "max", False, metrics["imdb"], metrics["sst2"], metrics["step"], config.n_layers, config.d_model)
+    assert causal.pretrained and causal.causal and not both.pretrained
+    assert both.parameters == checkpoint.load(small, TransformerClassifier).model.parameter_count()
+    assert main(["evaluate", "poolings", str(data)]) == 2
+
+
 # What cannot be done
 
 

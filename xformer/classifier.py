@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from xformer.model import Config, EncoderStack, Heads, Trace, dropout, future_mask, padding_mask
 from xformer.pieces import PAD
 from xformer.results import LABELS
 
-POOLINGS = ("attention", "mean")
+POOLINGS = ("attention", "mean", "max")
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class LanguageModelConfig(Config):
 @dataclass(frozen=True)
 class ClassifierConfig(LanguageModelConfig):
     labels: tuple[str, ...] = LABELS
-    pooling: str = "attention"  # "attention": learned weights; "mean": equal ones
+    pooling: str = "attention"  # "attention": learned weights; "mean": equal ones; "max": of each dimension the largest
     causal: bool = False  # True: a piece sees only those before it, as in the language model
     temperature: float = 1.0  # divides the logits; fitted on validation data (Guo et al. 2017)
 
@@ -72,7 +73,8 @@ class LanguageModel(EncoderStack):
 
 
 class Pooling(nn.Module):
-    """One vector for a whole text: the mean of its pieces' vectors, weighted equally or by what has been learned.
+    """One vector for a whole text: the mean of its pieces' vectors, weighted equally or by what has been learned, or
+    the largest number of each dimension.
 
     The learned weights are softmax(h q), one query q for all texts (Yang et al. 2016, without their hidden layer); it
     begins at 0, where the weights are equal.
@@ -80,10 +82,17 @@ class Pooling(nn.Module):
 
     def __init__(self, config: ClassifierConfig) -> None:
         super().__init__()
+        self.kind = config.pooling
         self.query = nn.Parameter(torch.zeros(config.d_model)) if config.pooling == "attention" else None
 
     def forward(self, states: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        """states [B, S, D], real [B, S] (False: padding) -> the text [B, D] and the weights [B, S], which sum to 1"""
+        """states [B, S, D], real [B, S] (False: padding) -> the text [B, D] and the weights [B, S], which sum to 1
+
+        The weight of a piece in a maximum is the share of the dimensions that it gives.
+        """
+        if self.kind == "max":
+            text, givers = states.masked_fill(~real[..., None], -math.inf).max(dim=1)  # [B, D] both
+            return text, F.one_hot(givers, real.shape[1]).to(states.dtype).mean(dim=1)
         scores = states @ self.query if self.query is not None else states.new_zeros(real.shape)
         weights = scores.masked_fill(~real, -math.inf).softmax(dim=-1)
         return (weights.to(states.dtype)[:, None] @ states)[:, 0], weights

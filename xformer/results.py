@@ -650,6 +650,22 @@ class LabelShare:
     steps: int | None = None  # of training, without pre-training
 
 
+@dataclass(frozen=True)
+class PoolingScore:
+    """Accuracy of a classifier by how it was built: its pooling and its mask."""
+
+    pooling: str  # "attention", "mean" or "max"
+    causal: bool
+    imdb: float  # accuracy on the validation set of IMDb, 0 to 1
+    sst2: float  # accuracy on the validation set of SST-2, 0 to 1
+    layers: int
+    d_model: int
+    parameters: int
+    labels: int  # texts learned from
+    steps: int
+    pretrained: bool  # as a language model
+
+
 @dataclass(frozen=True, eq=False)
 class Sentiment:
     """A classified text."""
@@ -683,6 +699,7 @@ class Attribution:
     pooling: np.ndarray  # (W,), the pooling's weight of the word; the rest of 1 lies on <s> and </s>
     heads: np.ndarray  # (layers, heads, W), each head's attention to the word, weighed by the pooling; likewise
     seconds: float
+    pooled: str = "attention"  # how the pooling makes one vector: by learned weights, as a "mean", or as a "max"
 
 
 class NextPiece(NamedTuple):

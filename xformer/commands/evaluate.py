@@ -40,6 +40,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_sentiment(kinds.add_parser("sentiment", help="accuracy on a file of labelled texts"))
     _add_pretraining(kinds.add_parser("pretraining",
                                       help="what pre-training is worth, from several runs of train sentiment"))
+    _add_poolings(kinds.add_parser("poolings", help="what classifiers of each pooling and mask reach"))
 
 
 # Translation
@@ -263,3 +264,42 @@ def pretraining(args: argparse.Namespace) -> None:
                   f"{share.sst2:>9.4f}")
     if args.save:
         keep(own_folder(sentiment_folder(args.checkpoint), args.save), "label_shares", kept)
+
+
+# Pooling
+
+
+def _add_poolings(p: argparse.ArgumentParser) -> None:
+    p.description = "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets."
+    p.set_defaults(run=poolings)
+    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
+    add_checkpoint(p, SENTIMENT_HELP)
+    p.add_argument("--json", action="store_true", help="one JSON array")
+    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
+
+
+def poolings(args: argparse.Namespace) -> None:
+    """Print how well classifiers do by their pooling and mask; keep it if asked to."""
+    from xformer.classifier import ClassifierConfig
+    from xformer.hub import checkpoint
+    from xformer.training import evaluation
+    runs = {}
+    for run in args.runs:
+        found = checkpoint.examine(Path(run))
+        if not isinstance(found.config, ClassifierConfig):
+            raise UserError(f"The checkpoint {run} holds a {found.kind.name}; name folders that “train sentiment” "
+                            f"wrote.")
+        runs[run] = found.config, found.parameters, found.metrics
+    with plainly():
+        scores = evaluation.pooling_scores(runs)
+    kept = [asdict(score) for score in scores]
+    if args.json:
+        print(json.dumps(kept))
+    else:
+        print(f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}")
+        for score in scores:
+            mask = "causal" if score.causal else "full"
+            print(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
+                  f"{score.sst2:>9.4f}")
+    if args.save:
+        keep(own_folder(sentiment_folder(args.checkpoint), args.save), "poolings", kept)

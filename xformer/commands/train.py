@@ -159,7 +159,9 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
                            "read")
     size.add_argument("--mask", choices=("causal", "full"),
                       help="whether pieces see those before them only; causal with --from, else full, if not given")
-    size.add_argument("--pooling", choices=("attention", "mean"), default=usual.pooling)
+    size.add_argument("--pooling", choices=("attention", "mean", "max"), default=usual.pooling,
+                      help="how one vector is made of all pieces': learned weights, their mean, or the largest number "
+                           "of each dimension")
     p.add_argument("--auxiliary", type=float, action=Within, least=0, default=usual.auxiliary, metavar="WEIGHT",
                    help="of the language model's loss beside that of the labels; 0.5 in the paper")
     p.add_argument("--labels", dest="label_share", type=float, action=Within, above=0, most=1,

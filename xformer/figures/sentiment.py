@@ -14,9 +14,9 @@ from xformer.figures.labels import percent
 from xformer.figures.layout import axis, layout
 from xformer.figures.notice import notice
 from xformer.figures.palettes import BLUE, GREY, ORANGE
-from xformer.figures.tables import header
+from xformer.figures.tables import header, savable
 from xformer.pieces import WORD_START
-from xformer.results import Attribution, Calibration, LabelShare, Sentiment
+from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
@@ -133,9 +133,12 @@ def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -
         hint = language.say("review_hover_share", word=_bare(attribution.words[i]), percent=percent(share))
         return Mark("seen", share / most, hint)
 
+    text = f"review_text_{view.kind}"
+    if view.kind == "pooling" and attribution.pooled == "max":
+        text = "review_text_max"
     scale = html("review_scale_share", percent=percent(most), rest=percent(max(0.0, 1 - float(shares.sum()))))
     return (f'<h4>{html(f"review_view_{view.kind}")}</h4>'
-            f'<p class="note">{html(f"review_text_{view.kind}", **view.place)}</p>'
+            f'<p class="note">{html(text, **view.place)}</p>'
             f'{_text(attribution, mark, language)}<p class="legend">{scale}</p>'
             f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')
 
@@ -268,6 +271,28 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
     return go.Figure(curves, layout(
         say("shares_plot"), HEIGHT, x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
         y=axis(say("shares_accuracy"))))
+
+
+def poolings(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
+    """Tabulate accuracy by pooling and mask, as it was measured; HTML."""
+    html, say = language.html, language.say
+    best = {test: max(getattr(one, test) for one in scores) for test in TESTS}
+    rows, numbers = "", []
+    for one in scores:
+        names = [say(f"poolings_{one.pooling}"), say("poolings_causal" if one.causal else "poolings_both"),
+                 say("shares_pretrained" if one.pretrained else "shares_nothing")]
+        values = "".join(f'<td class="number{" best" if getattr(one, test) == best[test] else ""}">'
+                         f"{percent(getattr(one, test))}</td>" for test in TESTS)
+        size = html("poolings_size", layers=one.layers, d_model=one.d_model, parameters=one.parameters)
+        rows += (f'<tr>{"".join(f"<td>{escape(name)}</td>" for name in names)}{values}<td class="sub">{size}</td>'
+                 f'<td class="number">{html("first_number", n=one.steps)}</td></tr>')
+        numbers.append([*names, one.imdb, one.sst2, one.layers, one.d_model, one.parameters, one.steps])
+    heads = [say(key) for key in ("poolings_pooling", "poolings_mask", "poolings_begun")]
+    body = (f'<table class="plain">{header([*heads, *TESTS.values(), say("poolings_model"), say("poolings_steps")])}'
+            f"<tbody>{rows}</tbody></table>")
+    columns = [*heads, *TESTS.values(), say("poolings_layers"), "d_model", say("poolings_parameters"),
+               say("poolings_steps")]
+    return savable(body, "poolings", say("poolings_title"), columns, numbers)
 
 
 def _reach(attribution: Attribution) -> float:

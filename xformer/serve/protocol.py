@@ -43,6 +43,7 @@ from xformer.results import (
     Occlusion,
     Options,
     Pieced,
+    PoolingScore,
     Positions,
     Reweighed,
     RunSettings,
@@ -210,6 +211,10 @@ class ReviewService(Protocol):
     @property
     def label_shares(self) -> list[LabelShare]:
         """Accuracy by the share of the labels it learned from; empty where nobody measured it."""
+
+    @property
+    def pooling_scores(self) -> list[PoolingScore]:
+        """Accuracy of classifiers by their pooling and mask; empty where nobody measured it."""
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
         """A text as the model reads it, and the warnings about it."""

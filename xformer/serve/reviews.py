@@ -16,7 +16,18 @@ from xformer.explain import attribution, passes
 from xformer.hub import checkpoint
 from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
-from xformer.results import Attribution, Bin, Block, Calibration, LabelShare, Message, Sentiment, Trace, UserError
+from xformer.results import (
+    Attribution,
+    Bin,
+    Block,
+    Calibration,
+    LabelShare,
+    Message,
+    PoolingScore,
+    Sentiment,
+    Trace,
+    UserError,
+)
 from xformer.serve.lent_gpu import computes
 from xformer.serve.limits import Guard
 from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
@@ -199,7 +210,7 @@ class SentimentService(Pretrained):
             sentiment, toward, tuple("".join(sentiment.pieces[i] for i in group) for group in groups),
             sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
-            time.perf_counter() - began)
+            time.perf_counter() - began, config.pooling)
 
     @computes
     def trace(self, text: str) -> Trace:
@@ -231,6 +242,14 @@ class SentimentService(Pretrained):
         """Accuracy with and without pre-training by the share of the labels, where it was measured."""
         try:
             return [LabelShare(**one) for one in self.metrics["label_shares"]]
+        except (KeyError, TypeError):
+            return []
+
+    @property
+    def pooling_scores(self) -> list[PoolingScore]:
+        """Accuracy of classifiers by their pooling and mask, where it was measured."""
+        try:
+            return [PoolingScore(**one) for one in self.metrics["poolings"]]
         except (KeyError, TypeError):
             return []
 

@@ -14,8 +14,9 @@ import sacrebleu
 import torch
 from tqdm import tqdm
 
+from xformer.classifier import ClassifierConfig
 from xformer.explain import alignment
-from xformer.results import LabelShare, Options, Translation, UserError
+from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.training.corpora import Pair, plain
@@ -220,3 +221,22 @@ def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[LabelShare]:
             raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
                              f"sentiment” wrote") from error
     return sorted(shares, key=lambda share: (not share.pretrained, -share.share))
+
+
+def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, Any]]]) -> list[PoolingScore]:
+    """Gather from the configuration, number of parameters and metrics of runs, by name, how well classifiers do by
+    their pooling and mask.
+
+    Those that see both directions come first; of each mask the best. Raises ValueError naming a run that does not say.
+    """
+    scores = []
+    for name, (config, parameters, metrics) in runs.items():
+        try:
+            learned = metrics["learned_from"]
+            scores.append(PoolingScore(config.pooling, config.causal, float(metrics["imdb"]), float(metrics["sst2"]),
+                                       config.n_layers, config.d_model, parameters, int(learned["labels"]),
+                                       int(metrics["step"]), bool(learned["pretrained"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
+                             f"sentiment” wrote") from error
+    return sorted(scores, key=lambda score: (score.causal, -score.imdb))

@@ -150,7 +150,7 @@ class SentimentRun(Run):
     n_layers: int = 4
     max_length: int = 512  # pieces of a text; of a longer one the first quarter and the last three quarters are read
     mask: str | None = None  # causal (pieces see those before them only) or full; None: causal with a start, else full
-    pooling: str = "attention"  # or mean
+    pooling: str = "attention"  # or mean, max
     auxiliary: float = 0.0  # weight of the language model's loss beside that of the labels
     label_share: float = 1.0  # share of the labelled texts to learn from, as many of each label
     blank: float = 0.0  # share of pieces that training does not show

@@ -70,6 +70,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 head = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
     _pairs(ask)
     _quality(ask, reader)
+    _poolings(reader, language)
     with gr.Accordion(say("texts_title"), open=False):
         many.build(ask)
 
@@ -211,6 +212,15 @@ def _quality(ask: Ask, reader: ReviewService) -> None:
             gr.HTML(f'<p class="note">{language.html("shares_text")}</p>')
             picture = plot("shares", language)
         part.expand(**ask(draw_shares, {}, {"picture": picture}), **QUIET)
+
+
+def _poolings(reader: ReviewService, language: Language) -> None:
+    """Lay out the table of classifiers by pooling and mask, if anybody measured them."""
+    if reader.pooling_scores:
+        with gr.Accordion(language.say("poolings_title"), open=False):
+            gr.HTML(f'<p class="note">{language.html("poolings_text")}</p>')
+            canvas("part.js", "${value}", "tables poolings-view", figures.poolings(reader.pooling_scores, language),
+                   save=language)
 
 
 def draw_calibration(service: ReviewService, language: Language) -> dict[str, Any]:
