@@ -1,12 +1,14 @@
 """The architecture view: every parameter stands in one box, the order of the boxes is the model's, and text is text."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 
-from xformer.explain import source
+from xformer.classifier import POOLINGS, ClassifierConfig, TransformerClassifier
+from xformer.explain import passes, source
 from xformer.figures import architecture
 from xformer.model import NORMS
 from xformer.results import Block, ModelInfo
@@ -134,3 +136,18 @@ def test_what_comes_from_a_model_is_escaped(tiny_model):
     blocks[odd] = Block(blocks[odd].name, (('"><img src=x>', (2, 2)),))
     drawn = architecture.architecture(info_of(tiny_model), blocks)
     assert Boxes(drawn).images == 0 and "&lt;img src=x&gt;" in drawn
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_classifier_is_an_encoder_with_a_top_of_its_own(pooling, causal):
+    model = TransformerClassifier(ClassifierConfig(vocab_size=90, d_model=32, n_heads=4, n_layers=2, d_ff=64,
+                                                   pooling=pooling, causal=causal))
+    info = replace(info_of(model), n_decoder_layers=0, causal=causal, pooling=pooling)
+    blocks = passes.blocks(model)
+    drawn = architecture.classifier(info, blocks, 7)
+    shown = sum(int(number.replace(",", "")) for number in PARAMETERS.findall(drawn.split('<div class="towers">')[1]))
+    assert shown == model.parameter_count() and f"{model.parameter_count():,} parameters in all" in drawn
+    assert not Boxes(drawn).opens, "its heads are not in the Attention tab"
+    assert ("only those before it" in drawn) == causal and "maps 4 × 7 × 7" in drawn
+    assert {"attention": "learned query", "mean": "Mean", "max": "Maximum"}[pooling] in drawn

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from dataclasses import replace
 from html import unescape
@@ -10,6 +11,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from tests.pages import laid_out
 from xformer.commands import app
 from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
@@ -306,3 +308,33 @@ def test_a_maximum_says_what_the_shares_of_words_are():
     said = figures.looked(replace(found, pooled="max"), View())
     text = ENGLISH.html("review_text_max")
     assert text in said and text not in figures.looked(found, View())
+
+
+def test_another_classifier_may_be_chosen_and_says_what_it_is(generations, tiny_classifier, tmp_path):
+    folder = tmp_path / "lecture"
+    shutil.copytree(tiny_classifier, folder)
+    reader, other = (SentimentService.open(one, "cpu") for one in (tiny_classifier, folder))
+    made = laid_out(generations, reader, other_reviews={other.info.name: other})
+    which = made.controls["classifier"]
+    assert which.component.visible and which.kind(generations.default, {}).options == (reader.info.name, "lecture")
+    assert not laid_out(generations, reader).controls["classifier"].component.visible
+    answer = Ask.always(other, ENGLISH).answer(tab.choose, text="A dull film.", progress=lambda done: None)
+    assert 'data-name="lecture"' in answer["about"] and answer["verdict"]
+    assert (answer["layer"], answer["head"]) == (1, 1)
+    offered = Ask.always(other, ENGLISH).answer(tab.offer)
+    assert [len(offered[name]["choices"]) for name in ("layer", "head")] == [other.info.n_layers, other.info.n_heads]
+
+
+def test_a_head_that_the_other_classifier_has_not_is_its_last():
+    drawn = tab.draw(None, ENGLISH, attribution=attribution(), kind="head", layer=9, head=9)
+    last = tab.draw(None, ENGLISH, attribution=attribution(), kind="head", layer=1, head=2)
+    assert drawn == last
+
+
+def test_the_classifier_that_is_offered_too_is_the_lectures(monkeypatch, tiny_classifier, tmp_path):
+    monkeypatch.delenv("XFORMER_SENTIMENT", raising=False)
+    monkeypatch.setattr(app.shipped, "ROOT", tmp_path)
+    assert app.other_readers(None, "cpu") == {}
+    shutil.copytree(tiny_classifier, tmp_path / "checkpoints" / "lecture")
+    assert list(app.other_readers(None, "cpu")) == ["lecture"]
+    assert app.other_readers("another", "cpu") == {}

@@ -8,7 +8,7 @@ from tests.browser.acts import expect_fits, open_tab
 def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(same_page):
     page = same_page
     open_tab(page, "model")
-    panel, braces = page.locator(".code-of"), page.get_by_role("button", name="Code of: Cross-attention").first
+    panel, braces = page.locator(".code-of").first, page.get_by_role("button", name="Code of: Cross-attention").first
     braces.click()
     expect(panel).to_be_in_viewport()
     expect(panel).to_contain_text("def attend(q: Tensor")

@@ -84,6 +84,17 @@ def reader(checkpoint: str | None = None, device: str | None = None) -> Sentimen
                     checkpoint or os.environ.get(SENTIMENT_VARIABLE), shipped.SENTIMENT_CHECKPOINT)
 
 
+def other_readers(named: str | None, device: str | None = None) -> dict[str, SentimentService]:
+    """Open the classifiers that are offered beside the one that ships, by name: none where another was named."""
+    if named or os.environ.get(SENTIMENT_VARIABLE) or not (shipped.ROOT / shipped.LECTURE_CHECKPOINT).is_dir():
+        return {}
+    _prepare()
+    from xformer.serve.lent_gpu import open_service
+    from xformer.serve.reviews import SentimentService
+    service = open_service(SentimentService, shipped.ROOT / shipped.LECTURE_CHECKPOINT, device)
+    return {service.info.name: service}
+
+
 @cache
 def writer(checkpoint: str | None = None, device: str | None = None) -> Writer | UserError | None:
     """Open the language model of reviews, as `reader` does the classifier."""
@@ -160,7 +171,8 @@ def run(args: argparse.Namespace) -> int:
         translators, reviews = remote(args.engine) if args.engine else (
             models(tuple(args.checkpoint), args.device, any_name, args.precision),
             reader(args.sentiment, args.device))
-        demo = create(translators, Study(), reviews, writer(args.language_model, args.device))
+        demo = create(translators, Study(), reviews, writer(args.language_model, args.device),
+                      {} if args.engine else other_readers(args.sentiment, args.device))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

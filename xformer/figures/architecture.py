@@ -78,6 +78,23 @@ def _sources(drawn: str, language: Language) -> str:
             f"{sections}</aside>")
 
 
+def classifier(info: ModelInfo, blocks: Sequence[Block], pieces: int | None = None, language: Language = ENGLISH
+               ) -> str:
+    """Draw a classifier: an encoder, the pooling of its states, and the matrix of the classes. pieces: of the text."""
+    html, by_name = language.html, {block.name: block for block in blocks}
+    pooling, head = by_name.get("pooling"), by_name["head"]
+    classes = head.weights[0][1][0]
+    top = [_box("norm", html(f"arch_pooling_{info.pooling}"), html("first_number", n=info.d_model),
+                html("arch_parameters", n=pooling.parameters if pooling else 0)),
+           _box("embedding", html("arch_classes"), str(classes), html("arch_parameters", n=head.parameters)),
+           _box("positions", "softmax", str(classes))]
+    lengths = {"encoder": "L" if pieces is None else str(pieces)}
+    tower = _tower("encoder", info, by_name, lengths, language, top)
+    mask = html("arch_mask_causal" if info.causal else "arch_mask_full")
+    total = html("arch_classifier", n=sum(block.parameters for block in blocks), mask=mask)
+    return f'<p>{total}</p><div class="towers">{tower}</div>{_sources(tower, language)}'
+
+
 def orders(own: str, language: Language = ENGLISH) -> str:
     """Draw one sub-layer in both orders of normalisation, side by side; the model's `own` order is marked."""
     html = language.html
@@ -91,8 +108,10 @@ def orders(own: str, language: Language = ENGLISH) -> str:
     return f'<div class="towers" data-title="{html("arch_orders")}">{"".join(drawn)}</div>'
 
 
-def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language) -> str:
-    """Draw the encoder or the decoder. lengths: of source and target, as text, by the tower that reads each."""
+def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language,
+           top: Sequence[str] = ()) -> str:
+    """Draw the encoder or the decoder. lengths: of source and target, as text, by the tower that reads each. top: boxes
+    that read the encoder's states, where that is no decoder."""
     html = language.html
     rows = lengths[side]
     shape = f"{rows} × {html('first_number', n=info.d_model)}"
@@ -122,7 +141,7 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
         boxes += [_box("embedding", html("arch_linear"), logits, shared, of="linear", language=language),
                   _box("positions", "softmax", logits)]
     else:
-        boxes.append(_box("pieces", html("arch_memory"), shape))
+        boxes += top or [_box("pieces", html("arch_memory"), shape)]
     return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
             f'<div class="boxes">{"".join(boxes)}</div></section>')
 
@@ -179,7 +198,8 @@ def _sublayer(side: str, number: int, part: str, residual: str, info: ModelInfo,
     title = ", ".join(f"{weight} {' × '.join(map(str, size))}" for weight, size in block.weights)
     before = _box("norm", html("arch_norm"), "", html("arch_parameters", n=norm.parameters), of="norm",
                   language=language)
-    inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape, more, stack,
+    opened = stack if info.n_decoder_layers else None  # heads of a classifier are not in the Attention tab
+    inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape, more, opened,
                   number + 1, escape(title), part if stack is None else "attention", language)
     return _wrapped(info.norm, before, inside)
 

@@ -14,6 +14,7 @@ CHECKPOINTS = ROOT / "checkpoints"
 
 DEFAULT_CHECKPOINT = "checkpoints/en-es"  # beneath ROOT
 SENTIMENT_CHECKPOINT = "checkpoints/sentiment"
+LECTURE_CHECKPOINT = "checkpoints/lecture"  # a classifier as small as a lecture's, offered beside the one that ships
 WRITER_CHECKPOINT = "checkpoints/reviews-lm"
 
 CHECKPOINT_VARIABLE = "XFORMER_CHECKPOINT"  # of the environment: a folder, or owner/name[@revision]

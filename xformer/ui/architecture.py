@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import architecture as figure
-from xformer.results import ModelInfo, Trace
+from xformer.results import ModelInfo, Trace, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui import attention
@@ -28,6 +28,11 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
     orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
                     files=PICTURES)
+    reader = page.reviews
+    if reader is not None and not isinstance(reader, UserError):
+        gr.HTML(f'<h3>{language.html("arch_reader")}</h3><p class="note">{language.html("arch_reader_text")}</p>')
+        canvas("blocks.js", "${value}", "architecture", figure.classifier(reader.info, reader.blocks(),
+                                                                          language=language), save=language)
     gr.HTML(figure.terms(language))
     page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
     chosen = towers.choose(**page.ask(open_attention, {}, {

@@ -62,7 +62,7 @@ class Ask:
 
     lease: Callable[[str], AbstractContextManager[Any]]  # a service, by the name of a model
     language: Language
-    model: gr.Textbox | None = None  # holds the name of the page's model
+    model: gr.Textbox | gr.Radio | None = None  # holds the name of the page's model
     tab: gr.Textbox | None = None  # holds the id of the open tab
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from html import escape
 from typing import Any
 
@@ -13,12 +14,12 @@ import gradio as gr
 from xformer.figures import sentiment as figures
 from xformer.figures.notice import notice
 from xformer.figures.sentiment import Example, View
-from xformer.results import Attribution, Sentiment, UserError
+from xformer.results import Attribution, ModelInfo, Sentiment, UserError
 from xformer.serve.protocol import ReviewService
 from xformer.strings import ASSETS, Language
 from xformer.ui import many
 from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, Words, numbers
+from xformer.ui.controls import Controls, OneOf, Words, numbers
 from xformer.ui.handlers import QUIET, Ask
 from xformer.ui.tabs import Page, Tab
 
@@ -39,9 +40,11 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
         return Tab(controls)
-    ask, info = Ask.always(reader, language, page.tab), reader.info
-    model = language.html("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
-                          millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
+    info, others = reader.info, page.other_reviews
+    which = controls.add("classifier", OneOf((info.name, *others), info.name), gr.Radio, label=say("classifier"),
+                         choices=[(say(f"classifier_{i}"), name) for i, name in enumerate((info.name, *others))],
+                         visible=bool(others), render=False, elem_classes="which-reader")
+    ask = Ask(lambda name: nullcontext(others.get(name, reader)), language, which, page.tab)
     with gr.Row(elem_classes="reviewed"):
         with gr.Column(scale=5, min_width=320):
             text = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
@@ -51,8 +54,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 canvas("shortcut.js", "${value}", "hint", f'<p class="note">{language.html("review_edit_hint")}</p>')
             examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
                                   label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-            gr.HTML(f'<p class="note">{language.html("review_intro")} <span data-name="{escape(info.name)}" '
-                    f'data-identity="{info.identity}">{model}</span></p>', elem_classes="about-reader")
+            about = gr.HTML(_about(info, language), elem_classes="about-reader")
+            which.render()
         with gr.Column(scale=7, min_width=320):
             verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
             moves, stale = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
@@ -69,7 +72,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 layer = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
                 head = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
     _pairs(ask)
-    _quality(ask, reader)
+    _quality(Ask.always(reader, language, page.tab), reader)
     _poolings(reader, language)
     with gr.Accordion(say("texts_title"), open=False):
         many.build(ask)
@@ -79,6 +82,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     explained = {"attribution": attribution, "effects": effects, "review": kept, **live}
     other = {"text": text, **explained}
     shown: dict[str, Any] = {"show_progress_on": [effects], "api_visibility": "private"}
+    of_reader = {"about": about, "layer": layer, "head": head}
+    which.change(**ask(choose, {"text": text}, {**explained, **of_reader}, moves), **shown).then(
+        **ask(offer, {}, {"layer": layer, "head": head}), **QUIET)
     gr.on([button.click, text.submit], **ask(judge, {"text": text}, explained, moves), **shown)
     examples.click(**ask(judge_example, {"sample": examples}, other, moves), **shown)
     opened.change(**ask(open_tab, {"attribution": attribution, "review": kept, "text": text}, other, moves,
@@ -92,6 +98,14 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 {"looked": looked, "strongest": strongest}), trigger_mode="always_last", **QUIET)
     kind.input(**ask(show_head, {"kind": kind}, {"of_head": of_head}), **QUIET)
     return Tab(controls)
+
+
+def _about(info: ModelInfo, language: Language) -> str:
+    """Say which classifier it is."""
+    model = language.html("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
+                          millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
+    return (f'<p class="note">{language.html("review_intro")} <span data-name="{escape(info.name)}" '
+            f'data-identity="{info.identity}">{model}</span></p>')
 
 
 def missing(reason: UserError | None, language: Language) -> str:
@@ -115,6 +129,21 @@ def judge(service: ReviewService, language: Language, *, text: str | None, progr
     attribution = service.attribute(text or "", tell)
     return {"attribution": attribution, "effects": figures.effects(attribution, language),
             "review": "" if text == EXAMPLES[0] else text, **_live(attribution.sentiment, language)}
+
+
+def choose(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:
+    """Judge the review again with the classifier that was chosen."""
+    return {"about": _about(service.info, language), "layer": 1, "head": 1,
+            **judge(service, language, text=text, progress=progress)}
+
+
+def offer(service: ReviewService, language: Language) -> dict[str, Any]:
+    """Offer the layers and heads that the chosen classifier has.
+
+    First, `choose` sets both to 1, which all have: Gradio refuses a value that is under way and no more a choice.
+    """
+    return {"layer": gr.update(choices=numbers(service.info.n_layers)),
+            "head": gr.update(choices=numbers(service.info.n_heads))}
 
 
 def _live(judged: Sentiment, language: Language) -> dict[str, str]:
@@ -172,7 +201,8 @@ def draw(_: ReviewService, language: Language, *, attribution: Attribution | Non
     """
     if attribution is None:
         return {}
-    view = View(kind, int(layer), int(head))
+    layers, heads = attribution.heads.shape[:2]
+    view = View(kind, min(int(layer), layers), min(int(head), heads))  # a moment ago they may have been another model's
     return {"looked": figures.looked(attribution, view, language),
             "strongest": figures.strongest(attribution, view, language)}
 

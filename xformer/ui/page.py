@@ -52,19 +52,21 @@ EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="
 
 
 def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None,
-           writer: WriterService | UserError | None = None) -> gr.Blocks:
+           writer: WriterService | UserError | None = None, other_reviews: Mapping[str, ReviewService] | None = None
+           ) -> gr.Blocks:
     """Make the whole app on some models, and on a classifier and a language model of reviews where there are such:
-    else the reason, if any."""
+    else the reason, if any. other_reviews: classifiers that may be chosen in its place, by name."""
     models.guard = study.guard = sessions.door()
     reader = None if isinstance(reviews, UserError) else reviews
-    for service in (reader, writer):
+    others = {} if reader is None else dict(other_reviews or {})
+    for service in (reader, writer, *others.values()):
         if service is not None and not isinstance(service, UserError):
             service.guard = models.guard
     with gr.Blocks(title=ENGLISH.say("title"), analytics_enabled=False, delete_cache=sessions.UPLOADS) as demo:
-        build(demo, models, study, reviews, ENGLISH, writer=writer)
+        build(demo, models, study, reviews, ENGLISH, writer=writer, other_reviews=others)
         api.publish(demo, models.default, reader)
     with demo.route(SPANISH.name, "/es", show_in_navbar=False) as spanish:
-        build(spanish, models, study, reviews, SPANISH, writer=writer)
+        build(spanish, models, study, reviews, SPANISH, writer=writer, other_reviews=others)
     return demo.queue(default_concurrency_limit=sessions.at_once(), max_size=sessions.BACKSTOP, api_open=False)
 
 
@@ -96,8 +98,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
 
 
 def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None,
-          language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None
-          ) -> Page:
+          language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None,
+          other_reviews: Mapping[str, ReviewService] | None = None) -> Page:
     """Lay one page out; called inside its Blocks."""
     say, controls = language.say, Controls(models.default)
     gr.Navbar(visible=False)
@@ -132,7 +134,8 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     ask = Ask(models.lease, language, model, tab)
     page = Page(models, reviews, study, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
-                gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls, writer=writer)
+                gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls, writer=writer,
+                other_reviews=other_reviews or {})
     page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
     tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,
                js=f"(tab, ...times) => {json.dumps(ids)}.map((id, i) => String(Number(times[i]) + (id === tab)))")

@@ -6,7 +6,7 @@ A tab is a module with an `ID`, its key in the address and the end of its title'
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -60,6 +60,7 @@ class Page:
     controls: Controls  # those of all tabs that are laid out already
     views: dict[str, View] = field(default_factory=dict)
     writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
+    other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)  # that may be chosen too, by name
     # Listeners that run one after the other: for a new sentence; when the page is opened; and after something else than
     # its own controls has set what the Attention tab shows.
     on_sentence: list[Listener] = field(default_factory=list)
