@@ -217,7 +217,7 @@ def test_the_pool_offers_recurrent_models_and_the_page_opens_with_them(recurrent
         about = updates[page.views["about"].component]
         attention = recurrent_service.info.architecture == "gru-attention"
         assert ("GRU with additive attention" if attention else "GRU without attention") in about
-        towers = updates[page.views["model.towers"].component]
+        towers = updates[page.views["model.architecture.towers"].component]
         assert "GRU, from both ends" in towers and ("Additive attention" in towers) == attention
         said, _ = open_at(page, {"model": "recurrent", "stack": "encoder_self", "layer": "2"})
         assert "layer" in said and "2" in said
