@@ -72,10 +72,13 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 layer = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
                 head = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
     _pairs(ask)
-    _quality(Ask.always(reader, language, page.tab), reader)
+    of_shipped = Ask.always(reader, language, page.tab)
+    _quality(of_shipped, reader)
     _poolings(reader, language)
     with gr.Accordion(say("texts_title"), open=False):
-        many.build(ask)
+        if others:
+            gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
+        many.build(of_shipped)
 
     attribution = gr.State()
     live = {"verdict": verdict, "moves": moves, "stale": stale}
