@@ -234,17 +234,21 @@ def sentiment(args: argparse.Namespace) -> None:
               f"checkpoint {scores.checkpoint} {scores.identity}")
 
 
-# Pre-training
+# Several runs of train sentiment: what pre-training is worth, and poolings
+
+
+def _add_runs(p: argparse.ArgumentParser) -> None:
+    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
+    add_checkpoint(p, SENTIMENT_HELP)
+    p.add_argument("--json", action="store_true", help="one JSON array")
+    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
 
 
 def _add_pretraining(p: argparse.ArgumentParser) -> None:
     p.description = ("Gather what classifiers learned from shares of the labels, from a language model and from "
                      "nothing: their accuracy on the validation sets.")
     p.set_defaults(run=pretraining)
-    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-    add_checkpoint(p, SENTIMENT_HELP)
-    p.add_argument("--json", action="store_true", help="one JSON array")
-    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
+    _add_runs(p)
 
 
 def pretraining(args: argparse.Namespace) -> None:
@@ -266,16 +270,10 @@ def pretraining(args: argparse.Namespace) -> None:
         keep(own_folder(sentiment_folder(args.checkpoint), args.save), "label_shares", kept)
 
 
-# Pooling
-
-
 def _add_poolings(p: argparse.ArgumentParser) -> None:
     p.description = "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets."
     p.set_defaults(run=poolings)
-    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-    add_checkpoint(p, SENTIMENT_HELP)
-    p.add_argument("--json", action="store_true", help="one JSON array")
-    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
+    _add_runs(p)
 
 
 def poolings(args: argparse.Namespace) -> None:
