@@ -1,12 +1,16 @@
 // Saves a figure as a file, by the buttons in its element, in the theme that the page has.
 import {download} from './shared.js';
 
-// The element that names the model of a figure: the one of its tab if there is one, as for the classifier, else the one
-// in the page's header.
-const modelElement = element => element.closest('[role=tabpanel]')?.querySelector('[data-identity]') ??
+// The element that names the model of a figure: the figure itself, or the one of its tab if there is one, as for the
+// classifier, else the one in the page's header.
+const modelElement = element => element.querySelector('.towers[data-identity]') ??
+  element.closest('[role=tabpanel]')?.querySelector('[data-identity]:not(.towers)') ??
   document.querySelector('.about [data-identity]');
 
-export const modelText = element => modelElement(element).textContent;
+export function modelText(element) {
+  const {dataset, textContent} = modelElement(element);
+  return dataset.title ?? textContent;
+}
 
 export function checkpoint(element) {
   const {name, identity} = modelElement(element).dataset;

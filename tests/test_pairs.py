@@ -152,7 +152,6 @@ def test_two_sentences_are_compared_once(running, learned_pairs):
     again = answered(running, pair_a=first, pair_b=second, shown=answer["shown"])
     assert again == {"problem": ""}, "it is on the page already"
     assert answered(running, pair_a=first, pair_b=second, pairs_part="bleu") == {"problem": ""}
-    assert answered(running, pair_a=first, pair_b=second, again=True) == {"problem": ""}, "its own event comes too"
     assert "shown" in answered(running, pair_a=first, pair_b=second, shown=answer["shown"], beam=2)
 
 

@@ -45,6 +45,14 @@ def answer(service, writer, **look):
                                                **{"maps_text": TEXT, **LOOK, **look})
 
 
+def test_a_head_chosen_since_the_part_was_opened_stays(tuned, writer):
+    first = answer(tuned, writer)
+    again = {**LOOK, "maps_text": TEXT, "writer": writer, "shown": first["shown"]}
+    assert Ask.always(tuned, ENGLISH).answer(part.run, **again) == {"problem": ""}, "an opening that comes late"
+    gone_back = Ask.always(tuned, ENGLISH).answer(part.run, **{**again, "maps_head": 2}, again=True)
+    assert gone_back["maps_head"] == 2 and gone_back["shown"] is first["shown"]
+
+
 def test_a_pass_of_the_classifier_has_its_maps(reader):
     trace = reader.trace(TEXT)
     with torch.inference_mode():

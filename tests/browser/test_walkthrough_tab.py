@@ -278,8 +278,16 @@ def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_c
 
 def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
     page = visit("/?tab=model")
-    figure = page.locator(".block.architecture").last
+    figure = page.locator(".block.architecture").nth(1)
     content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
     assert name == "Post-norm-and-pre-norm.svg" and "LayerNorm" in content.decode()
     content, name = saved(page, figure.get_by_role("button", name="Save as PNG").click)
     assert name == "Post-norm-and-pre-norm.png" and content.startswith(b"\x89PNG") and len(content) > 10_000
+
+
+def test_the_classifier_is_saved_under_its_own_name(visit, measured_classifier):
+    page = visit("/?tab=model")
+    content, name = saved(page, page.locator(".block.architecture").nth(2).get_by_role("button", name="CSV").click)
+    about = examine(measured_classifier)
+    assert name == f"The-classifier-of-reviews-{about.name}.csv"
+    assert content.decode().split(",")[0].endswith(f" · tower · {about.name} {about.identity}")

@@ -92,7 +92,8 @@ def classifier(info: ModelInfo, blocks: Sequence[Block], pieces: int | None = No
     tower = _tower("encoder", info, by_name, lengths, language, top)
     mask = html("arch_mask_causal" if info.causal else "arch_mask_full")
     total = html("arch_classifier", n=sum(block.parameters for block in blocks), mask=mask)
-    return f'<p>{total}</p><div class="towers">{tower}</div>{_sources(tower, language)}'
+    return (f'<p>{total}</p><div class="towers" data-title="{html("arch_reader")} {escape(info.name)}" '
+            f'data-name="{escape(info.name)}" data-identity="{info.identity}">{tower}</div>{_sources(tower, language)}')
 
 
 def orders(own: str, language: Language = ENGLISH) -> str:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Generic
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from xformer.classifier import TransformerClassifier
 from xformer.device import prepare, use_threads
 from xformer.explain import attribution, passes
 from xformer.hub import checkpoint
+from xformer.hub.checkpoint import Model
 from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
 from xformer.results import (
@@ -129,15 +131,19 @@ def check_mapped(pieces: int) -> None:
         raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
 
 
-class SentimentService(Pretrained):
-    """A loaded classifier; fits `protocol.ReviewService`. It keeps nothing of a request, so threads may share it."""
+class OfReviews(Pretrained, Generic[Model]):
+    """A loaded model of reviews. It keeps nothing of a request, so threads may share it."""
 
-    def __init__(self, loaded: checkpoint.Checkpoint[TransformerClassifier], device: str | None = None) -> None:
+    def __init__(self, loaded: checkpoint.Checkpoint[Model], device: str | None = None) -> None:
         self.device, precision = prepare(loaded.model, device)
         self.info = loaded.info(self.device, precision)
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
         self.guard = Guard()
+
+
+class SentimentService(OfReviews[TransformerClassifier]):
+    """A loaded classifier; fits `protocol.ReviewService`."""
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:

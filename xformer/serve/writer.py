@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 
 from xformer.classifier import LanguageModel
-from xformer.device import prepare, use_threads
+from xformer.device import use_threads
 from xformer.explain import passes
 from xformer.hub import checkpoint
-from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import GREEDY, Message, NextPiece, Options, Scored, Trace, UserError
 from xformer.search import drawn_with
 from xformer.serve.lent_gpu import computes
-from xformer.serve.limits import Guard
-from xformer.serve.reviews import check_mapped, prepare_review
+from xformer.serve.reviews import OfReviews, check_mapped, prepare_review
 from xformer.tokenizer import Tokenizer
 
 LISTED = 10  # likeliest pieces of each place
@@ -45,16 +43,8 @@ def draw(probabilities: Tensor, seed: int, place: int) -> int:
     return int(torch.multinomial(probabilities, 1, generator=noise))
 
 
-class Writer(Pretrained):
-    """A loaded language model; fits `protocol.WriterService`. It keeps nothing of a request, so threads may share it.
-    """
-
-    def __init__(self, loaded: checkpoint.Checkpoint[LanguageModel], device: str | None = None) -> None:
-        self.device, precision = prepare(loaded.model, device)
-        self.info = loaded.info(self.device, precision)
-        self.model, self.tokenizer, self.metrics, self.folder = (
-            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
-        self.guard = Guard()
+class Writer(OfReviews[LanguageModel]):
+    """A loaded language model; fits `protocol.WriterService`."""
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> Writer:

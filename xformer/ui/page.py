@@ -184,7 +184,8 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, write, settle)
     # The browser's Back and Forward: assets/bar.js presses this.
     back, search = gr.Button("", elem_classes="go-back"), gr.Textbox("", visible=False)
-    _then(back.click(go_back, search, in_order, js=script("addressOf"), **QUIET), *page.on_opening, write, settle)
+    _then(back.click(go_back, search, in_order, js=script("addressOf"), **QUIET), *page.on_opening, *page.on_return,
+          write, settle)
     go = gr.Textbox("", visible=False)
     models_menu.input(**Ask.always(models, language)(
         choose, {"chosen": models_menu, "name": model, "sentence": sentence, "search": go}, {"go": go}, loading,

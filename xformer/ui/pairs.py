@@ -86,8 +86,7 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
     compare: Listener = {**page.ask(run, asked, answer, problem, only_in=tab), **shows}
     gr.on([page.opened[tab].change, part.change, button.click, first.submit, second.submit], **compare)
     preset.input(**page.ask(choose, {"preset": preset}, {"pair_a": first, "pair_b": second}), **QUIET).then(**compare)
-    # Where the tab is opened with the page, its own event comes too; this is for Back and Forward.
-    page.on_opening.append({**page.ask(run, asked, answer, problem, only_in=tab, again=True), **shows})
+    page.on_return.append(compare)
     head.input(**page.ask(draw, {"shown": state, "pair_head": head}, {"summary": summary, **maps}, problem), **QUIET)
     return controls
 
@@ -101,13 +100,10 @@ def choose(_: TranslationService, language: Language, *, preset: int | None) -> 
 @refused(shown=None, result=None, summary="", first=None, second=None, difference=None)
 def run(service: TranslationService, language: Language, *, pairs_part: str, pair_a: str, pair_b: str,
         pair_head: str | None, shown: Shown | None, beam: float = Options.beam,
-        length_penalty: float = Options.length_penalty, again: bool = False) -> dict[str, Any]:
-    """Translate both sentences and compare them; nothing where that is on the page already, or another part is.
-
-    again: only where others are on the page.
-    """
+        length_penalty: float = Options.length_penalty) -> dict[str, Any]:
+    """Translate both sentences and compare them; nothing where that is on the page already, or another part is."""
     asked = (pair_a, pair_b, int(beam), float(length_penalty))
-    if pairs_part != "sentences" or (again if shown is None else shown.asked == asked):
+    if pairs_part != "sentences" or (shown is not None and shown.asked == asked):
         return {}
     options = Options(beam=asked[2], length_penalty=asked[3], alternatives=1)
     known = {one.source: one for one in (shown.compared.translations if shown else ()) if one.options == options}

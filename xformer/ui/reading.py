@@ -89,9 +89,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 with gr.Column(min_width=280):
                     outputs[name] = plot(f"maps-{name}", language)
     inputs = {"shown": shown, **controls.named()}
-    opening: dict[str, Any] = {**ask(run, inputs, outputs, problem, only_in=TAB, writer=writer), **QUIET}
-    gr.on([button.click, text.submit, opened.change], trigger_mode="always_last", **opening)
-    page.on_opening.append(opening)
+    gr.on([button.click, text.submit, opened.change], trigger_mode="always_last",
+          **ask(run, inputs, outputs, problem, only_in=TAB, writer=writer), **QUIET)
+    page.on_return.append({**ask(run, inputs, outputs, problem, only_in=TAB, writer=writer, again=True), **QUIET})
     gr.on([controls[key].component.input for key in controls if key not in ("maps_text", "maps_layer", "maps_head")],
           trigger_mode="always_last", **ask(draw, inputs, outputs, problem, writer=writer), **SWIFT)
     heads.choose(**ask(choose, inputs, outputs, problem, writer=writer), trigger_mode="multiple", **SWIFT)
@@ -100,14 +100,19 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
 @refused(**EMPTY)
 def run(service: ReviewService, language: Language, *, writer: WriterService | None, shown: Shown | None,
-        maps_text: str | None, **look: Any) -> dict[str, Any]:
-    """Let both models read the text, where another one is on the page."""
+        maps_text: str | None, again: bool = False, **look: Any) -> dict[str, Any]:
+    """Let both models read the text, where another one is on the page.
+
+    again: draw what is on the page already too. (Otherwise it stays: a head may have been chosen since this was asked.)
+    """
     text = maps_text or ""
     if shown is None or shown.text != text:
         traces = {"classifier": service.trace(text)}
         if writer is not None:
             traces["writer"] = writer.trace(text)
         shown = Shown(text, traces)
+    elif not again:
+        return {}
     return {"shown": shown, **draw(service, language, writer=writer, shown=shown, maps_text=maps_text, **look)}
 
 

@@ -61,10 +61,12 @@ class Page:
     views: dict[str, View] = field(default_factory=dict)
     writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
     other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)  # that may be chosen too, by name
-    # Listeners that run one after the other: for a new sentence; when the page is opened; and after something else than
-    # its own controls has set what the Attention tab shows.
+    # Listeners that run one after the other: for a new sentence; when the page is opened; when the browser goes back to
+    # what the page showed before (a tab that is opened with the page has an event of its own); and after something
+    # else than its own controls has set what the Attention tab shows.
     on_sentence: list[Listener] = field(default_factory=list)
     on_opening: list[Listener] = field(default_factory=list)
+    on_return: list[Listener] = field(default_factory=list)
     on_choice: list[Listener] = field(default_factory=list)
     # By the id of a tab, a box whose text changes when that tab is opened, and only then. (Gradio asks the server for
     # one listener after the other: if all tabs listened to `tab`, the open one would wait for those of all others.)

@@ -59,7 +59,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
           **ask(read, asked, answer, problem), api_visibility="private", show_progress_on=[picture])
     opening: dict[str, Any] = {**ask(read_first, asked, answer, problem, only_in=TAB), **QUIET}
     gr.on([opened.change], trigger_mode="always_last", **opening)
-    page.on_opening.append(opening)
+    page.on_return.append(opening)
     # One listener: what is done to a text comes after what was done before, and its answer too.
     picture.act(**ask(act, asked, answer, problem), trigger_mode="always_last", **QUIET)
     picture.choose(**ask(look, {}, {"lm_place": place}), **QUIET)
