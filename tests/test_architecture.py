@@ -21,7 +21,7 @@ BELOW = {
     "explain": TEXTBOOK | {"device"},
     "translator": {"model", "recurrent", "search", "pieces", "results"},
     "classifier": {"model", "pieces", "results"},
-    "recurrent": {"model", "pieces", "results"},
+    "recurrent": {"model", "pieces", "products", "results"},
     "model": {"pieces", "products"},
     "products": set(),
     "search": {"pieces", "results", "strings"},

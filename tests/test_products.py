@@ -1,11 +1,19 @@
 """Products for inference: every way gives what `F.linear` gives, the quickest is taken, 8 bits are near."""
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 from xformer import products
-from xformer.products import ROWS, USUAL, WAYS, Product
+from xformer.explain import passes
+from xformer.explain.passes import Pair
+from xformer.model import Config, Transformer
+from xformer.pieces import BOS
+from xformer.products import ROWS, USUAL, WAYS, Product, decodes
+from xformer.results import STACKS
 
 
 def numbers(*shape, seed=0):
@@ -51,11 +59,14 @@ def test_the_quickest_way_is_taken(clock, way):
     seconds[way] = 0.8
     weight, x = numbers(48, 32), torch.randn(1, 32)
     product = Product(weight)
-    torch.testing.assert_close(product(x), F.linear(x, weight), rtol=1e-4, atol=1e-5)
+    multiply = decodes(product.__call__)
+    torch.testing.assert_close(multiply(x), F.linear(x, weight), rtol=1e-4, atol=1e-5)
     assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(WAYS)
     before = len(multiplied)
-    product(x)
+    multiply(x)
     assert len(multiplied) == before + 1, "it is measured once"
+    product(x)
+    assert multiplied[-1] == (1, USUAL), "this is no step of a search"
 
 
 def test_a_way_that_gains_little_is_not_worth_a_copy(clock):
@@ -70,7 +81,7 @@ def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
     seconds["halves"] = 0.1
     weight = numbers(48, 32)
     weight[3, 4] += 1e-6
-    Product(weight)(torch.randn(1, 32))
+    decodes(Product(weight).__call__)(torch.randn(1, 32))
     assert "halves" not in {way for _, way in multiplied}
 
 
@@ -78,7 +89,7 @@ def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
 def test_many_rows_are_not_measured(clock):
     _, multiplied = clock
     rows = max(ROWS) + 1
-    Product(numbers(48, 32))(torch.randn(rows, 32))
+    decodes(Product(numbers(48, 32)).__call__)(torch.randn(rows, 32))
     assert multiplied == [(rows, USUAL)]
 
 
@@ -112,3 +123,45 @@ def test_gradients_and_autocast_need_the_weights_themselves():
         assert products.usable()
         with torch.autocast("cpu", torch.bfloat16):
             assert not products.usable()
+
+
+@torch.inference_mode()
+def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(clock, tokenizer, learned_pairs):
+    seconds, multiplied = clock
+    pair = Pair.of(*(tokenizer.encode(text) for text in learned_pairs[0]))
+    found = []
+    for way in WAYS:  # as many processes, each of which measures otherwise
+        seconds.update(dict.fromkeys(WAYS, 1.0), **{way: 0.5})
+        products.quickest.cache_clear()
+        torch.manual_seed(0)
+        model = Transformer(Config(vocab_size=len(tokenizer), d_model=192, n_heads=4, n_layers=2, d_ff=384)).eval()
+        model.half().float().pack()
+        multiplied.clear()
+        model.step(torch.tensor([[BOS]]), model.start(torch.tensor([pair.source])))
+        assert {used for _, used in multiplied} == {way}
+        multiplied.clear()
+        found.append(passes.trace(model, tokenizer, pair, ""))
+        assert {used for _, used in multiplied} == {USUAL}
+    for trace in found[1:]:
+        assert trace.log_probs == found[0].log_probs
+        for stack in STACKS:
+            assert np.array_equal(getattr(trace, stack), getattr(found[0], stack)), stack
+
+
+def test_threads_that_decode_leave_others_alone():
+    seen = []
+
+    @decodes
+    def step(depth):
+        seen.append(products._thread.decoding)
+        if depth:
+            step(depth - 1)
+            assert products._thread.decoding
+        with ThreadPoolExecutor(1) as pool:
+            assert not pool.submit(lambda: products._thread.decoding).result()
+
+    step(1)
+    assert seen == [True, True] and not products._thread.decoding
+    with pytest.raises(ZeroDivisionError):
+        decodes(lambda: 1 / 0)()
+    assert not products._thread.decoding

@@ -595,6 +595,7 @@ class Transformer(EncoderStack):
         memory, mask = self.encode(source, trace, heads, positions)
         return self.decode(target, memory, mask, trace, heads, positions)
 
+    @products.decodes
     def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Cache:
         """Encode source [B, S] once, for `step`."""
         memory, mask = self.encode(source, heads=heads, positions=positions)
@@ -605,6 +606,7 @@ class Transformer(EncoderStack):
             return Cache(self.decoder.absorb(memories), mask, heads, positions)
         return Cache(memories, mask, heads, positions)
 
+    @products.decodes
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
         # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.

@@ -1,4 +1,5 @@
-"""x W^T + b for inference on a CPU: in float32, by the quickest of four ways, found by measuring, or in 8 bits.
+"""x W^T + b for inference on a CPU: in float32 by one of four ways, in a search by what is measured to be the quickest;
+or in 8 bits.
 
 What is quickest depends on the processor's maker, on the shape of W and on the rows of x. With few rows, as in decoding
 one sentence, it is bound by how fast W comes from memory. Microseconds on an AMD EPYC whose other core was busy:
@@ -13,15 +14,20 @@ one sentence, it is bound by how fast W comes from memory. Microseconds on an AM
 
 With 32 rows packed weights and halves are level there, before all others; on an Intel Xeon plain ones were twice as
 fast as packed ones for one row.
+
+Two processes may measure otherwise, and ways differ in the last bits. So only what `decodes` goes by measurement; a
+pass over whole sentences, which makes the maps, multiplies by USUAL, the same in all processes of a machine.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -31,8 +37,11 @@ COLD = 1 << 20  # numbers that a measurement walks through: more than the caches
 MOST = 16  # weights of a small shape
 ROUNDS = 3
 ROWS = {1: 1, 8: 4, 32: 16}  # up to so many rows what was measured with so many decides; with more it is USUAL
+MANY = max(ROWS) + 1  # rows that nothing is measured with
 
 Multiply = Callable[[Tensor], Tensor]  # x [..., in] -> x W^T + b [..., out]
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 
 
 def plain(weight: Tensor, bias: Tensor | None) -> Multiply:
@@ -88,7 +97,7 @@ if torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.qu
     WAYS["halves"] = halves
 if torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise"):
     WAYS["packed"] = packed
-USUAL = "packed" if "packed" in WAYS else "plain"  # with many rows, and where nothing else is clearly quicker
+USUAL = "packed" if "packed" in WAYS else "plain"  # with many rows, in passes, and where nothing is clearly quicker
 
 
 @cache
@@ -116,6 +125,25 @@ def quickest(outputs: int, inputs: int, rows: int, exact: bool) -> str:
     return min(seconds, key=lambda way: seconds[way])
 
 
+class _Thread(threading.local):
+    decoding = False
+
+
+_thread = _Thread()
+
+
+def decodes(method: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Let a function that is a step of a search multiply by the ways that are measured to be the quickest."""
+    @wraps(method)
+    def measured(*args: Given.args, **more: Given.kwargs) -> Found:
+        before, _thread.decoding = _thread.decoding, True
+        try:
+            return method(*args, **more)
+        finally:
+            _thread.decoding = before
+    return measured
+
+
 class Product:
     """x W^T + b in float32, or in 8 bits; keeps a copy of W for each way in which it is multiplied.
 
@@ -131,7 +159,7 @@ class Product:
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [..., in] -> [..., out]"""
-        rows = x.numel() // x.shape[-1]
+        rows = x.numel() // x.shape[-1] if _thread.decoding else MANY
         multiply = self._by_rows.get(rows) or self._choose(rows)
         return multiply(x)
 

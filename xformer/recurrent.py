@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from xformer.model import Config, Heads, Linear, Network, Record, Trace, dropout
 from xformer.pieces import PAD
+from xformer.products import decodes
 
 ATTENTIONS = ("additive", "none")
 
@@ -207,11 +208,13 @@ class RecurrentTranslator(Network):
             trace.cross.value_norms.append(at.memory.norm(dim=-1)[:, None])  # [B, 1, S]
         return self.logits(read)
 
+    @decodes
     def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> State:
         """Encode source [B, S] once, for `step`. Raises ValueError as a pass does."""
         refuse(heads, positions)
         return self.encode(source)
 
+    @decodes
     def step(self, tokens: Tensor, cache: State) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last"""
         x = self._embed(tokens)
