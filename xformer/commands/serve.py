@@ -35,6 +35,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--gpus", type=float, action=Within, least=0, most=64, default=0.0,
                    help="of each replica; 0.5: two share one")
     p.add_argument("--cpus", type=float, action=Within, above=0, most=1024, default=1.0, help="of each replica")
+    p.add_argument("--patience", type=float, action=Within, least=4, most=3600, default=45.0, metavar="SECONDS",
+                   help="after which a replica that does not translate a word any more is replaced, about (default: "
+                        "%(default)g)")
     add_device(p)
     add_precision(p)
 
@@ -52,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
                             "leave out --replicas to serve from this process.")
         from xformer.serve import cluster
         cluster.serve(str(checkpoint), sentiment, args.device, args.precision, least, most,
-                      args.cpus, args.gpus, args.address, args.host, args.port)
+                      args.cpus, args.gpus, args.patience, args.address, args.host, args.port)
         return 0
     import uvicorn
 

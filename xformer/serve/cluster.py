@@ -9,42 +9,56 @@ from pathlib import Path
 
 import ray
 from ray import serve as ray_serve
+from starlette.concurrency import run_in_threadpool
 
 from xformer.serve import engine
 
 UNDER_WAY = 16  # requests of a replica beyond which another is started, as far as there may be more
 MOST_UNDER_WAY = 64  # of a replica; more wait at the proxy
+MISSED = 3  # checks in a row after which Ray replaces a replica
+PERIOD = 5.0  # seconds between two checks, at most
 
 
 @ray_serve.ingress(engine.api)
 class Replica:
     """A copy of the engine in a process of its own. Its services batch the requests that come at the same time."""
 
-    def __init__(self, checkpoint: str, sentiment: str | None, device: str | None, precision: str) -> None:
+    def __init__(self, checkpoint: str, sentiment: str | None, device: str | None, precision: str,
+                 seconds: float) -> None:
+        """seconds: in which a check has to translate a word."""
         from xformer.serve.reviews import SentimentService
         from xformer.serve.translation import Service
+        self.seconds = seconds
         engine.use(Service.open(checkpoint, device, precision),
                    SentimentService.open(sentiment, device) if sentiment else None)
 
-    def check_health(self) -> None:
-        """Raise where a word is not translated in time; the replica is then replaced."""
-        engine.check()
+    async def check_health(self) -> None:
+        """Raise where a word is not translated in time; MISSED of them in a row, and the replica is replaced.
+
+        It waits in a thread, so that requests are taken in the meantime.
+        """
+        await run_in_threadpool(engine.check, self.seconds)
 
 
 def serve(checkpoint: str, sentiment: str | None, device: str | None, precision: str, least: int, most: int,
-          cpus: float, gpus: float, address: str | None, host: str, port: int) -> None:
-    """Serve until interrupted, then let the replicas answer what they have begun."""
+          cpus: float, gpus: float, patience: float, address: str | None, host: str, port: int) -> None:
+    """Serve until interrupted, then let the replicas answer what they have begun.
+
+    patience: seconds after which a replica that hangs is replaced, about.
+    """
+    timeout = patience / (MISSED + 1)
     here = str(Path(__file__).resolve().parents[2])
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))}
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
+                   "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1"}  # one that hangs would not end when it is asked to
     ray.init(address=address, runtime_env={"env_vars": environment}, include_dashboard=None if address else False,
              logging_level="warning")
     ray_serve.start(http_options={"host": host, "port": port})
     deployment = ray_serve.deployment(Replica).options(
         name="engine", ray_actor_options={"num_cpus": cpus, "num_gpus": gpus}, max_ongoing_requests=MOST_UNDER_WAY,
-        health_check_period_s=5, health_check_timeout_s=30, graceful_shutdown_timeout_s=30,
+        health_check_period_s=min(PERIOD, timeout), health_check_timeout_s=timeout, graceful_shutdown_timeout_s=30,
         autoscaling_config={"min_replicas": least, "initial_replicas": least, "max_replicas": most,
                             "target_ongoing_requests": UNDER_WAY})
-    ray_serve.run(deployment.bind(checkpoint, sentiment, device, precision), name="xformer")
+    ray_serve.run(deployment.bind(checkpoint, sentiment, device, precision, timeout), name="xformer")
     print(f"The engine answers at http://{host}:{port}", flush=True)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

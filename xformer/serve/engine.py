@@ -19,7 +19,7 @@ from xformer.serve.protocol import ReviewService, TranslationService
 
 MOST_BYTES = 12_000_000  # of a request
 OPEN = {"translation": TranslationService, "reviews": ReviewService}  # whose public names may be called
-PATIENCE = 20.0  # seconds for the one word that tells whether an engine is well
+PATIENCE = 20.0  # seconds for the one word that tells whether an engine is well, where nothing else is asked for
 
 api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.")
 _services: dict[str, Any] = {}
@@ -33,9 +33,9 @@ def use(translation: TranslationService, reviews: ReviewService | None = None) -
         _services["reviews"] = reviews
 
 
-def check() -> None:
-    """Translate a word; raises UserError where the engine does not come to it, and is to be replaced."""
-    _services["translation"].translate("Yes.", GREEDY, max_length=4, timeout=PATIENCE)
+def check(seconds: float = PATIENCE) -> None:
+    """Translate a word; raises UserError where the engine does not come to it in time, and is to be replaced."""
+    _services["translation"].translate("Yes.", GREEDY, max_length=4, timeout=seconds)
 
 
 def _service(name: str) -> Any:
