@@ -63,10 +63,12 @@ function tableOf({data, layout}) {  // a row for each number
   const axisTitle = letter => plainText(
     axes.filter(key => key[0] === letter).map(key => layout[key].title?.text).find(text => text)) || letter;
   const colourBar = data.find(trace => trace.z)?.colorbar ?? layout.coloraxis?.colorbar;
+  // Beside a map, the value of a curve or a bar stands in the column of values too.
+  const inColumns = row => colourBar && row.length === 3 ? [...row.slice(0, 2), '', row[2]] : row;
   // A trace that only writes on the picture has no numbers of its own.
   const traces = data.filter(trace => trace.mode !== 'text' && trace.showscale !== false);
   return {columns: ['', axisTitle('x'), axisTitle('y'), ...(colourBar ? [plainText(colourBar.title?.text)] : [])],
-    rows: traces.flatMap(trace => traceRows(trace, layout))};
+    rows: traces.flatMap(trace => traceRows(trace, layout)).map(inColumns)};
 }
 
 export default function start({element, props, trigger, watch}) {

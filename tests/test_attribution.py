@@ -148,6 +148,32 @@ def test_of_three_labels_the_one_found_is_asked_about(review_tokenizer, tmp_path
     assert found.toward == found.sentiment.label in ("bad", "so", "good") and np.isfinite(found.effect).all()
 
 
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_maximum_is_taken_apart_into_words_and_dimensions_that_sum_to_the_log_odds(review_tokenizer, tmp_path, norm):
+    model = classifier(review_tokenizer, pooling="max", norm=norm, temperature=1.5)
+    checkpoint.save(tmp_path / "one", model, review_tokenizer, {})
+    service = SentimentService.open(tmp_path / "one", "cpu")
+    answer = service.attribute(TEXT)
+    found, (row, _) = answer.maximum, encode(review_tokenizer, TEXT, 64)
+    assert found.words == ("<s>", *answer.words, "</s>") and found.values.shape == (len(found.words), 32)
+    assert float(found.adds.sum()) + found.bias == pytest.approx(odds_of(service.model, row), abs=1e-4)
+    assert found.against == "negative"
+    with torch.inference_mode():
+        states = service.model(torch.tensor([row])).states[0]
+    pieces, places = review_tokenizer.pieces(row), states.argmax(dim=0).tolist()
+    word_of = [-1] * len(row)
+    for word, group in enumerate([[0], *attribution.word_groups(row, pieces), [len(row) - 1]]):
+        for i in group:
+            word_of[i] = word
+    assert found.givers.tolist() == [word_of[i] for i in places]
+    shares = np.bincount(found.givers, minlength=len(found.words)) / 32
+    assert shares[1:-1] == pytest.approx(answer.pooling), "as the pooling has it"
+
+
+def test_another_pooling_has_no_maximum_to_take_apart(running):
+    assert running.attribute(TEXT).maximum is None
+
+
 @pytest.fixture(params=[False, True], ids=["both sides", "causal"])
 def any_mask(request, review_tokenizer, reviews, learn_reviews, tmp_path, monkeypatch):
     """A service on a classifier with either mask, multiplying in float32."""
@@ -202,7 +228,7 @@ def test_what_is_looked_at_sums_to_one_with_the_marks(running):
     weights = found.sentiment.weights
     assert found.pooling.sum() == pytest.approx(1 - weights[0] - weights[-1], abs=1e-5)
     assert found.heads.shape == (2, 4, len(found.words)) and found.heads.dtype == np.float32
-    _, _, heads = attribution.look(running.model, encode(running.tokenizer, TEXT, 24)[0])
+    heads = attribution.look(running.model, encode(running.tokenizer, TEXT, 24)[0]).heads
     np.testing.assert_allclose(heads.sum(axis=-1), 1, atol=1e-5)
 
 
@@ -212,7 +238,8 @@ def test_where_all_pieces_are_pooled_alike_a_heads_look_is_the_mean_of_its_rows(
     trace = Trace()
     with torch.inference_mode():
         model(torch.tensor([row]), trace)
-    _, weights, heads = attribution.look(model, row)
+    found = attribution.look(model, row)
+    weights, heads = found.pooling, found.heads
     np.testing.assert_allclose(weights, 1 / len(row), atol=1e-6)
     np.testing.assert_allclose(heads[1, 3], trace.encoder_self.probabilities[1][0, 3].mean(dim=0), atol=1e-6)
 

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from tests.pages import laid_out
+from xformer.classifier import ClassifierConfig, TransformerClassifier
 from xformer.commands import app
+from xformer.figures import maximum as of_maximum
 from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
-from xformer.results import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment, UserError
+from xformer.hub import checkpoint
+from xformer.results import Attribution, Bin, Calibration, LabelShare, Maximum, PoolingScore, Sentiment, UserError
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import judging as tab
@@ -308,6 +311,57 @@ def test_a_maximum_says_what_the_shares_of_words_are():
     said = figures.looked(replace(found, pooled="max"), View())
     text = ENGLISH.html("review_text_max")
     assert text in said and text not in figures.looked(found, View())
+
+
+def maximum(words=4, dimensions=3):
+    """The first word gives dimension 2, the second one 1 and 3, unless there are more of either."""
+    values = np.zeros((words, dimensions), np.float32)
+    values[0, 1], values[1, 0], values[1, 2] = 2, 1, 4
+    weights = np.linspace(0.5, -1, dimensions, dtype=np.float32)  # the first dimension speaks for the label
+    return Maximum(("<s>", "▁a<b>", *(f"▁w{i}" for i in range(words - 3)), "</s>"), values, weights, 0.25, "negative")
+
+
+def test_the_word_that_gives_a_dimension_is_framed_and_the_bars_are_number_times_weight():
+    figure = of_maximum.picture(maximum())
+    drawn, bars = figure.data
+    assert list(drawn.x) == list(bars.x) == ["3", "2", "1"], "by weight: from most against to most for"
+    assert [(shape.x0 + 0.5, shape.y0 + 0.5) for shape in figure.layout.shapes] == [(0, 1), (1, 0), (2, 1)]
+    assert np.array(bars.y) == pytest.approx([-4, -0.5, 0.5]) and np.array(drawn.z)[1].tolist() == [4, 0, 1]
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;s&gt;", "a&lt;b&gt;", "w0", "&lt;/s&gt;"]
+    assert drawn.text[1][0] == "a&lt;b&gt;, dimension 3: +4.000"
+    assert bars.text[0] == "dimension 3, given by a&lt;b&gt;: × weight -1.000 = -4.000 nats"
+    said = of_maximum.explained(attribution(), maximum(), SPANISH)
+    assert "«a&lt;b&gt;» da más que ninguna: 2 de 3 dimensiones" in said and "-4.00 nats" in said and "-3.75" in said
+
+
+def test_of_a_long_text_and_many_dimensions_the_picture_has_what_counts():
+    found = maximum(words=400, dimensions=256)
+    found.values[np.arange(3, 256) % 380 + 2, np.arange(3, 256)] = 3
+    figure = of_maximum.picture(found)
+    drawn = figure.data[0]
+    assert len(drawn.x) == of_maximum.DIMENSIONS and len(drawn.y) == of_maximum.ROWS + 1
+    assert len(figure.layout.shapes) == of_maximum.DIMENSIONS, "a word that is not drawn gives too"
+    assert figure.layout.yaxis.ticktext[-1] == f"{len({*found.givers}) - of_maximum.ROWS} more words"
+    assert "64 of 256 dimensions" in figure.layout.title.text.replace("<br>", " ")
+
+
+def test_the_words_that_give_are_tabled_with_what_that_adds():
+    html = of_maximum.table(attribution(), maximum())
+    table = json.loads(unescape(re.search(r'data-table="(.*?)"', html)[1]))
+    assert table["columns"] == ["Word", "gives", "dimensions", "nats added"]
+    assert table["rows"] == [["a<b>", 2, "1 3", -3.5], ["<s>", 1, "2", -0.5]]
+    assert "<b>" not in html.replace("&lt;b&gt;", "") and "-3.50" in html
+
+
+def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(ask, review_tokenizer, tmp_path):
+    plain = judge(ask, "A dull film.")
+    assert (plain["gives"], plain["gives_picture"], plain["gives_table"]) == ("", None, "")
+    shape = {"d_model": 32, "n_heads": 2, "n_layers": 1, "d_ff": 64, "max_length": 24}
+    model = TransformerClassifier(ClassifierConfig(vocab_size=len(review_tokenizer), pooling="max", **shape))
+    checkpoint.save(tmp_path / "max", model.eval(), review_tokenizer, {})
+    answer = judge(Ask.always(SentimentService.open(tmp_path / "max", "cpu"), ENGLISH), "A dull film.")
+    assert "32 dimensions" in answer["gives"] and json.loads(answer["gives_picture"]["figure"])["data"]
+    assert "data-table" in answer["gives_table"]
 
 
 def test_another_classifier_may_be_chosen_and_says_what_it_is(generations, tiny_classifier, tmp_path):

@@ -688,6 +688,30 @@ class Sentiment:
 
 
 @dataclass(frozen=True, eq=False)
+class Maximum:
+    """What a pooling by maximum keeps of a text: of each of D dimensions the largest number, and which word gives it.
+
+    Words are those of `Attribution`, and <s> and </s> around them; float32.
+    """
+
+    words: tuple[str, ...]  # W + 2
+    values: np.ndarray  # (W + 2, D), of each word's pieces the largest number
+    weights: np.ndarray  # (D,), nats that a dimension adds to the log-odds of `toward`, of each unit of its number
+    bias: float  # nats that are added whatever the text
+    against: str  # the label that the odds are against: the likeliest but for `toward`
+
+    @property
+    def givers(self) -> np.ndarray:
+        """The number of the word that gives each dimension, (D,)."""
+        return self.values.argmax(axis=0)
+
+    @property
+    def adds(self) -> np.ndarray:
+        """The nats that each dimension adds, (D,): with the bias they sum to the log-odds."""
+        return self.weights * self.values.max(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
 class Attribution:
     """A classified text with the effect of each of its W words, and the attention that each got; float32."""
 
@@ -700,6 +724,7 @@ class Attribution:
     heads: np.ndarray  # (layers, heads, W), each head's attention to the word, weighed by the pooling; likewise
     seconds: float
     pooled: str = "attention"  # how the pooling makes one vector: by learned weights, as a "mean", or as a "max"
+    maximum: Maximum | None = None  # where it is a "max"
 
 
 class NextPiece(NamedTuple):

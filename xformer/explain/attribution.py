@@ -11,7 +11,8 @@ from torch import Tensor
 
 from xformer.classifier import TransformerClassifier
 from xformer.model import PastKeyValues, Trace, future_mask
-from xformer.pieces import BOS, EOS, UNK, words
+from xformer.pieces import BOS, EOS, SPECIAL, UNK, words
+from xformer.results import Maximum
 
 BATCH_PIECES = 1536  # pieces in a batch; more no longer fit the caches of a CPU
 
@@ -95,6 +96,7 @@ class Look(NamedTuple):
     logits: Tensor  # [C], not yet divided by the temperature
     pooling: np.ndarray  # (S,), weights of the pooling; sum to 1
     heads: np.ndarray  # (layers, heads, S), shares of each head's attention; sum to 1
+    states: np.ndarray  # (S, D), of each piece, as they come to the pooling
 
 
 @torch.inference_mode()
@@ -109,7 +111,27 @@ def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
     weights = reading.weights[0].float()
     maps = torch.stack([layer[0].float() for layer in trace.encoder_self.probabilities])  # [layers, H, S, S]
     heads = torch.einsum("q,lhqk->lhk", weights, maps)
-    return Look(reading.logits[0].float().cpu(), weights.cpu().numpy(), heads.cpu().numpy())
+    return Look(reading.logits[0].float().cpu(), weights.cpu().numpy(), heads.cpu().numpy(),
+                reading.states[0].float().cpu().numpy())
+
+
+@torch.inference_mode()
+def maximum(model: TransformerClassifier, found: Look, spelled: Sequence[str], groups: Sequence[Sequence[int]],
+            label: str) -> Maximum:
+    """Take a maximum over a text's pieces apart: each word's largest number in each dimension, and the weight of the
+    dimension in the log-odds of a label against the likeliest other one.
+
+    spelled, groups: the words of the text, and the positions of their pieces. With two labels, the numbers that the
+    dimensions add and the bias sum to the log-odds of the label.
+    """
+    labels = model.config.labels
+    of = labels.index(label)
+    other = max((i for i in range(len(labels)) if i != of), key=found.logits.tolist().__getitem__)
+    weights, biases = ((part / model.config.temperature).float().cpu() for part in (model.head.weight, model.head.bias))
+    every = [[0], *groups, [len(found.states) - 1]]
+    values = np.stack([found.states[group].max(axis=0) for group in every])
+    return Maximum((SPECIAL[BOS], *spelled, SPECIAL[EOS]), values,
+                   (weights[of] - weights[other]).numpy(), float(biases[of] - biases[other]), labels[other])
 
 
 def of_words(values: np.ndarray, groups: Sequence[Sequence[int]]) -> np.ndarray:

@@ -212,11 +212,13 @@ class SentimentService(OfReviews[TransformerClassifier]):
             logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
         toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
         odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
+        words = tuple("".join(sentiment.pieces[i] for i in group) for group in groups)
+        maximum = attribution.maximum(self.model, look, words, groups, toward) if config.pooling == "max" else None
         return Attribution(
-            sentiment, toward, tuple("".join(sentiment.pieces[i] for i in group) for group in groups),
+            sentiment, toward, words,
             sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
-            time.perf_counter() - began, config.pooling)
+            time.perf_counter() - began, config.pooling, maximum)
 
     @computes
     def trace(self, text: str) -> Trace:

@@ -11,6 +11,7 @@ from typing import Any
 
 import gradio as gr
 
+from xformer.figures import maximum as of_maximum
 from xformer.figures import sentiment as figures
 from xformer.figures.notice import notice
 from xformer.figures.sentiment import Example, View
@@ -71,6 +72,12 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             with gr.Row(visible=False, elem_classes="controls") as of_head:
                 layer = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
                 head = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
+    with gr.Row(elem_classes="detail explains gives-row"):
+        with gr.Column(scale=7, min_width=300):
+            gives = gr.HTML(elem_classes="sentiment gives-said")
+            gives_picture = plot("gives-picture", language)
+        with gr.Column(scale=4, min_width=280):
+            gives_table = canvas("part.js", "${value}", "tables sentiment gives-table", save=language)
     _pairs(ask)
     of_shipped = Ask.always(reader, language, page.tab)
     _quality(of_shipped, reader)
@@ -82,7 +89,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
     attribution = gr.State()
     live = {"verdict": verdict, "moves": moves, "stale": stale}
-    explained = {"attribution": attribution, "effects": effects, "review": kept, **live}
+    explained = {"attribution": attribution, "effects": effects, "review": kept, "gives": gives,
+                 "gives_picture": gives_picture, "gives_table": gives_table, **live}
     other = {"text": text, **explained}
     shown: dict[str, Any] = {"show_progress_on": [effects], "api_visibility": "private"}
     of_reader = {"about": about, "layer": layer, "head": head}
@@ -131,7 +139,18 @@ def judge(service: ReviewService, language: Language, *, text: str | None, progr
 
     attribution = service.attribute(text or "", tell)
     return {"attribution": attribution, "effects": figures.effects(attribution, language),
-            "review": "" if text == EXAMPLES[0] else text, **_live(attribution.sentiment, language)}
+            "review": "" if text == EXAMPLES[0] else text, **_maximum(attribution, language),
+            **_live(attribution.sentiment, language)}
+
+
+def _maximum(attribution: Attribution, language: Language) -> dict[str, Any]:
+    """Show which word gives each dimension, where the pooling is a maximum."""
+    found = attribution.maximum
+    if found is None:
+        return {"gives": "", "gives_picture": None, "gives_table": ""}
+    return {"gives": of_maximum.explained(attribution, found, language),
+            "gives_picture": figure(of_maximum.picture(found, language)),
+            "gives_table": of_maximum.table(attribution, found, language)}
 
 
 def choose(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:

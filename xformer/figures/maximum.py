@@ -1,0 +1,131 @@
+"""What a pooling by maximum keeps of a text: which word gives each dimension, and what that adds to the verdict."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xformer.figures import heatmap
+from xformer.figures.layout import GRID, axis, layout, literal
+from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.sentiment import label_name
+from xformer.figures.tables import header, savable
+from xformer.pieces import SPECIAL, WORD_START
+from xformer.results import Attribution, Maximum
+from xformer.strings import ENGLISH, Language
+
+ROWS = 16  # words in the picture; of a longer text those that give the most dimensions
+DIMENSIONS = 64  # columns at most: those that add or take the most
+LISTED = 8  # words in the table, and dimensions listed of one word
+ROW, BARS, GAP = 22, 110, 44  # pixels: a row's height, that of the bars below the map, and what lies between
+LONGEST = 18  # letters of a row's label
+FRAME = "#dc2626"
+
+
+def columns(found: Maximum) -> np.ndarray:
+    """The dimensions that are drawn, in order of their weight: from the most against the label to the most for it."""
+    drawn = np.argsort(-np.abs(found.adds), kind="stable")[:DIMENSIONS]
+    return drawn[np.argsort(found.weights[drawn], kind="stable")]
+
+
+def rows(found: Maximum) -> list[int]:
+    """The words that are drawn, in their order: all of a short text, else those that give the most dimensions."""
+    if len(found.words) <= ROWS:
+        return list(range(len(found.words)))
+    gives = np.bincount(found.givers, minlength=len(found.words))
+    return sorted(int(i) for i in np.argsort(-gives, kind="stable")[:ROWS] if gives[i])
+
+
+def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
+    """Plot each word's number in each dimension as a map, the largest of a column framed, and below it as bars what
+    the dimension adds to the log-odds of the label.
+
+    A last row takes together the words that are not drawn, where they give a dimension.
+    """
+    say, shown, order = language.say, rows(found), columns(found)
+    others = np.setdiff1d(found.givers, shown)
+    names, values = [_bare(found.words[i]) for i in shown], found.values[shown]
+    place = {word: row for row, word in enumerate(shown)}
+    if others.size:
+        names.append(say("gives_others", count=len(others)))
+        values = np.vstack([values, found.values[others].max(axis=0)])
+        place |= dict.fromkeys(others.tolist(), len(shown))
+    givers = [place[int(i)] for i in found.givers[order]]
+    # Categories: where there is little room, plotly leaves labels out.
+    x, y = [str(i + 1) for i in order], list(range(len(names)))
+    values, adds, reach = values[:, order], found.adds[order], max(1e-6, float(np.abs(values).max()))
+    given = [_bare(found.words[i]) for i in found.givers[order]]
+    hints = [[say("gives_hover", word=name, dimension=dimension, value=f"{value:+.3f}")
+              for dimension, value in zip(x, line, strict=True)]
+             for name, line in zip(literal(names), values.tolist(), strict=True)]
+    bar_hints = [say("gives_hover_adds", dimension=dimension, value=f"{value:+.3f}", weight=f"{weight:+.3f}",
+                     word=word) for dimension, value, weight, word
+                 in zip(x, adds.tolist(), found.weights[order].tolist(), literal(given), strict=True)]
+    tall = ROW * len(names)
+    whole, hover = tall + GAP + BARS, {"hovertemplate": "%{text}<extra></extra>"}
+    colour_bar = {"title": {"text": say("gives_number"), "side": "top"}, "orientation": "h", "thickness": 12,
+                  "len": 0.6, "y": 0, "yref": "container", "yanchor": "bottom", "outlinewidth": 1}
+    drawn = [go.Heatmap(z=values, x=x, y=y, zmin=-reach, zmax=reach, colorscale=heatmap.DIVERGING, xgap=1, ygap=1,
+                        text=hints, colorbar=colour_bar, name=say("gives_number"), **hover),
+             go.Bar(x=x, y=adds, yaxis="y2", name=say("gives_adds"), showlegend=False, text=bar_hints,
+                    textposition="none", marker={"color": [ORANGE if one > 0 else BLUE for one in adds]}, **hover)]
+    frame = {"type": "rect", "xref": "x", "yref": "y", "line": {"color": FRAME, "width": 2}}
+    frames = [{**frame, "x0": i - 0.5, "x1": i + 0.5, "y0": row - 0.5, "y1": row + 0.5}
+              for i, row in enumerate(givers)]
+    title = say("gives_picture", count=len(x), all=len(found.weights))
+    left = 24 + 7 * max(map(len, names))
+    top, bottom = 66, 110
+    return go.Figure(drawn, layout(
+        title, top + whole + bottom, bottom=bottom, shapes=frames, bargap=0.25,
+        margin={"l": left, "r": 16, "t": top, "b": bottom},
+        x=axis(say("gives_dimensions"), type="category", showgrid=False, anchor="y2",
+               tickangle=-90, range=[-0.5, len(x) - 0.5]),
+        y=axis("", tickvals=y, ticktext=literal(names), range=[len(y) - 0.5, -0.5], showgrid=False,
+               domain=[1 - tall / whole, 1]),
+        yaxis2=axis(say("gives_nats"), domain=[0, BARS / whole], zeroline=True, zerolinecolor=GRID, nticks=4)))
+
+
+def explained(attribution: Attribution, found: Maximum, language: Language = ENGLISH) -> str:
+    """Say what to look for, and how the dimensions sum to the verdict; HTML."""
+    html, adds = language.html, found.adds
+    toward, against = (label_name(label, language) for label in (attribution.toward, found.against))
+    gives = np.bincount(found.givers, minlength=len(found.words))
+    most = int(gives.argmax())
+    said = html("gives_said", word=_bare(found.words[most]), count=int(gives[most]), all=len(adds),
+                sum=f"{float(adds.sum()):+.2f}", bias=f"{found.bias:+.2f}",
+                total=f"{float(adds.sum()) + found.bias:+.2f}", toward=toward, against=against)
+    return (f'<h4>{html("gives_title")}</h4><p>{html("gives_look", toward=toward, against=against)}</p>'
+            f'<p class="note" role="status">{said}</p>')
+
+
+def table(attribution: Attribution, found: Maximum, language: Language = ENGLISH) -> str:
+    """Tabulate the words that give dimensions: which, and what these add, the largest sums first; HTML."""
+    say, html, adds = language.say, language.html, found.adds
+    givers = found.givers
+    words = sorted({int(i) for i in givers}, key=lambda word: -abs(float(adds[givers == word].sum())))
+    sums = [float(adds[givers == word].sum()) for word in words]
+    reach, body, numbers = max(1e-6, *map(abs, sums)), "", []
+    for number, (word, total) in enumerate(zip(words, sums, strict=True)):
+        given = (np.flatnonzero(givers == word) + 1).tolist()
+        name, kind = _bare(found.words[word]), "for" if total > 0 else "against"
+        numbers.append([name, len(given), " ".join(map(str, given)), round(total, 6)])
+        if number < LISTED:
+            listed = ", ".join(map(str, given[:LISTED])) + (", …" if len(given) > LISTED else "")
+            body += (f'<tr><td lang="en">{escape(name)}</td><td class="number">{len(given)}</td><td class="number">'
+                     f'<span class="bar {kind}" style="--share:{abs(total) / reach:.3f}">{total:+.2f}</span></td>'
+                     f'<td class="sub">{listed}</td></tr>')
+    names = [say("review_word"), say("gives_count"), say("gives_nats"), say("gives_which")]
+    more = f'<p class="sub">{html("gives_more", count=len(words) - LISTED)}</p>' if len(words) > LISTED else ""
+    caption = html("gives_table", toward=label_name(attribution.toward, language))
+    drawn = (f'<table class="plain bars effects"><caption>{caption}</caption>{header(names)}<tbody>{body}</tbody>'
+             f"</table>{more}")
+    return savable(drawn, "gives", f'{say("gives_title")}: {attribution.sentiment.text[:80]}',
+                   [names[0], names[1], names[3], names[2]], numbers)
+
+
+def _bare(word: str) -> str:
+    """A word as it is read, cut short where it is longer than a row's label may be."""
+    bare = word if word in SPECIAL.values() else word.replace(WORD_START, " ").strip() or "␣"
+    return bare if len(bare) <= LONGEST else f"{bare[:LONGEST - 1]}…"
