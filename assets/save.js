@@ -1,11 +1,17 @@
 // Saves a figure as a file, by the buttons in its element, in the theme that the page has.
 import {download} from './shared.js';
 
-// The element that names the model of a figure: the figure itself, or the one of its tab if there is one, as for the
-// classifier, else the one in the page's header.
-const modelElement = element => element.querySelector('.towers[data-identity]') ??
-  element.closest('[role=tabpanel]')?.querySelector('[data-identity]:not(.towers)') ??
-  document.querySelector('.about [data-identity]');
+// The element that names the model of a figure: the figure itself, or the nearest one around it in its tab, as for the
+// models of reviews, else the one in the page's header.
+function modelElement(element) {
+  const own = element.querySelector('.towers[data-identity]'), tab = element.closest('[role=tabpanel]');
+  if (own) return own;
+  for (let around = element; tab?.contains(around); around = around.parentElement) {
+    const named = around.querySelector('[data-identity]:not(.towers)');
+    if (named) return named;
+  }
+  return document.querySelector('.about [data-identity]');
+}
 
 export function modelText(element) {
   const {dataset, textContent} = modelElement(element);

@@ -40,16 +40,33 @@ def tuned(tmp_path_factory, tiny_writer):
     return SentimentService.open(folder, "cpu")
 
 
-def answer(service, writer, **look):
-    return Ask.always(service, ENGLISH).answer(part.run, writer=writer, shown=None,
-                                               **{"maps_text": TEXT, **LOOK, **look})
+def models(service, writer, **others):
+    """What the part reads with, by whose it is."""
+    return {"classifier": service, **({} if writer is None else {"writer": writer}), **others}
+
+
+def answer(service, writer, others=None, **look):
+    return Ask.always(models(service, writer, **(others or {})), ENGLISH).answer(
+        part.run, shown=None, **{"maps_text": TEXT, **LOOK, **look})
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, review_tokenizer):
+    """A classifier of one layer of two heads that began as nothing, reads in both directions, and takes the maximum."""
+    torch.manual_seed(5)
+    model = TransformerClassifier(ClassifierConfig(vocab_size=len(review_tokenizer), d_model=32, n_heads=2, n_layers=1,
+                                                   d_ff=64, dropout=0.0, max_length=64, pooling="max", norm="post"))
+    folder = tmp_path_factory.mktemp("small") / "small"
+    checkpoint.save(folder, model.eval(), review_tokenizer, {})
+    return SentimentService.open(folder, "cpu")
 
 
 def test_a_head_chosen_since_the_part_was_opened_stays(tuned, writer):
     first = answer(tuned, writer)
-    again = {**LOOK, "maps_text": TEXT, "writer": writer, "shown": first["shown"]}
-    assert Ask.always(tuned, ENGLISH).answer(part.run, **again) == {"problem": ""}, "an opening that comes late"
-    gone_back = Ask.always(tuned, ENGLISH).answer(part.run, **{**again, "maps_head": 2}, again=True)
+    again = {**LOOK, "maps_text": TEXT, "shown": first["shown"]}
+    ask = Ask.always(models(tuned, writer), ENGLISH)
+    assert ask.answer(part.run, **again) == {"problem": ""}, "an opening that comes late"
+    gone_back = ask.answer(part.run, **{**again, "maps_head": 2}, again=True)
     assert gone_back["maps_head"] == 2 and gone_back["shown"] is first["shown"]
 
 
@@ -120,13 +137,30 @@ def test_the_picture_names_its_model_and_its_mask(reader, writer):
     assert reader.info.pooling == "attention" and not reader.info.causal and writer.info.causal
     for info, said in ((reader.info, "reads in both directions"),
                        (replace(reader.info, causal=True), "began as a language model")):
-        assert said in figures.about(info)
+        assert said in figures.about(info, info)
+
+
+def test_the_maps_of_the_other_classifier_are_shown_and_it_has_nothing_to_compare(tuned, writer, small):
+    found = answer(tuned, writer, {"small": small}, maps_of="small", maps_layer=2, maps_head=4)
+    assert found["picture"]["title"] == "Classifier, self-attention · layer 1 of 1 · head 2 of 2"
+    assert (found["maps_layer"], found["maps_head"]) == (1, 2) and small.info.identity in found["picture"]["checkpoint"]
+    assert "reads in both directions" in found["about"] and f'data-identity="{small.info.identity}"' in found["about"]
+    assert "small was trained from nothing" in found["distances"] and found["difference"] is None
+    back = Ask.always(models(tuned, writer, small=small), ENGLISH).answer(
+        part.draw, shown=found["shown"], **{"maps_text": TEXT, **LOOK, "maps_of": "writer"})
+    assert "data-table" in back["distances"] and f'data-identity="{writer.info.identity}"' in back["about"]
+
+
+def test_the_classifier_that_is_chosen_in_another_part_is_shown_when_this_one_is_opened(tuned, writer, small):
+    ask = Ask.always(models(tuned, writer, small=small), ENGLISH)
+    for name, of in (("small", "small"), (tuned.info.name, "classifier")):
+        assert ask.answer(part.follow, name=name) == {"problem": "", "shown": None, "maps_of": of}
 
 
 def test_a_head_of_the_grid_is_shown_and_a_head_that_is_not_there_is_not(reader):
-    ask = Ask.always(reader, ENGLISH)
+    ask = Ask.always(models(reader, None), ENGLISH)
     shown = answer(reader, None)["shown"]
-    chosen = ask.answer(part.choose, event=SimpleNamespace(layer=2, head=3, add=False), writer=None, shown=shown,
+    chosen = ask.answer(part.choose, event=SimpleNamespace(layer=2, head=3, add=False), shown=shown,
                         maps_text=TEXT, **{**LOOK, "maps_show": "mean"})
     assert (chosen["maps_layer"], chosen["maps_head"]) == (2, 3)
     assert answer(reader, None, maps_layer=99, maps_head=99)["maps_layer"] == 2
@@ -139,12 +173,17 @@ def test_what_cannot_be_read_is_said(reader, writer):
     assert f"maps are shown of at most {MOST_MAPPED}" in found["problem"] and found["picture"] is None
 
 
-def test_the_controls_are_in_the_address(running, reader, writer):
+def test_the_controls_are_in_the_address(running, reader, writer, small):
     page = laid_out(running, reader, writer=writer)
     wanted = {"review_part": "maps", "maps_of": "writer", "maps_layer": "2", "maps_text": "A film.", "maps_words": "1"}
     values, problems = page.controls.read(running, wanted)
     assert not problems and values["maps_of"] == "writer" and values["maps_layer"] == 2 and values["maps_words"]
     assert laid_out(running, reader).controls.read(running, {"maps_of": "writer"})[1], "there is no language model"
+    made = laid_out(running, reader, writer=writer, other_reviews={"small": small})
+    assert made.controls.read(running, {"maps_of": "small"}) == (
+        {**made.controls.read(running, {})[0], "maps_of": "small"}, [])
+    labels = [label for label, _ in made.controls["maps_of"].component.choices]
+    assert labels == ["Classifier", "Language model", "Classifier: small"]
 
 
 def test_nothing_is_tabled_that_nobody_measured(running, reader):

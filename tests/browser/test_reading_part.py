@@ -1,16 +1,19 @@
 """The maps of the classifier and of the language model in Chromium."""
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, type_into
+from tests.browser.acts import contrasts, expect_fits, saved, type_into
+from xformer.hub.checkpoint import examine
 
 
 def title(page):
     return page.locator(".prose.reading-view .title")
 
 
-def test_heads_of_both_models_are_shown_and_compared(visit):
+def test_heads_of_both_models_are_shown_and_compared(visit, tiny_writer, measured_classifier):
     page = visit("/?tab=sentiment&review_part=maps&maps_text=A+dull+film")
     expect(title(page)).to_have_text("Classifier, self-attention · layer 2 of 2 · head 1 of 4")
     grid = page.locator(".reading .heads canvas")
@@ -24,7 +27,11 @@ def test_heads_of_both_models_are_shown_and_compared(visit):
     type_into(page.locator(".reading-settings textarea"), "A wonderful film")
     page.get_by_role("button", name="Show the maps").click()
     expect(page.locator(".prose.reading-view .line.row")).to_contain_text("film")
-    expect(page.locator(".picture.maps-difference[data-drawn]").first).to_be_visible()
+    difference = page.locator(".picture.maps-difference[data-drawn]").first
+    expect(difference).to_be_visible()
+    kept = json.loads(saved(page, difference.get_by_role("button", name="Save as JSON").click)[0])
+    names = [examine(folder).identity for folder in (tiny_writer, measured_classifier)]
+    assert kept["checkpoint"] == {"name": "tiny-lm → measured", "identity": " → ".join(names)}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

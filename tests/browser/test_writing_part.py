@@ -68,7 +68,9 @@ def test_the_address_brings_the_text_and_its_place_back(visit, writer):
     expect_pieces(page, count)
     expect(page.locator(".prose.writer-view")).to_have_attribute("data-place", "3")
     content, name = saved(page, lambda: page.locator(".writer-view [data-save=json]").click())
-    rows = json.loads(content)["rows"]
+    kept = json.loads(content)
+    assert kept["checkpoint"] == {"name": writer.info.name, "identity": writer.info.identity}, "not the classifier's"
+    rows = kept["rows"]
     wanted = writer.read(TEXT).likeliest[2][0]
     (found,) = [row for row in rows if row[0] == 3 and row[2] == 1]
     assert found[5] == pytest.approx(wanted.log_prob, abs=1e-4) and name.startswith("Language-model")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.pieces import SPECIAL, WORD_START
-from xformer.results import Head
+from xformer.results import Head, ModelInfo
 from xformer.strings import ENGLISH, Language
 
 
@@ -33,6 +33,12 @@ def sentence(pieces: Sequence[str]) -> str:
 def place(head: Head, language: Language = ENGLISH) -> str:
     """Name a head within its stack: "layer 1, head 2"."""
     return language.say("finder_where", layer=head.layer, head=head.head)
+
+
+def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
+    """Name the model that the figures around it are of: assets/save.js writes it into what they are saved as; HTML."""
+    return (f'<span data-name="{escape(info.name)}" data-identity="{escape(info.identity)}"'
+            f'{" hidden" if hidden else ""}>{escape(text)}</span>')
 
 
 def percent(probability: float) -> str:

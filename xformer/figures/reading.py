@@ -12,12 +12,12 @@ import plotly.graph_objects as go
 from xformer.explain import maps
 from xformer.figures import heatmap
 from xformer.figures.attention import Choice, units
-from xformer.figures.labels import percent, place
+from xformer.figures.labels import of_model, percent, place
 from xformer.figures.tables import savable
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
-OF = ("classifier", "writer")  # whose maps
+OF = ("classifier", "writer")  # whose maps: of the shipped classifier or the language model, or another's by its name
 CELL = 24  # pixels
 
 
@@ -26,18 +26,20 @@ class ReaderChoice(Choice):
     """The picture of a model without a decoder."""
 
     stack: str = "encoder_self"
-    of: str = "classifier"  # of OF
+    of: str = "classifier"
 
     @property
     def name(self) -> str:
-        return f"maps_name_{self.of}"
+        return f"maps_name_{self.of if self.of in OF else OF[0]}"
 
 
-def about(info: ModelInfo, language: Language = ENGLISH) -> str:
-    """Say how a model reads, and what that means for its maps; HTML."""
-    mask = "maps_causal" if info.causal else "maps_full"
-    began = f' {language.html("maps_began")}' if info.causal and info.pooling else ""
-    return f'<p>{language.html(mask)}{began}</p>'
+def about(shown: ModelInfo, classifier: ModelInfo, language: Language = ENGLISH) -> str:
+    """Name the model whose maps are shown; say how the classifier reads, and what that means for its maps; HTML."""
+    html = language.html
+    mask = "maps_causal" if classifier.causal else "maps_full"
+    began = f' {html("maps_began")}' if classifier.causal and classifier.pooling else ""
+    model = language.say("maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads)
+    return f'<p>{html(mask)}{began}</p><p class="note">{of_model(shown, model)}</p>'
 
 
 def distances(before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH) -> str:

@@ -6,13 +6,13 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from html import escape
 from typing import Any
 
 import gradio as gr
 
 from xformer.figures import maximum as of_maximum
 from xformer.figures import sentiment as figures
+from xformer.figures.labels import of_model
 from xformer.figures.notice import notice
 from xformer.figures.sentiment import Example, View
 from xformer.results import Attribution, ModelInfo, Sentiment, UserError
@@ -45,6 +45,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     which = controls.add("classifier", OneOf((info.name, *others), info.name), gr.Radio, label=say("classifier"),
                          choices=[(say(f"classifier_{i}"), name) for i, name in enumerate((info.name, *others))],
                          visible=bool(others), render=False, elem_classes="which-reader")
+    page.reviewer = which
     ask = Ask(lambda name: nullcontext(others.get(name, reader)), language, which, page.tab)
     with gr.Row(elem_classes="reviewed"):
         with gr.Column(scale=5, min_width=320):
@@ -113,10 +114,13 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
 def _about(info: ModelInfo, language: Language) -> str:
     """Say which classifier it is."""
-    model = language.html("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
-                          millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
-    return (f'<p class="note">{language.html("review_intro")} <span data-name="{escape(info.name)}" '
-            f'data-identity="{info.identity}">{model}</span></p>')
+    return f'<p class="note">{language.html("review_intro")} {of_model(info, _line(info, language))}</p>'
+
+
+def _line(info: ModelInfo, language: Language) -> str:
+    """A classifier in a line."""
+    return language.say("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
+                        millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
 
 
 def missing(reason: UserError | None, language: Language) -> str:
@@ -254,14 +258,15 @@ def read_pair(service: ReviewService, language: Language, *, number: int) -> dic
 def _quality(ask: Ask, reader: ReviewService) -> None:
     """Lay out what was measured when the classifier was trained, if it was."""
     language = ask.language
+    model = of_model(reader.info, _line(reader.info, language), hidden=True)  # another one may be chosen above
     if reader.calibration is not None:
         with gr.Accordion(language.say("calibration_title"), open=False) as part:
-            gr.HTML(figures.calibration_text(reader.calibration, language))
+            gr.HTML(figures.calibration_text(reader.calibration, language) + model)
             picture = plot("calibration", language)
         part.expand(**ask(draw_calibration, {}, {"picture": picture}), **QUIET)
     if reader.label_shares:
         with gr.Accordion(language.say("shares_title"), open=False) as part:
-            gr.HTML(f'<p class="note">{language.html("shares_text")}</p>')
+            gr.HTML(f'<p class="note">{language.html("shares_text")}</p>{model}')
             picture = plot("shares", language)
         part.expand(**ask(draw_shares, {}, {"picture": picture}), **QUIET)
 
@@ -270,7 +275,8 @@ def _poolings(reader: ReviewService, language: Language) -> None:
     """Lay out the table of classifiers by pooling and mask, if anybody measured them."""
     if reader.pooling_scores:
         with gr.Accordion(language.say("poolings_title"), open=False):
-            gr.HTML(f'<p class="note">{language.html("poolings_text")}</p>')
+            model = of_model(reader.info, _line(reader.info, language), hidden=True)
+            gr.HTML(f'<p class="note">{language.html("poolings_text")}</p>{model}')
             canvas("part.js", "${value}", "tables poolings-view", figures.poolings(reader.pooling_scores, language),
                    save=language)
 

@@ -61,6 +61,7 @@ class Page:
     views: dict[str, View] = field(default_factory=dict)
     writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
     other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)  # that may be chosen too, by name
+    reviewer: gr.Radio | None = None  # the name of the classifier that is chosen, where there is one
     # Listeners that run one after the other: for a new sentence; when the page is opened; when the browser goes back to
     # what the page showed before (a tab that is opened with the page has an event of its own); and after something
     # else than its own controls has set what the Attention tab shows.

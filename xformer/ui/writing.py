@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import writing as figures
+from xformer.figures.labels import of_model
 from xformer.figures.notice import notice
 from xformer.results import Options, Scored, UserError
 from xformer.serve.protocol import WriterService
@@ -50,7 +51,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             controls.add("lm_top_p", Real(0.95, 0.05, 1, 0.05), gr.Slider, label=say("lm_top_p"))
             controls.add("lm_seed", Whole(1, 0, 999_999), gr.Number, label=say("lm_seed"), precision=0)
             gr.HTML(f'<p class="note">{html("lm_about", name=info.name, layers=info.n_layers, heads=info.n_heads)} '
-                    f'<span data-name="{html("first_number", n=info.parameters)}"></span></p>')
+                    f'{of_model(info, f"{info.name} {info.identity}", hidden=True)}</p>')
     shown = gr.State()
     sampling = controls.named(*SAMPLING)
     asked = {"shown": shown, "lm_text": text, "lm_place": place, **sampling}
