@@ -292,7 +292,8 @@ def test_the_curve_marks_what_is_chosen_where_it_has_it():
     swept = {stack: [-1.0] * 13 for stack in results.STACKS}
     at = {("beta", 0.0): -6, ("beta", 4.0): 2, ("beta", math.inf): 6, ("unscaled", 1.0): 1.5}
     for (kind, beta), power in at.items():
-        drawn = figures.curve(swept, Weighing(Head("cross", 1, 1), "stack", kind, beta), 8)
+        drawn = figures.curve(swept, "El perro.", Weighing(Head("cross", 1, 1), "stack", kind, beta), 8)
         assert drawn.layout.shapes[0].x0 == pytest.approx(power)
-    assert not figures.curve(swept, Weighing(Head("cross", 1, 1), "stack", "queries"), 8).layout.shapes
+    assert "of “El perro.” against β" in drawn.layout.title.text.replace("<br>", " ")
+    assert not figures.curve(swept, "El perro.", Weighing(Head("cross", 1, 1), "stack", "queries"), 8).layout.shapes
     assert len(figures.TICKS) == len(walkthrough.BETAS)

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, expect_spanish, saved
+from xformer.hub.checkpoint import examine
 
 DOG = "/?tab=attention&text=The+dog+eats+the+bread."
 
@@ -59,3 +60,19 @@ def test_the_words_and_the_curve_are_saved_as_numbers(visit, learned_pairs):
     assert len(found["rows"]) == 3 * 13
     content, _ = saved(page, page.locator(".weigh-words").get_by_role("button", name="Save as SVG").click)
     assert b".reweighed td" in content
+
+
+def test_both_translations_are_saved_with_what_the_change_costs_and_whose_they_are(visit, learned_pairs,
+                                                                                   tiny_checkpoint):
+    page = visit(f"{DOG}&weigh_power=-6")
+    expect(named(page)).to_have_text("β = 0 · Cross, all layers")
+    part = page.locator(".weigh-result")
+    found = json.loads(saved(page, part.get_by_role("button", name="Save as JSON").first.click)[0])
+    first, second = found["rows"]
+    assert first[:2] == ["equation 1", learned_pairs[1][1]] and second[0] == "β = 0 · Cross, all layers"
+    said = part.locator(".weighed p").last.text_content()
+    assert f"{first[2]:.2f}" in said and f"{second[2]:.2f}" in said
+    assert found["title"] == "β = 0 · Cross, all layers: The dog eats the bread."
+    assert found["checkpoint"] == {"name": "tiny-en-es", "identity": examine(tiny_checkpoint).identity}
+    content, _ = saved(page, part.get_by_role("button", name="Save as SVG").first.click)
+    assert b"The dog eats the bread." in content and b".weigh-result" not in content, "the sentence stands in it"

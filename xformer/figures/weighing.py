@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -21,6 +22,7 @@ from xformer.pieces import words
 from xformer.results import STACKS, Head, Reweighed, Weighing
 from xformer.strings import ENGLISH, Language
 
+LONGEST = 60  # characters of a translation in a title
 COLOURS = dict(zip(STACKS, (BLUE, ORANGE, TEAL), strict=True))
 TICKS = ("0", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "∞")  # BETAS as they are read
 
@@ -45,18 +47,24 @@ def of_weighing(name: str) -> str:
 
 
 def translations(done: Reweighed, change: Weighing, old: str, language: Language = ENGLISH) -> str:
-    """Show a translation and the one under the change, what the change is, and what to know of it. HTML.
+    """Show a translation and the one under the change, what the change is, and what to know of it. HTML that can be
+    saved, with both texts and what the change costs the first.
 
     old: the text of the translation before.
     """
+    say, new = language.say, done.translation.best.text
     warnings = notice([warning.say(language) for warning in done.translation.warnings], "warning")
     said = [language.html(f"weigh_text_{change.kind}")]
     if change.kind == "queries" and change.head.stack != "encoder_self":
         said.append(language.html("weigh_text_leak"))
-    texts = both_texts(old, done.translation.best.text, done.before.log_probs, done.after.log_probs, language,
-                       of_weighing)
-    return (f'<div role="status"><p class="what">{escape(named(change, language))}</p>{texts}</div>'
-            f'<p class="note">{" ".join(said)}</p>{warnings}')
+    texts = both_texts(old, new, done.before.log_probs, done.after.log_probs, language, of_weighing)
+    body = (f'<div role="status"><p class="what">{escape(named(change, language))}</p>'
+            f'<p class="source" lang="en">{escape(done.before.text)}</p>{texts}</div>')
+    columns = [say("weigh_kind"), say("weigh_translation"), say("weigh_first")]
+    rows = [[say("weigh_with"), old, round(sum(done.before.log_probs), 6)],
+            [named(change, language), new, round(sum(done.after.log_probs), 6)]]
+    title = say("weigh_saved", change=named(change, language), text=done.before.text)
+    return f'{savable(body, "weighed", title, columns, rows)}<p class="note">{" ".join(said)}</p>{warnings}'
 
 
 def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:
@@ -82,9 +90,9 @@ def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: L
             replace(new, title=f"{new.title} · {named(change, language)}"))
 
 
-def curve(swept: Mapping[str, Sequence[float]], change: Weighing, width: int, language: Language = ENGLISH
+def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, width: int, language: Language = ENGLISH
           ) -> go.Figure:
-    """Plot the log-probability of the original translation against beta, a curve a stack.
+    """Plot the log-probability of the original translation, this text, against beta, a curve a stack.
 
     change: where it is at one of these temperatures, a line across marks it. width: d_k, by which "unscaled" is one.
     """
@@ -95,7 +103,8 @@ def curve(swept: Mapping[str, Sequence[float]], change: Weighing, width: int, la
         hovertemplate=say("weigh_hover", beta="%{customdata}", value="%{y:.2f}") + f"<extra>{say(f'stack_{stack}')}"
         "</extra>") for stack, values in swept.items()]
     figure = go.Figure(lines, layout(
-        say("weigh_curve"), 400, x=axis(say("weigh_axis_beta"), tickvals=places, ticktext=TICKS, range=[-6.4, 6.4]),
+        say("weigh_curve", text=textwrap.shorten(text, LONGEST, placeholder=" …")), 400,
+        x=axis(say("weigh_axis_beta"), tickvals=places, ticktext=TICKS, range=[-6.4, 6.4]),
         y=axis(say("weigh_axis_total"))))
     beta = {"beta": change.beta, "unscaled": math.sqrt(width)}.get(change.kind)
     if beta is None:

@@ -50,7 +50,7 @@ def build(page: Page, look: Controls, is_open: gr.Checkbox) -> Controls:
     gr.HTML(f'<h3>{language.html("weigh_title")}</h3><p class="note">{language.html("weigh_look")}</p>')
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
-            result = gr.HTML(elem_classes="tables ablation weigh-result", min_height=200)
+            result = canvas("part.js", "${value}", "tables ablation weigh-result", save=language)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             head = controls.add("weigh_head", one_head(language), gr.Dropdown, label=say("weigh_head"))
             this = gr.Button(say("weigh_this"), size="sm")
@@ -122,7 +122,7 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, is_op
         answer = {}
     else:
         swept = drawn.swept
-    yield {**answer, "curve": figure(figures.curve(swept, change, width, language)),
+    yield {**answer, "curve": figure(figures.curve(swept, best.text, change, width, language)),
            "drawn": Drawn(translation, change, swept)}
 
 
