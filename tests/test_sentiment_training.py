@@ -13,13 +13,16 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
+from tests.test_training import ended, losses, torchrun
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, UNK
+from xformer.results import UserError
 from xformer.serve.reviews import SentimentService, encode
-from xformer.training import loop
+from xformer.training import loop, run
 from xformer.training.language_model import LanguageModelTask
+from xformer.training.options import LanguageModelRun, SentimentRun, TranslationRun
 from xformer.training.reviews import (
     ReviewBatches,
     Windows,
@@ -455,3 +458,28 @@ def test_a_run_of_another_kind_is_not_gone_on_with(data, pretrained, tmp_path, c
 def test_rows_are_encoded_as_they_are_read_later(review_tokenizer):
     ((label, pieces),) = encode_rows(review_tokenizer, [(1, "It 's the best film<br />of the year .")], 32)
     assert label == 1 and pieces.tolist() == encode(review_tokenizer, "It's the best film of the year.", 32)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("what", "more"), [("language-model", ["--batch-pieces", 256]),
+                                            ("sentiment", ["--batch-rows", 12])])
+def test_two_processes_learn_what_one_learns(data, tmp_path, what, more):
+    asked = [*more, "--steps", 3, "--evaluate-minutes", 9, "--warmup", 1, "--peak", "1e-3", "--precision", "float32"]
+    ((said, status),) = ended(torchrun(*command(what, data, tmp_path / "two", *asked), processes=2))
+    assert status == 0 and "2 process(es)" in said, said
+    assert main(command(what, data, tmp_path / "one", *asked)) == 0
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+    for score in ("perplexity", "accuracy", "calibration_error"):
+        assert lines(tmp_path / "two")[-1].get(score) == pytest.approx(lines(tmp_path / "one")[-1].get(score), abs=0.02)
+
+
+@pytest.mark.parametrize(("train", "options"), [
+    (run.train_translation, TranslationRun), (run.train_language_model, LanguageModelRun),
+    (run.train_sentiment, SentimentRun)])
+def test_only_the_first_process_needs_the_data(tmp_path, monkeypatch, train, options):
+    monkeypatch.setattr(run, "_train", lambda *_: {})  # as far as reading goes
+    monkeypatch.setenv("RANK", "1")
+    assert train(options(data=tmp_path, out=tmp_path)) == {}
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(UserError, match="There is no "):
+        train(options(data=tmp_path, out=tmp_path))

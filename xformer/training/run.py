@@ -86,13 +86,15 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
 
     Raises UserError.
     """
-    unlabelled = _needed(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
-    validation = _needed(run.data, "imdb-validation", "sentiment", ROWS)
-    labelled = [path for name in ("imdb-train", "sst2-train-phrases") if (path := data_file(run.data, name))]
-    with starting():
-        texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
-        texts += [text for path in labelled for _, text in reviews.read_rows(path)]
-        held_out = [text for _, text in reviews.read_rows(validation)]
+    texts, held_out = list[str](), list[str]()
+    if _rank() == 0:  # it makes the batches of all
+        unlabelled = _needed(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
+        validation = _needed(run.data, "imdb-validation", "sentiment", ROWS)
+        labelled = [path for name in ("imdb-train", "sst2-train-phrases") if (path := data_file(run.data, name))]
+        with starting():
+            texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
+            texts += [text for path in labelled for _, text in reviews.read_rows(path)]
+            held_out = [text for _, text in reviews.read_rows(validation)]
 
     def begin(out: Path) -> tuple[LanguageModel, Tokenizer]:
         if run.start:
@@ -109,6 +111,8 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
         length = model.config.max_length
         encoded = reviews.encode_texts(tokenizer, texts)
         windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
+        if _rank():
+            return LanguageModelTask(model, tokenizer, windows, []), ""
         validation_windows = reviews.Windows(reviews.encode_texts(tokenizer, held_out), length, run.batch_pieces)
         count = -(-run.dev_pieces // (length * validation_windows.size))  # batches, rounded up
         scored = [batch for batch, _ in zip(validation_windows.epoch(0), range(count), strict=False)]
@@ -127,9 +131,10 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
     Raises UserError.
     """
     learned, validation = ("imdb-train", "sst2-train-phrases"), ("imdb-validation", "sst2-validation")
-    files = {name: _needed(run.data, name, "sentiment", ROWS) for name in (*learned, *validation)}
+    names = (*learned, *validation)  # read by the first process, which makes the batches of all
+    files = {name: _needed(run.data, name, "sentiment", ROWS) for name in names if _rank() == 0}
     with starting():
-        rows = {name: reviews.read_rows(path) for name, path in files.items()}
+        rows = {name: reviews.read_rows(files[name]) if files else [] for name in names}
         for name in learned:
             rows[name] = reviews.share(rows[name], run.label_share, run.seed)
     for name in validation:
