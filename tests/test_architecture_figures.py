@@ -146,7 +146,7 @@ def test_a_classifier_is_an_encoder_with_a_top_of_its_own(pooling, causal):
     info = replace(info_of(model), n_decoder_layers=0, causal=causal, pooling=pooling)
     blocks = passes.blocks(model)
     drawn = architecture.classifier(info, blocks, 7)
-    shown = sum(int(number.replace(",", "")) for number in PARAMETERS.findall(drawn.split('<div class="towers">')[1]))
+    shown = sum(int(number.replace(",", "")) for number in PARAMETERS.findall(drawn.split('<div class="towers"')[1]))
     assert shown == model.parameter_count() and f"{model.parameter_count():,} parameters in all" in drawn
     assert not Boxes(drawn).opens, "its heads are not in the Attention tab"
     assert ("only those before it" in drawn) == causal and "maps 4 × 7 × 7" in drawn

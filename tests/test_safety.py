@@ -26,6 +26,12 @@ def _whole(answer):
         return error.partial
 
 
+def batched(values, most):
+    """Lists of at most so many values, one after the other."""
+    values = list(values)
+    return (values[i:i + most] for i in range(0, len(values), most))
+
+
 class Visitor:
     """Somebody who talks to a started app over HTTP, as the page does and otherwise."""
 
@@ -49,15 +55,25 @@ class Visitor:
         _, body, _ = self.get(f"/gradio_api/call/{endpoint}", json.dumps({"data": values}).encode())
         return self.get(f"/gradio_api/call/{endpoint}/{json.loads(body)['event_id']}")[1]
 
-    def handle(self, dependency, values, event=None):
+    def handle(self, dependency, values):
         """What a handler of the page answers: the message with which it ends, and the stream."""
-        asked = {"fn_index": dependency["id"], "data": values, "session_hash": self.session, "event_data": event,
-                 "trigger_id": None}
-        status, body, _ = self.get("/gradio_api/queue/join", json.dumps(asked).encode())
-        assert status == 200, body
-        _, stream, _ = self.get(f"/gradio_api/queue/data?session_hash={self.session}")
-        messages = [json.loads(line.removeprefix("data: ")) for line in stream.splitlines() if line]
-        return next(one for one in messages if one["msg"] == "process_completed"), stream
+        [answered] = self.handle_all([(dependency, values)])
+        return answered
+
+    def handle_all(self, calls):
+        """The same for many calls, some of which are under way at the same time."""
+        for some in batched(calls, 16):
+            events = []
+            for dependency, values in some:
+                asked = {"fn_index": dependency["id"], "data": values, "session_hash": self.session,
+                         "event_data": None, "trigger_id": None}
+                status, body, _ = self.get("/gradio_api/queue/join", json.dumps(asked).encode())
+                assert status == 200, body
+                events.append(json.loads(body)["event_id"])
+            _, stream, _ = self.get(f"/gradio_api/queue/data?session_hash={self.session}")
+            messages = [json.loads(line.removeprefix("data: ")) for line in stream.splitlines() if line]
+            ended = {one["event_id"]: one for one in messages if one["msg"] == "process_completed"}
+            yield from ((ended[event], stream) for event in events)
 
     def handlers(self):
         """Every handler of the English page that asks the server."""
@@ -66,8 +82,10 @@ class Visitor:
 
     def fields(self, dependency, text, hidden=None):
         """Values for a handler: a text in each text field, another in those that nobody sees, all else as the page
-        begins."""
+        begins, but for a training, which is short."""
         def value(component):
+            if component["props"].get("label") == "Steps":
+                return component["props"]["minimum"]
             if component["type"] != "textbox":
                 return component["props"].get("value")
             return text if hidden is None or component["props"].get("visible", True) else hidden
@@ -128,16 +146,15 @@ def test_markup_in_every_text_field_stays_text(app):
     first = app.titled("English sentence", "submit")
     assert app.handle(first, app.fields(first, MARKUP))[0]["success"]
     seen = set()
-    for dependency in handlers:
-        for hidden in (None, "principles"):
-            ended, stream = app.handle(dependency, app.fields(dependency, MARKUP, hidden))
-            assert "Traceback" not in stream
-            for place, value in zip(dependency["outputs"], ended["output"].get("data") or [], strict=False):
-                value = value.get("value") if isinstance(value, dict) and "__type__" in value else value
-                if app.components[place]["type"] == "html" and isinstance(value, str):
-                    harmless(value)
-                    if "alert" in value:
-                        seen.add(place)
+    calls = [(one, app.fields(one, MARKUP, hidden)) for one in handlers for hidden in (None, "principles")]
+    for (dependency, _), (ended, stream) in zip(calls, app.handle_all(calls), strict=True):
+        assert "Traceback" not in stream
+        for place, value in zip(dependency["outputs"], ended["output"].get("data") or [], strict=False):
+            value = value.get("value") if isinstance(value, dict) and "__type__" in value else value
+            if app.components[place]["type"] == "html" and isinstance(value, str):
+                harmless(value)
+                if "alert" in value:
+                    seen.add(place)
     assert len(seen) > 3, "the markup was shown nowhere, so nothing was seen to be harmless"
 
 
@@ -270,8 +287,8 @@ def test_what_fails_inside_is_told_to_nobody_outside(failing):
     said = [failing.call("translate", "The cat sleeps.", 5, 1), failing.call("classify", "Bad."),
             failing.call("explain", "The cat sleeps.", "El gato duerme.", "cross", 0, 0)]
     assert all("Something went wrong" in one for one in said)
-    for dependency in failing.handlers():
-        said.append(failing.handle(dependency, failing.fields(dependency, "The cat sleeps."))[1])
+    said += {stream for _, stream in failing.handle_all(
+        (one, failing.fields(one, "The cat sleeps.")) for one in failing.handlers())}
     for one in said:
         assert "secret" not in one and "Traceback" not in one and "RuntimeError" not in one
         assert "site-packages" not in one and str(ROOT) not in one
@@ -287,8 +304,8 @@ def test_nothing_that_is_typed_is_logged_or_kept(app):
         app.call(endpoint, f"{MARKER} " * 4_000, *more)
         app.call(endpoint, [MARKER], *more)
     app.call("explain", "The cat sleeps.", f"El gato {MARKER}", MARKER, 0, 0)
-    for dependency in app.handlers():
-        app.handle(dependency, app.fields(dependency, f"The cat {MARKER} sleeps."))
+    for _ in app.handle_all((one, app.fields(one, f"The cat {MARKER} sleeps.")) for one in app.handlers()):
+        pass
     app.get(f"/?text={MARKER}&review={MARKER}&head={MARKER}")
     app.get(f"/gradio_api/deep_link?session_hash={app.session}")
     assert MARKER not in app.server.log
