@@ -12,6 +12,7 @@ from http.cookiejar import CookieJar
 
 import pytest
 import yaml
+from gradio_client import Client
 
 from tests import endpoints
 from tests.harness import PROXY, ROOT, Copies
@@ -59,6 +60,19 @@ def test_a_visitor_stays_with_a_copy_and_another_comes_to_the_other(copies, lear
         for english, spanish in learned_pairs[:4]:
             assert one.ask(english) == other.ask(english) == spanish
         assert (one.copy, other.copy) == names
+
+
+@WITH_PROXY
+@pytest.mark.server
+def test_clients_of_gradio_keep_the_cookie_by_themselves(copies, learned_pairs):
+    with ExitStack() as opened:
+        clients = [Client(copies.address, verbose=False, download_files=False) for _ in range(2)]
+        for client in clients:
+            opened.callback(client.close)
+        assert {client.cookies["copy"] for client in clients} == {"copy1", "copy2"}
+        for english, spanish in learned_pairs[:4]:
+            for client in clients:
+                assert client.predict(english, api_name="/translate")["text"] == spanish
 
 
 @WITH_PROXY

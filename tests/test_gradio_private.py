@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import gradio
+import gradio as gr
 import pytest
 import uvicorn
 from gradio import http_server
@@ -15,7 +15,9 @@ from packaging.version import Version
 
 import xformer.ui
 from tests.harness import ROOT, free_port
-from xformer.ui import gradio_private
+from tests.pages import run
+from xformer.strings import ENGLISH, SPANISH
+from xformer.ui import gradio_private, page
 
 PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
                      r"event_ids_to_events|\.fns\b|get_api_info|GRADIO_ANALYTICS|gradio_api/|\.default_config|\._id\b")
@@ -23,8 +25,8 @@ PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function
 
 def test_gradio_is_a_version_that_the_private_parts_were_tried_on():
     oldest, newest = gradio_private.TRIED
-    assert Version(oldest) <= Version(gradio.__version__) <= Version(newest), (
-        f"Gradio {gradio.__version__} is installed, and xformer/ui/gradio_private.py was tried on {oldest} to {newest} "
+    assert Version(oldest) <= Version(gr.__version__) <= Version(newest), (
+        f"Gradio {gr.__version__} is installed, and xformer/ui/gradio_private.py was tried on {oldest} to {newest} "
         f"only. Run all tests on the new version, compare what each function there rests on, then widen TRIED.")
 
 
@@ -71,3 +73,18 @@ def test_a_server_that_begins_slowly_is_waited_for(server, monkeypatch):
 def test_a_server_that_does_not_begin_is_not_waited_for(server):
     with pytest.raises(http_server.ServerFailedToStartError):
         server(False).run_in_thread()
+
+
+def test_a_menu_says_in_the_language_of_its_page_that_it_does_not_offer_a_choice():
+    async def make():
+        with gr.Blocks(analytics_enabled=False) as demo:
+            menus = [(ENGLISH, gr.Dropdown(["a"])), (ENGLISH, gr.Radio(["a"]))]
+        with demo.route(SPANISH.name, page.PATHS[SPANISH]):
+            return [*menus, (SPANISH, gr.Dropdown(["a"], multiselect=True)), (SPANISH, gr.Radio(["a"]))]
+
+    for language, menu in run(make()):
+        offered, other = (["a"], ["b"]) if getattr(menu, "multiselect", False) else ("a", "b")
+        assert menu.preprocess(offered) == offered
+        with pytest.raises(gr.Error) as said:
+            menu.preprocess(other)
+        assert said.value.message == language.say("error_choice")

@@ -24,6 +24,8 @@ from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictB
 from gradio.server_messages import UnexpectedErrorMessage
 from gradio.utils import get_function_description
 
+from xformer.strings import ENGLISH, SPANISH
+
 TRIED = ("6.31.0", "6.31.0")  # the oldest and the newest version
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
 # anybody who asks, recordings, an editor, a monitor.
@@ -73,6 +75,27 @@ def _run_in_thread(server: Any) -> None:
 
 
 http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
+
+
+def _say_unknown_choices(preprocess: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Say in the page's language that a menu does not offer what was chosen in it; Gradio lists what it offers.
+
+    A page asks so after its server was started again, or its proxy's copy: the choices that a translation gave its
+    menus were known only there. Its listeners run `preprocess`; a page at /es has the components whose `page` is "es".
+    """
+    def checked(component: Any, payload: Any) -> Any:
+        try:
+            return preprocess(component, payload)
+        except gr.Error as error:
+            if "not in the list of choices" not in error.message:
+                raise
+            language = SPANISH if component.page == SPANISH.code else ENGLISH
+            raise gr.Error(language.say("error_choice")) from None
+    return checked
+
+
+for _menu in (gr.Dropdown, gr.Radio):
+    _menu.preprocess = _say_unknown_choices(_menu.preprocess)  # type: ignore[method-assign, assignment]
 
 
 def still_there() -> Callable[[], bool]:
