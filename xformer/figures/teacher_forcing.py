@@ -9,6 +9,7 @@ from html import escape
 
 from xformer.explain.counterfactual import parting
 from xformer.figures.labels import percent, sentence, shown
+from xformer.pieces import WORD_START
 from xformer.results import Candidate, Forced
 from xformer.strings import ENGLISH, Language
 
@@ -118,5 +119,5 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
 def _parted(pieces: Sequence[str], step: int) -> str:
     """A translation, marked from where it parts with another."""
     before, after = sentence(pieces[:step]), sentence(pieces[step:])
-    joined = " " if step < len(pieces) and pieces[step].startswith("▁") and before else ""
+    joined = " " if step < len(pieces) and pieces[step].startswith(WORD_START) and before else ""
     return f"{escape(before)}{joined}<mark>{escape(after)}</mark>" if after else escape(before)

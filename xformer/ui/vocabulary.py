@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import vocabulary as figures
-from xformer.pieces import words
+from xformer.pieces import WORD_START, words
 from xformer.results import Pieced, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -94,4 +94,4 @@ def _ways(service: TranslationService, own: Pieced, language: Language) -> list[
 def _word(own: Pieced, at: int) -> str:
     """The word that a piece belongs to."""
     group: Sequence[int] = next(group for group in words(own.pieces) if at in group)
-    return "".join(own.pieces[i] for i in group).replace("▁", "")
+    return "".join(own.pieces[i] for i in group).replace(WORD_START, "")
