@@ -626,6 +626,61 @@ def test_a_full_disk_ends_a_run_with_a_sentence_and_its_last_whole_state(tmp_pat
     assert train(LineTask(), tmp_path, steps=5)[0].step == 5
 
 
+# Compiled by torch.compile; here by backends of it that need no compiler, or by one that fails
+
+
+def compiling(monkeypatch, backend, **seconds):
+    """Let torch.compile use a backend; trial steps seem to take so many seconds."""
+    made = []
+
+    def compiled(model, dynamic):
+        assert dynamic
+        made.append(compile_model(model, dynamic=True, backend=backend))
+        return made[-1]
+
+    def measure(step, ways):
+        for way in ways:
+            step(way)
+        return {way: seconds[way.split()[0]] for way in ways}
+    compile_model = torch.compile
+    monkeypatch.setattr(torch, "compile", compiled)
+    monkeypatch.setattr(loop, "measure", measure)
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("quicker", "seconds"), [("compiled", {"as": 2.0, "compiled": 1.0}),
+                                                  ("as it is", {"as": 1.0, "compiled": 2.0})])
+def test_a_model_is_trained_compiled_where_that_is_quicker(tmp_path, monkeypatch, capsys, quicker, seconds):
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "compiled").mkdir()
+    plain, task = LineTask(), LineTask()
+    train(plain, tmp_path / "plain", steps=5)
+    made = compiling(monkeypatch, "aot_eager", **seconds)
+    trainer, _ = train(task, tmp_path / "compiled", steps=5, compile=True)
+    assert (trainer.parallel is made[0]) == (quicker == "compiled") and len(made) == 1
+    assert f"training the model {quicker}: 2 trial steps take {seconds['as']:.2g} s as it is" in capsys.readouterr().out
+    torch.testing.assert_close(weights(task.model), weights(plain.model))
+    state = torch.load(tmp_path / "compiled" / "state.pt", weights_only=True)
+    assert {*state["model"]} == {*task.model.state_dict()}  # whoever goes on with it need not compile
+
+
+def test_a_machine_without_a_compiler_trains_as_without_the_option(tmp_path, monkeypatch, capsys):
+    def no_compiler(graph, inputs):
+        raise RuntimeError("No working C++ compiler found\nand much more")
+    task, plain = LineTask(), LineTask()
+    compiling(monkeypatch, no_compiler)
+    trainer, _ = train(task, tmp_path, steps=3, compile=True)
+    assert trainer.parallel is task.model
+    said = capsys.readouterr().out.splitlines()
+    (sentence,) = [line for line in said if "torch.compile" in line]
+    assert sentence.startswith("training goes on without torch.compile, which did not work on this machine: ")
+    assert "No working C++ compiler found" in sentence
+    (tmp_path / "plain").mkdir()
+    train(plain, tmp_path / "plain", steps=3)
+    assert torch.equal(weights(task.model), weights(plain.model))
+
+
 # Several processes, as far as one can see of them; two real ones are in test_training.py
 
 

@@ -58,6 +58,9 @@ def _add_shared(p: argparse.ArgumentParser, usual: type[Run], start: str
     rest.add_argument("--accumulate", type=int, action=Within, least=1, most=4096, default=usual.accumulate,
                       metavar="N", help="learn a batch in N parts, one after the other, for less memory; the gradient "
                                         "stays the same")
+    rest.add_argument("--compile", action="store_true",
+                      help="train with torch.compile where trial steps at the start of a run are quicker so; it needs "
+                           "a C++ compiler, on CUDA Triton")
     rest.add_argument("--dry-run", action="store_true",
                       help="make a few trial steps and say how many steps, pieces, minutes and megabytes the run would "
                            "take; write nothing")

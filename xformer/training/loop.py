@@ -14,8 +14,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import torch
 import torch.distributed as dist
@@ -299,8 +300,10 @@ class Trainer(Learner):
         """Train to the end of the run; return the last scores. An interrupted run goes on where it was last saved."""
         if self._done() < 1:
             self.precision = self._choose_precision()
+        if self.options.compile and self._done() < 1:
+            self.parallel = self._choose_compiled()
         if self.processes > 1:
-            self.parallel = DistributedDataParallel(self.task.model)
+            self.parallel = DistributedDataParallel(self.parallel)
         limit = self.options.steps or None
         last_save = self.elapsed
         scores: dict[str, float] = {}
@@ -363,6 +366,43 @@ class Trainer(Learner):
         quicker = min(seconds, key=lambda precision: seconds[precision])
         tqdm.write(f"training in {quicker}: a trial step takes "
                    + ", ".join(f"{taken:.2g} s in {precision}" for precision, taken in seconds.items()))
+        return quicker
+
+    def _choose_compiled(self) -> nn.Module:
+        """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
+        compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
+        models = {"as it is": self.task.model, "compiled": compiled}
+        parcel = [self._try_models(models) if self.rank == 0 else ""]
+        if self.processes > 1:
+            dist.broadcast_object_list(parcel, src=0)
+        return models[parcel[0]]
+
+    def _try_models(self, models: Mapping[str, nn.Module]) -> str:
+        """Return the model whose trial steps are quicker; they change neither it nor later chance."""
+        def step(name: str) -> None:
+            for batch in batches:  # of several shapes, for which it is to be compiled once
+                with autocast(self.device, self.precision):
+                    loss = self.task.loss(models[name], batch, self.device)
+                loss.backward()
+                self.optimizer.zero_grad(set_to_none=True)
+            float(loss.detach())  # now it has ended on a GPU too
+
+        self.task.model.train()
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+            batches = [batch[::self.processes] for batch in islice(self.task.batches(self.epoch, 0), 2)]
+            if not batches:
+                return "as it is"
+            try:
+                seconds = measure(step, [*models])
+            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
+                self.optimizer.zero_grad(set_to_none=True)
+                cause = getattr(error, "inner_exception", error)
+                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
+                return "as it is"
+        quicker = min(seconds, key=lambda name: seconds[name])
+        tqdm.write(f"training the model {quicker}: {len(batches)} trial steps take "
+                   + ", ".join(f"{taken:.2g} s {name}" for name, taken in seconds.items()))
         return quicker
 
     def _diverged(self, what: str) -> UserError:

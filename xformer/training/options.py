@@ -34,6 +34,7 @@ class TrainingOptions:
     precision: str = "auto"  # one of PRECISIONS; auto: the quicker one on this machine
     seed: int = 0
     accumulate: int = 1  # parts that each process learns its share of a batch in, one after the other
+    compile: bool = False  # train the model compiled by torch.compile, where trial steps are quicker so
 
     def __post_init__(self) -> None:
         for name in ("minutes", "peak", "weight_decay", "evaluate_minutes", "save_minutes"):
@@ -79,6 +80,7 @@ class Run:
     save_minutes: float = TrainingOptions.save_minutes
     precision: str = TrainingOptions.precision
     accumulate: int = TrainingOptions.accumulate
+    compile: bool = TrainingOptions.compile
     dry_run: bool = False  # make trial steps and say what the run would take; write nothing
 
     device: str | None = None  # cuda, mps or cpu; None: the best there is
@@ -102,7 +104,8 @@ class Run:
             steps=self.steps, minutes=self.minutes, weight=self.most_weight, schedule=schedule,
             peak=peak if self.peak is None else self.peak, warmup=warmup if self.warmup is None else self.warmup,
             weight_decay=self.weight_decay, average=self.average, evaluate_minutes=self.evaluate_minutes,
-            save_minutes=self.save_minutes, precision=self.precision, seed=self.seed, accumulate=self.accumulate)
+            save_minutes=self.save_minutes, precision=self.precision, seed=self.seed, accumulate=self.accumulate,
+            compile=self.compile)
 
 
 ARCHITECTURES = ("transformer", "gru", "gru-attention")
