@@ -116,6 +116,10 @@ def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned
     np.testing.assert_allclose(blocks[1], walk.q)
     assert tuple(figure.data[2].y) == tuple(range(length, 2 * length)) and figure.data[2].name == "Head 2"
     np.testing.assert_allclose(above[:, 8:16], walk.q)
+    low, high = figure.layout.yaxis.domain
+    margin = figure.layout.margin
+    row = (high - low) * (figure.layout.height - margin.t - margin.b) / length
+    assert row >= 15.9, "the labels of the rows above stand one on another"
     box, cut = figure.layout.shapes[-2:]
     assert (box.x0, box.x1, cut.y0, cut.y1) == (8.5, 16.5, length - 0.5, 2 * length - 0.5)
 

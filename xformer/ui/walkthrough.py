@@ -95,7 +95,8 @@ def build(page: Page) -> Tab:
             controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
                          properties=lambda values: {"choices": mask_choices(page.service, language, values)})
             padding.render()
-            gr.HTML(figures.heading("switches", language))
+            gr.HTML(f'<p class="formula">{figures.FORMULAS["switches"]}</p>'
+                    f'<p class="note">{language.html("first_text_switches")}</p>')
     plots = {}
     with gr.Accordion(say("first_show_vectors"), open=False) as of_vectors:
         for name in STEPS:
