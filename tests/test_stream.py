@@ -105,6 +105,8 @@ def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
     said = walkthrough.checked_inputs(walk, 1)
     assert f"the first number of q is {walk.q[1, 0]:+.4f}" in said
     assert float(re.search(r"own q is ([\d.e-]+)\.", said)[1]) < 1e-4
+    most, least = (np.sqrt(np.linalg.eigvalsh(walk.w_q.T @ walk.w_q))[i] for i in (-1, 0))
+    assert f"some directions {most:.2f} times and others {least:.2f} times" in said
 
 
 def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned_pairs):

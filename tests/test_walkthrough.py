@@ -189,6 +189,11 @@ def test_the_variance_of_dot_products_grows_like_d_and_is_one_when_scaled():
     np.testing.assert_allclose(found.scaled, 1, atol=0.08)
     assert (np.diff(found.largest_plain) > 0).all() and found.largest_plain[-1] > 0.9
     assert np.ptp(found.largest_scaled) < 0.05  # the softmax stays as soft as it was
+    assert (np.diff(found.slope_plain) < 0).all() and found.slope_plain[-1] < 0.15
+    assert np.ptp(found.slope_scaled) < 0.05 and found.slope_scaled[0] > 0.5
+    p = torch.tensor([1.0, 2, 4]).softmax(dim=0)
+    jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=0), torch.tensor([1.0, 2, 4]))
+    assert float(jacobian.trace()) == pytest.approx(float((p * (1 - p)).sum()), abs=1e-6)
 
 
 def test_splitting_gives_more_distributions_for_the_same_parameters_and_products():
@@ -367,7 +372,8 @@ def test_the_summary_says_where_the_look_goes_and_what_becomes_of_the_answer():
 
 def test_variance_and_splitting_are_drawn_with_their_axes():
     figure = figures.variance(walkthrough.variance((1, 4), samples=200), 4)
-    assert [trace.name for trace in figure.data] == ["q·k", "q·k / √dₖ"]
+    assert [trace.name for trace in figure.data] == ["q·k", "q·k / √dₖ", "Σ p (1 − p), q·k", "Σ p (1 − p), q·k / √dₖ"]
+    assert [trace.yaxis for trace in figure.data] == [None, None, "y2", "y2"]
     assert (figure.layout.xaxis.type, figure.layout.yaxis.title.text) == ("log", "variance")
     assert figure.layout.annotations[0].text == "this model: 4"
     found = [walkthrough.split(8, heads) for heads in (1, 2)]

@@ -101,6 +101,8 @@ class Variance:
     scaled: np.ndarray  # (n,) variance of q . k / sqrt(d), which is 1
     largest_plain: np.ndarray  # (n,) mean largest weight of a softmax over KEYS keys without scaling
     largest_scaled: np.ndarray  # (n,) the same with scaling
+    slope_plain: np.ndarray  # (n,) mean trace of that softmax's Jacobian, the sum of p (1 - p), without scaling
+    slope_scaled: np.ndarray  # (n,) the same with scaling
 
 
 KEYS = 10
@@ -118,7 +120,9 @@ def variance(lengths: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
         q = rng.standard_normal((samples, 1, d), dtype=np.float32)
         dots = (q * rng.standard_normal((samples, KEYS, d), dtype=np.float32)).sum(axis=-1)
         scaled = dots / math.sqrt(d)
-        rows.append((dots.var(), scaled.var(), *(softmax(x).max(axis=-1).mean() for x in (dots, scaled))))
+        plain, moderate = softmax(dots), softmax(scaled)
+        rows.append((dots.var(), scaled.var(), *(p.max(axis=-1).mean() for p in (plain, moderate)),
+                     *((p * (1 - p)).sum(axis=-1).mean() for p in (plain, moderate))))
     return Variance(np.array(lengths), *np.array(rows, dtype=float).T)
 
 

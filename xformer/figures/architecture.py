@@ -33,6 +33,9 @@ TERMS = (("feed-forward network", "1-D convolution", "FFN (W1, W2)", "Positionwi
          ("d_model", "d_model", "M, embedding_size", "d_model"),
          ("h, number of heads", "num_heads", "N_H, num_attn_heads", "h"),
          ("d_k = d_model / h", "d_k", "s_qkv = M / N_H", "d_k"),
+         ("q, k: d_k; v: d_v", "q, k: d′; v: d″", "s_qkv for all three", "d_k (“we assume d_v always equals d_k”)"),
+         ("a row a token: softmax(QKᵀ/√d_k) V", "a column a token: H = V A, A = soft(arg)max_β(KᵀQ)",
+          "a row a token: softmax(QKᵀ)/√M · V", "a row a token: attention(query, key, value)"),
          ("d_ff", "conv_hidden_dim", "2 · M (at all positions together)", "d_ff"),
          ("N, layers", "num_layers", "how_many_basic_encoders", "N"),
          ("linear, softmax", "–", "out, nn.LogSoftmax", "Generator"))

@@ -84,9 +84,11 @@ def inputs(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
 def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
     """Multiply x with W_Q, add b_Q, and say by how much the result differs from the model's q; HTML."""
     x, weights = _with_bias(walk, query)
-    q = weights @ x
+    q, stretched = weights @ x, np.linalg.svd(walk.w_q, compute_uv=False)
+    turned = language.html("first_inputs_turned", least=f"{stretched[-1]:.2f}", most=f"{stretched[0]:.2f}")
     return (f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=f"{q[0]:+.4f}")} '
-            f'{language.html("first_inputs_error", error=f"{float(np.abs(q - walk.q[query]).max()):.1e}")}</p>')
+            f'{language.html("first_inputs_error", error=f"{float(np.abs(q - walk.q[query]).max()):.1e}")} '
+            f"{turned}</p>")
 
 
 def _with_bias(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
@@ -319,7 +321,8 @@ def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language
 
 
 def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot the variance of q . k against the length of the vectors, with and without scaling.
+    """Plot the variance of q . k against the length of the vectors, with and without scaling; and below it how steep
+    the softmax of such scores is, through which the gradient has to come.
 
     d: the model's d_k, which is marked.
     """
@@ -330,9 +333,15 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
                          customdata=largest, hovertemplate=hover)
               for name, y, largest, colour in (("q·k", measured.plain, measured.largest_plain, ORANGE),
                                                ("q·k / √dₖ", measured.scaled, measured.largest_scaled, BLUE))]
-    figure = go.Figure(curves, _wide(say("first_variance"), 620, 360,
-                                     x=axis("dₖ", type="log", tickvals=measured.d),
-                                     y=axis(say("first_axis_variance"), type="log")))
+    steep = say("first_hover_slope", d="%{x}", value="%{y:.3f}") + "<extra></extra>"
+    curves += [go.Scatter(x=measured.d, y=y, yaxis="y2", name=f"{say('first_axis_slope')}, {name}", showlegend=False,
+                          mode="lines+markers", line={"color": colour}, hovertemplate=steep)
+               for name, y, colour in (("q·k", measured.slope_plain, ORANGE),
+                                       ("q·k / √dₖ", measured.slope_scaled, BLUE))]
+    figure = go.Figure(curves, _wide(say("first_variance"), 620, 520,
+                                     x=axis("dₖ", type="log", tickvals=measured.d, anchor="y2"),
+                                     y=axis(say("first_axis_variance"), type="log", domain=[0.48, 1])))
+    figure.update_layout(yaxis2=axis(say("first_axis_slope"), domain=[0, 0.4], range=[0, 1]))
     return figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
                             annotation={"text": say("first_this_model", d=d), "x": math.log10(d)})
 
