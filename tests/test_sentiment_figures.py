@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from dataclasses import replace
+from functools import partial
 from html import unescape
 
 import gradio as gr
@@ -372,7 +373,11 @@ def test_another_classifier_may_be_chosen_and_says_what_it_is(generations, tiny_
     which = made.controls["classifier"]
     assert which.component.visible and which.kind(generations.default, {}).options == (reader.info.name, "lecture")
     assert not laid_out(generations, reader).controls["classifier"].component.visible
-    answer = Ask.always(other, ENGLISH).answer(tab.choose, text="A dull film.", progress=lambda done: None)
+    choose = partial(Ask.always(other, ENGLISH).answer, tab.choose, progress=lambda done: None)
+    answer = choose(attribution=attribution(), review="Bad.", text="A dull film.")
+    assert answer["review"] == "A dull film." and "text" not in answer, "what is typed meanwhile stays"
+    linked = choose(attribution=None, review="Bad.", text=tab.EXAMPLES[0])
+    assert linked["text"] == linked["review"] == "Bad.", "a link names the classifier and the review"
     assert 'data-name="lecture"' in answer["about"] and answer["verdict"]
     assert (answer["layer"], answer["head"]) == (1, 1)
     offered = Ask.always(other, ENGLISH).answer(tab.offer)

@@ -95,12 +95,12 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     other = {"text": text, **explained}
     shown: dict[str, Any] = {"show_progress_on": [effects], "api_visibility": "private"}
     of_reader = {"about": about, "layer": layer, "head": head}
-    which.change(**ask(choose, {"text": text}, {**explained, **of_reader}, moves), **shown).then(
+    at_hand = {"attribution": attribution, "review": kept, "text": text}
+    which.change(**ask(choose, at_hand, {**other, **of_reader}, moves), **shown).then(
         **ask(offer, {}, {"layer": layer, "head": head}), **QUIET)
     gr.on([button.click, text.submit], **ask(judge, {"text": text}, explained, moves), **shown)
     examples.click(**ask(judge_example, {"sample": examples}, other, moves), **shown)
-    opened.change(**ask(open_tab, {"attribution": attribution, "review": kept, "text": text}, other, moves,
-                                 only_in=TAB), **shown)
+    opened.change(**ask(open_tab, at_hand, other, moves, only_in=TAB), **shown)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
     gr.on([text.change, attribution.change],
@@ -157,10 +157,13 @@ def _maximum(attribution: Attribution, language: Language) -> dict[str, Any]:
             "gives_table": of_maximum.table(attribution, found, language)}
 
 
-def choose(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:
-    """Judge the review again with the classifier that was chosen."""
-    return {"about": _about(service.info, language), "layer": 1, "head": 1,
-            **judge(service, language, text=text, progress=progress)}
+def choose(service: ReviewService, language: Language, *, attribution: Attribution | None, review: str,
+           text: str | None, progress: Any) -> dict[str, Any]:
+    """Judge the review again with the classifier that was chosen; that of the address, where the address chose it."""
+    answer: dict[str, Any] = {"about": _about(service.info, language), "layer": 1, "head": 1}
+    if attribution is None:
+        answer["text"] = text = _first(review, text or "")
+    return {**answer, **judge(service, language, text=text, progress=progress)}
 
 
 def offer(service: ReviewService, language: Language) -> dict[str, Any]:
@@ -189,7 +192,12 @@ def open_tab(service: ReviewService, language: Language, *, attribution: Attribu
     if attribution is not None:
         yield {"problem": gr.skip()}
         return
-    yield from _judge_in_field(service, language, review if review and text == EXAMPLES[0] else text, progress)
+    yield from _judge_in_field(service, language, _first(review, text), progress)
+
+
+def _first(review: str, text: str) -> str:
+    """What is judged first: the review of the address, unless somebody has typed, else what is in the field."""
+    return review if review and text == EXAMPLES[0] else text
 
 
 def _judge_in_field(service: ReviewService, language: Language, text: str, progress: Any) -> Iterator[dict[str, Any]]:
