@@ -23,6 +23,7 @@ from xformer.results import Attribution, Bin, Calibration, LabelShare, Maximum, 
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import judging as tab
+from xformer.ui.controls import setting_order
 from xformer.ui.handlers import Ask
 
 WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")
@@ -373,6 +374,9 @@ def test_another_classifier_may_be_chosen_and_says_what_it_is(generations, tiny_
     which = made.controls["classifier"]
     assert which.component.visible and which.kind(generations.default, {}).options == (reader.info.name, "lecture")
     assert not laid_out(generations, reader).controls["classifier"].component.visible
+    in_order = setting_order(made.controls)
+    review, classifier = (in_order.index(made.controls[key].component) for key in ("review", "classifier"))
+    assert review < classifier, "the review of a link is there when the choice of the classifier is answered"
     choose = partial(Ask.always(other, ENGLISH).answer, tab.choose, progress=lambda done: None)
     answer = choose(attribution=attribution(), review="Bad.", text="A dull film.")
     assert answer["review"] == "A dull film." and "text" not in answer, "what is typed meanwhile stays"

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -36,15 +37,17 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     # The review that was judged, for the address; "" for the example.
-    kept = controls.add("review", Words(), gr.Textbox, visible=False)
+    keep = partial(controls.add, "review", Words(), gr.Textbox, visible=False)
     reader = page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
+        keep()
         return Tab(controls)
     info, others = reader.info, page.other_reviews
     which = controls.add("classifier", OneOf((info.name, *others), info.name), gr.Radio, label=say("classifier"),
                          choices=[(say(f"classifier_{i}"), name) for i, name in enumerate((info.name, *others))],
                          visible=bool(others), render=False, elem_classes="which-reader")
+    kept = keep()  # the last declared is set first: the review must be there before the classifier's choice is answered
     page.reviewer = which
     ask = Ask(lambda name: nullcontext(others.get(name, reader)), language, which, page.tab)
     with gr.Row(elem_classes="reviewed"):
