@@ -279,19 +279,18 @@ def poolings(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> st
     best = {test: max(getattr(one, test) for one in scores) for test in TESTS}
     rows, numbers = "", []
     for one in scores:
-        names = [say(f"poolings_{one.pooling}"), say("poolings_causal" if one.causal else "poolings_both"),
-                 say("shares_pretrained" if one.pretrained else "shares_nothing")]
+        names = [say(f"poolings_{one.pooling}"), say("poolings_causal" if one.causal else "poolings_both")]
+        begun = say("shares_pretrained" if one.pretrained else "shares_nothing")
         values = "".join(f'<td class="number{" best" if getattr(one, test) == best[test] else ""}">'
                          f"{percent(getattr(one, test))}</td>" for test in TESTS)
         size = html("poolings_size", layers=one.layers, d_model=one.d_model, parameters=one.parameters)
-        rows += (f'<tr>{"".join(f"<td>{escape(name)}</td>" for name in names)}{values}<td class="sub">{size}</td>'
-                 f'<td class="number">{html("first_number", n=one.steps)}</td></tr>')
-        numbers.append([*names, one.imdb, one.sst2, one.layers, one.d_model, one.parameters, one.steps])
-    heads = [say(key) for key in ("poolings_pooling", "poolings_mask", "poolings_begun")]
-    body = (f'<table class="plain">{header([*heads, *TESTS.values(), say("poolings_model"), say("poolings_steps")])}'
+        rows += (f'<tr>{"".join(f"<td>{escape(name)}</td>" for name in names)}{values}<td>{escape(begun)}</td>'
+                 f'<td class="sub">{size}</td><td class="number">{html("first_number", n=one.steps)}</td></tr>')
+        numbers.append([*names, one.imdb, one.sst2, begun, one.layers, one.d_model, one.parameters, one.steps])
+    heads = [say("poolings_pooling"), say("poolings_mask"), *TESTS.values(), say("poolings_begun")]
+    body = (f'<table class="plain poolings">{header([*heads, say("poolings_model"), say("poolings_steps")])}'
             f"<tbody>{rows}</tbody></table>")
-    columns = [*heads, *TESTS.values(), say("poolings_layers"), "d_model", say("poolings_parameters"),
-               say("poolings_steps")]
+    columns = [*heads, say("poolings_layers"), "d_model", say("poolings_parameters"), say("poolings_steps")]
     return savable(body, "poolings", say("poolings_title"), columns, numbers)
 
 
