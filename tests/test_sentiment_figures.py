@@ -331,6 +331,7 @@ def test_the_word_that_gives_a_dimension_is_framed_and_the_bars_are_number_times
     assert np.array(bars.y) == pytest.approx([-4, -0.5, 0.5]) and np.array(drawn.z)[1].tolist() == [4, 0, 1]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;s&gt;", "a&lt;b&gt;", "w0", "&lt;/s&gt;"]
     assert drawn.text[1][0] == "a&lt;b&gt;, dimension 3: +4.000"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("dimension, by weight", "Word")
     assert bars.text[0] == "dimension 3, given by a&lt;b&gt;: × weight -1.000 = -4.000 nats"
     said = of_maximum.explained(attribution(), maximum(), SPANISH)
     assert "«a&lt;b&gt;» da más que ninguna: 2 de 3 dimensiones" in said and "-4.00 nats" in said and "-3.75" in said
@@ -361,7 +362,9 @@ def test_what_a_maximum_keeps_is_shown_of_a_maximum_only(ask, review_tokenizer, 
     shape = {"d_model": 32, "n_heads": 2, "n_layers": 1, "d_ff": 64, "max_length": 24}
     model = TransformerClassifier(ClassifierConfig(vocab_size=len(review_tokenizer), pooling="max", **shape))
     checkpoint.save(tmp_path / "max", model.eval(), review_tokenizer, {})
-    answer = judge(Ask.always(SentimentService.open(tmp_path / "max", "cpu"), ENGLISH), "A dull film.")
+    service = SentimentService.open(tmp_path / "max", "cpu")
+    assert "1 layer × 2 heads" in tab._about(service.info, ENGLISH)
+    answer = judge(Ask.always(service, ENGLISH), "A dull film.")
     assert "32 dimensions" in answer["gives"] and json.loads(answer["gives_picture"]["figure"])["data"]
     assert "data-table" in answer["gives_table"]
 

@@ -75,14 +75,14 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
     frames = [{**frame, "x0": i - 0.5, "x1": i + 0.5, "y0": row - 0.5, "y1": row + 0.5}
               for i, row in enumerate(givers)]
     title = say("gives_picture", count=len(x), all=len(found.weights))
-    left = 24 + 7 * max(map(len, names))
+    left = 44 + 7 * max(map(len, names))
     top, bottom = 66, 110
     return go.Figure(drawn, layout(
         title, top + whole + bottom, bottom=bottom, shapes=frames, bargap=0.25,
         margin={"l": left, "r": 16, "t": top, "b": bottom},
         x=axis(say("gives_dimensions"), type="category", showgrid=False, anchor="y2",
                tickangle=-90, range=[-0.5, len(x) - 0.5]),
-        y=axis("", tickvals=y, ticktext=literal(names), range=[len(y) - 0.5, -0.5], showgrid=False,
+        y=axis(say("review_word"), tickvals=y, ticktext=literal(names), range=[len(y) - 0.5, -0.5], showgrid=False,
                domain=[1 - tall / whole, 1]),
         yaxis2=axis(say("gives_nats"), domain=[0, BARS / whole], zeroline=True, zerolinecolor=GRID, nticks=4)))
 

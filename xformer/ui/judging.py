@@ -122,7 +122,8 @@ def _about(info: ModelInfo, language: Language) -> str:
 
 def _line(info: ModelInfo, language: Language) -> str:
     """A classifier in a line."""
-    return language.say("review_model", name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
+    key = "review_model_one" if info.n_layers == 1 else "review_model"
+    return language.say(key, name=info.name, norm=info.norm, layers=info.n_layers, heads=info.n_heads,
                         millions=f"{info.parameters / 1e6:.1f}", device=info.device, precision=info.precision)
 
 
