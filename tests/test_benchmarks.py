@@ -9,7 +9,7 @@ from tests.benchmarks import harness
 
 
 @pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page", "sliders", "layout"]),
-                                                   ("npm", ["pictures"]), ("haproxy", ["copies"])])
+                                                   ("npm", ["pictures"]), ("haproxy", ["copies", "setups"])])
 def test_only_what_needs_a_program_is_left_out_where_there_is_none(monkeypatch, capsys, missing, left_out):
     monkeypatch.setattr(benchmarks.pictures, "CHROMIUM", None if missing == "chromium" else "/usr/bin/chromium")
     monkeypatch.setattr(benchmarks, "PROXY", None if missing == "haproxy" else "/usr/sbin/haproxy")

@@ -20,6 +20,7 @@ from tests.benchmarks import (
     pictures,
     recurrent,
     sentiment,
+    setups,
     sliders,
     soak,
     training,
@@ -32,7 +33,7 @@ from xformer.results import UserError
 
 RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",), "recurrent": (),
           "sentiment": ("transformers",), "load": (), "copies": (),
-          "soak": (), "page": (), "pictures": ("bertviz",), "sliders": (),
+          "soak": (), "setups": (), "page": (), "pictures": ("bertviz",), "sliders": (),
           "layout": ()}
 
 
@@ -40,7 +41,7 @@ def chosen(only: str | None) -> list[str]:
     """The benchmarks to run: the one asked for, or all; what is shown in a browser is left out where there is none."""
     names = [name for name in RIVALS if only in (None, name)]
     lacking = {"pictures": "" if pictures.CHROMIUM and shutil.which("npm") else "chromium npm",
-               "copies": "" if PROXY else "haproxy",
+               **dict.fromkeys(("copies", "setups"), "" if PROXY else "haproxy"),
                **dict.fromkeys(("page", "sliders", "layout"), "" if pictures.CHROMIUM else "chromium")}
     for name, packages in lacking.items():
         if name in names and packages:
@@ -116,6 +117,10 @@ def main() -> int:
         except soak.Grown as error:
             print(error, file=sys.stderr)
             return 1
+    if "setups" in names:
+        seconds = 10.0 if options.quick else 240.0
+        print(setups.run(options.checkpoint, options.sentiment, min(options.people, setups.PEOPLE), seconds), "\n",
+              flush=True)
     if "page" in names:
         print(page.run(options.checkpoint, 3 if options.quick else 15), "\n", flush=True)
     if "pictures" in names:
