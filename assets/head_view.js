@@ -53,6 +53,7 @@ export default function start({element, props, trigger, watch}) {
   const shade = p => colour(map.palette, p);
   const isLarge = () => document.body.classList.contains('projector');
   const fontSize = () => Math.min(isLarge() ? 26 : 13, Math.max(10, cell - 4));
+  const isNarrow = () => element.clientWidth < NARROW && !isLarge();  // the colour bar lies below the cells
   const isArcs = () => map.view === 'arcs' || (map.view === 'auto' && element.clientWidth < NARROW && !isLarge());
   const measuring = document.createElement('canvas').getContext('2d');
 
@@ -80,10 +81,10 @@ export default function start({element, props, trigger, watch}) {
   function fitCells(height) {
     const {queries, keys} = map;
     for (cell = isLarge() ? 80 : 34; cell >= 12; cell--) {
-      const wide = textWidth(queries) + 14 + cell * keys.length + BAR + 14 <= element.clientWidth;
+      const wide = textWidth(queries) + 14 + cell * keys.length + (isNarrow() ? 0 : BAR + 14) <= element.clientWidth;
       if (wide && textWidth(keys) + 34 + cell * queries.length <= height) return;
     }
-    cell = 16;
+    cell = isNarrow() ? 12 : 16;
   }
 
   // The parts of a heatmap as {width, height, body: SVG}. In the page the labels stay in sight while the cells scroll.
@@ -123,6 +124,19 @@ export default function start({element, props, trigger, watch}) {
     return {width: 78, height: height + 12, body};
   }
 
+  // The same, from left to right.
+  function colourBarAcross(length) {
+    const steps = 40, each = length / steps;
+    const blocks = Array.from({length: steps}, (_, i) =>
+      rect(i * each, 0, each + .5, 14, `fill="${shade((i + .5) / steps)}"`)).join('');
+    const ticks = [0, .5, 1].map(p => `<text x="${p * length}" y="32" text-anchor="middle">${p}</text>` +
+      `<path d="M${p * length} 14v4" stroke="currentColor"/>`).join('');
+    const outline = `<rect width="${length}" height="14" fill="none" stroke="currentColor" stroke-opacity=".4"/>`;
+    const name = label(map.texts.probability, length + 14, 12, '');
+    const body = `<g transform="translate(8,1)">${blocks}${outline}${ticks}${name}</g>`;
+    return {width: length + 160, height: 38, body};
+  }
+
   // Two columns of tokens, and lines from queries to keys, as thick as the probability. `drawn`: how many lines.
   function arcs() {
     const {queries, keys} = map, pitch = Math.max(cell, 16), size = fontSize();
@@ -159,10 +173,11 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function heatmapHtml() {
-    const {top: labels, left, cells} = heatmap(), bar = colourBar(Math.max(120, Math.min(cells.height, 320)));
+    const {top: labels, left, cells} = heatmap(), narrow = isNarrow();
+    const bar = narrow ? colourBarAcross(120) : colourBar(Math.max(120, Math.min(cells.height, 320)));
     const ends = `<span>${escapeHtml(map.asks)} ↓</span><span class="seen">${escapeHtml(map.seen)} →</span>`;
     const parts = '<div class="corner"></div>' + svgOf(labels, 'top') + svgOf(left, 'left') + svgOf(cells, 'cells');
-    return `<div class="map"><div class="map-of"><p class="ends sub">${ends}</p>${scrollingHtml(parts)}</div>` +
+    return `<div class="map${narrow ? ' narrow' : ''}"><div class="map-of"><p class="ends sub">${ends}</p>${scrollingHtml(parts)}</div>` +
       `${svgOf(bar, 'colours', 13)}</div>`;
   }
 

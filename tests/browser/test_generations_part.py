@@ -51,3 +51,9 @@ def test_an_address_opens_a_moment(visit):
     expect(page.locator(".course tr.now")).to_contain_text("step 0")
     expect(page.locator(".form-view .title")).to_contain_text("step 0")
     expect(page.locator(".form-view .title")).to_contain_text("Encoder")
+
+
+def test_an_address_opens_all_generations(visit):
+    page = visit("/?tab=training")
+    for name in ("gru-attention", "post-norm", "pre-norm"):
+        expect(page.locator(f".gen-{name} .title")).to_be_visible()

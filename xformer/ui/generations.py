@@ -37,7 +37,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     gr.HTML(f'<p>{language.html("gen_look")}</p>', elem_classes="summary")
     gr.HTML(figures.missing(page.models.names, language))
     views = {}
-    with gr.Row(elem_classes="detail generation-maps", visible=False) as maps:
+    with gr.Row(elem_classes="detail"):  # never hidden: what is not mounted loses its value
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
                 views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view gen-{name}", save=language)
@@ -58,7 +58,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     of_pool = Ask.always(page.models, language, page.tab)
     compared, found, measured = gr.State(), gr.State(), gr.State()
     opened.change(**of_pool(compare, {"translation": page.translation, "compared": compared},
-                            {"compared": compared, "table": table, "maps": maps, "costs": of_costs, **views}, problem,
+                            {"compared": compared, "table": table, "costs": of_costs, **views}, problem,
                             only_in=TAB), trigger_mode="always_last", **QUIET)
     gr.on([opened.change, controls["gen_curve"].component.input],
           **of_pool(draw, {"found": found, **controls.named()},
@@ -111,8 +111,7 @@ def compare(models: ModelPool, language: Language, *, translation: Translation, 
         except UserError as error:
             drawn = {}
             answers.append(Answer(name, "", 0.0, 0.0, error.say(language)))
-        shown = {"maps": gr.update(visible=True)} if drawn else {}
-        yield {"table": figures.translations(answers, names[done:], language), **shown, **drawn}
+        yield {"table": figures.translations(answers, names[done:], language), **drawn}
 
 
 def _map(service: TranslationService, name: str, trace: Trace, language: Language) -> dict[str, Any]:
@@ -125,8 +124,11 @@ def _map(service: TranslationService, name: str, trace: Trace, language: Languag
     drawn = picture(trace, choice, language, given=given)
     title = language.say("gen_map_title" if errors else "gen_map_title_unmeasured", name=figures.label(name, language),
                          layer=head.layer, head=head.head, error=f"{min(errors):.3f}" if errors else "")
+    # Three maps stand side by side: their rows have short names.
+    short = replace(drawn, title=title, queries=drawn.line) if given else replace(
+        drawn, title=title, queries=tuple(f"→ {word}" for word in drawn.line), asks=language.say("gen_map_asks"))
     identity = f"{service.info.name} {service.info.identity}"
-    return {name: head_payload.payload(replace(drawn, title=title), choice, identity, language)}
+    return {name: head_payload.payload(short, choice, identity, language)}
 
 
 def draw(models: ModelPool, language: Language, *, found: list[Generation] | None, gen_curve: str) -> dict[str, Any]:
