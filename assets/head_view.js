@@ -79,9 +79,9 @@ export default function start({element, props, trigger, watch}) {
 
   // Makes cells as large as fits the window, but never so small that labels could not be read: then it scrolls.
   function fitCells(height) {
-    const {queries, keys} = map;
+    const {queries, keys} = map, beside = isNarrow() ? 0 : BAR + 14;
     for (cell = isLarge() ? 80 : 34; cell >= 12; cell--) {
-      const wide = textWidth(queries) + 14 + cell * keys.length + (isNarrow() ? 0 : BAR + 14) <= element.clientWidth;
+      const wide = textWidth(queries) + 14 + cell * keys.length + beside <= element.clientWidth;
       if (wide && textWidth(keys) + 34 + cell * queries.length <= height) return;
     }
     cell = isNarrow() ? 12 : 16;
@@ -177,8 +177,9 @@ export default function start({element, props, trigger, watch}) {
     const bar = narrow ? colourBarAcross(120) : colourBar(Math.max(120, Math.min(cells.height, 320)));
     const ends = `<span>${escapeHtml(map.asks)} ↓</span><span class="seen">${escapeHtml(map.seen)} →</span>`;
     const parts = '<div class="corner"></div>' + svgOf(labels, 'top') + svgOf(left, 'left') + svgOf(cells, 'cells');
-    return `<div class="map${narrow ? ' narrow' : ''}"><div class="map-of"><p class="ends sub">${ends}</p>${scrollingHtml(parts)}</div>` +
-      `${svgOf(bar, 'colours', 13)}</div>`;
+    const kind = narrow ? 'map narrow' : 'map';
+    return `<div class="${kind}"><div class="map-of"><p class="ends sub">${ends}</p>` +
+      `${scrollingHtml(parts)}</div>${svgOf(bar, 'colours', 13)}</div>`;
   }
 
   // The map as HTML, and a hint below it.
