@@ -125,16 +125,16 @@ export default function start({element, props, trigger, watch}) {
   }
 
   // The same, from left to right.
-  function colourBarAcross(length) {
-    const steps = 40, each = length / steps;
+  function colourBarAcross(across) {
+    const steps = 40, each = across / steps;
     const blocks = Array.from({length: steps}, (_, i) =>
       rect(i * each, 0, each + .5, 14, `fill="${shade((i + .5) / steps)}"`)).join('');
-    const ticks = [0, .5, 1].map(p => `<text x="${p * length}" y="32" text-anchor="middle">${p}</text>` +
-      `<path d="M${p * length} 14v4" stroke="currentColor"/>`).join('');
-    const outline = `<rect width="${length}" height="14" fill="none" stroke="currentColor" stroke-opacity=".4"/>`;
-    const name = label(map.texts.probability, length + 14, 12, '');
+    const ticks = [0, .5, 1].map(p => `<text x="${p * across}" y="32" text-anchor="middle">${p}</text>` +
+      `<path d="M${p * across} 14v4" stroke="currentColor"/>`).join('');
+    const outline = `<rect width="${across}" height="14" fill="none" stroke="currentColor" stroke-opacity=".4"/>`;
+    const name = label(map.texts.probability, across + 14, 12, '');
     const body = `<g transform="translate(8,1)">${blocks}${outline}${ticks}${name}</g>`;
-    return {width: length + 160, height: 38, body};
+    return {width: across + 160, height: 38, body};
   }
 
   // Two columns of tokens, and lines from queries to keys, as thick as the probability. `drawn`: how many lines.
