@@ -14,6 +14,8 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
         context = chromium.new_context(reduced_motion="reduce")
         page = context.new_page()
         page.goto(copies.address)
+        # Nothing of the page is in this browser yet, and a copy may still be at its start.
+        page.get_by_role("textbox", name="English sentence").wait_for(timeout=90_000)
         translate(page, learned_pairs[0][0])
         expect_spanish(page, learned_pairs[0][1])
         page.evaluate("window.before = true")
