@@ -54,7 +54,7 @@ export default function start({element, props, trigger, watch}) {
   const isLarge = () => document.body.classList.contains('projector');
   const fontSize = () => Math.min(isLarge() ? 26 : 13, Math.max(10, cell - 4));
   const isNarrow = () => element.clientWidth < NARROW && !isLarge();  // the colour bar lies below the cells
-  const isArcs = () => map.view === 'arcs' || (map.view === 'auto' && element.clientWidth < NARROW && !isLarge());
+  const isArcs = () => map.view === 'arcs' || (map.view === 'auto' && isNarrow());
   const measuring = document.createElement('canvas').getContext('2d');
 
   function textWidth(labels) {  // of the longest, which may be bold

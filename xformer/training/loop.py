@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import islice
@@ -344,7 +344,11 @@ class Trainer(Learner):
         if self.options.precision != "auto" or self.device.type != "cpu":
             automatic = "bfloat16" if self.device.type == "cuda" else "float32"
             return automatic if self.options.precision == "auto" else self.options.precision
-        parcel = [self._try_precisions() if self.rank == 0 else self.precision]
+        return self._agreed(self._try_precisions)
+
+    def _agreed(self, choose: Callable[[], str]) -> str:
+        """Return what the first process chooses, to all of them."""
+        parcel = [choose() if self.rank == 0 else ""]
         if self.processes > 1:
             dist.broadcast_object_list(parcel, src=0)
         return parcel[0]
@@ -372,10 +376,7 @@ class Trainer(Learner):
         """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
         compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
         models = {"as it is": self.task.model, "compiled": compiled}
-        parcel = [self._try_models(models) if self.rank == 0 else ""]
-        if self.processes > 1:
-            dist.broadcast_object_list(parcel, src=0)
-        return models[parcel[0]]
+        return models[self._agreed(lambda: self._try_models(models))]
 
     def _try_models(self, models: Mapping[str, nn.Module]) -> str:
         """Return the model whose trial steps are quicker; they change neither it nor later chance."""
