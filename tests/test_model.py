@@ -32,6 +32,7 @@ from xformer.model import (
     sinusoids,
 )
 from xformer.pieces import BOS, EOS, PAD
+from xformer.translator import pad
 
 SHAPE = {"vocab_size": 50, "d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0, "max_length": 64}
 LENGTHS = (7, 4, 1)  # of the rows of a batch; the rest is padding
@@ -320,6 +321,17 @@ def test_a_cache_follows_the_hypotheses_that_live_on(model):
 
 
 @torch.no_grad()
+@torch.inference_mode()
+@pytest.mark.parametrize("count", [1, 16, 17, 40])
+def test_many_sources_are_encoded_as_if_at_once(model, count):
+    lengths = [1 + n * 7 % 13 for n in range(count)]  # not sorted, and the longest not always in the first group
+    source = pad([[5 + (n + i) % 40 for i in range(length)] for n, length in enumerate(lengths)])
+    cache, tokens = model.start(source), torch.full((count, 1), BOS)
+    got = model.step(tokens, cache)
+    memory, mask = model.encode(source)
+    torch.testing.assert_close(got, model.decode(tokens, memory, mask)[:, -1], atol=1e-5, rtol=1e-5)
+
+
 def test_a_fresh_cache_may_be_selected(model):
     source = rows()
     cache = model.start(source)

@@ -562,6 +562,9 @@ class EncoderStack(Network):
         self.encoder = Encoder(config)
 
 
+ENCODED = 16  # rows that a CPU encodes at a time, for a search
+
+
 class Transformer(EncoderStack):
     """Figure 1. Source, target and output share one matrix of embeddings (section 3.4).
 
@@ -598,7 +601,14 @@ class Transformer(EncoderStack):
     @products.decodes
     def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Cache:
         """Encode source [B, S] once, for `step`."""
-        memory, mask = self.encode(source, heads=heads, positions=positions)
+        mask = padding_mask(source)
+        # A CPU multiplies padding too: of rows sorted by length a few at a time need only as much as their longest.
+        size = ENCODED if source.device.type == "cpu" else len(source)
+        memory = self.embedding.weight.new_zeros(*source.shape, self.config.d_model)
+        for first in range(0, len(source), size):
+            rows = source[first:first + size]
+            longest = int((rows != PAD).sum(dim=1).max())
+            memory[first:first + size, :longest] = self.encode(rows[:, :longest], heads=heads, positions=positions)[0]
         memories = self.decoder.keys_values(memory)
         few = len(source) == 1 and source.shape[1] * self.config.n_heads <= self.config.d_model
         equation_1 = heads is None or not heads.weigh  # which alone is what `absorb` computes
