@@ -5,16 +5,18 @@ CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || comman
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
 SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js)
 
+IN_TWO = -n 2 --dist loadfile  # two processes; the tests of a file share its servers and pages
+
 .PHONY: demo test quick bench lint clean
 demo: .venv/app
 	$(BIN)/python app.py
 
 test: .venv/dev .venv/chromium .venv/haproxy lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(IN_TWO)
 
 # What can be told without a browser, a started app or training, to run after each change.
 quick: .venv/dev lint
-	$(BIN)/python -m pytest --ignore=tests/browser -m "not server and not slow"
+	$(BIN)/python -m pytest $(IN_TWO) --ignore=tests/browser -m "not server and not slow"
 
 lint: .venv/dev
 	$(BIN)/ruff check .
