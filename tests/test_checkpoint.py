@@ -461,6 +461,8 @@ def test_the_average_of_two_runs_holds_the_mean_of_their_weights(folder, tmp_pat
     shutil.copytree(folder, other)
     doubled = {name: 2 * tensor for name, tensor in load_file(folder / "model.safetensors").items()}
     save_file(doubled, other / "model.safetensors", metadata={"format": "pt"})
+    settings = json.loads((other / "config.json").read_text())  # trained on with another share dropped
+    (other / "config.json").write_text(json.dumps({**settings, "dropout": 0.25}))
     assert main(["checkpoint", "average", str(folder), str(other), "--shares", "3", "1", "--out",
                  str(tmp_path / "mean")]) == 0
     mean = load_file(tmp_path / "mean/model.safetensors")

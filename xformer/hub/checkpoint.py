@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -145,7 +145,8 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
         require(folder)
     first, *others = [load(folder, kind_of(folder).model) for folder, _ in parts]
     for other in others:
-        if (other.model.config, other.tokenizer.model) != (first.model.config, first.tokenizer.model):
+        alike = replace(other.model.config, dropout=first.model.config.dropout)  # what training alone uses may differ
+        if (alike, other.tokenizer.model) != (first.model.config, first.tokenizer.model):
             raise UserError(f"The checkpoints {first.folder} and {other.folder} differ in their shape or their "
                             f"vocabulary, so their weights cannot be averaged; name runs of the same model.")
     shares = [share / sum(share for _, share in parts) for _, share in parts]
