@@ -66,13 +66,40 @@ function fetchAhead() {
   document.head.append(link);
 }
 
+// What a visitor has typed is there again after a reload, which Gradio makes too when its server was away, and after
+// the opening of the page, which sets the field; and is asked again if it had been asked.
+function keepTyped(field, button, example) {
+  const typed = {};  // its text, and whether a translation of that was asked for
+  const [opening] = performance.getEntriesByType('navigation');
+  try {
+    if (opening?.type === 'reload') Object.assign(typed, JSON.parse(sessionStorage.getItem('typed')));
+  } catch { /* a browser that keeps nothing */ }
+  const note = asked => Object.assign(typed, {text: field.value, asked});
+  if (field.value !== example) note(false);  // somebody was quicker than this script
+  field.addEventListener('input', () => note(false));
+  field.addEventListener('keydown', event => event.key === 'Enter' && !event.shiftKey && note(true));
+  button.addEventListener('click', () => note(true));
+  window.addEventListener('settled', () => {
+    const {text, asked} = typed;
+    if (text === undefined || text === field.value) return;
+    field.value = text;
+    field.dispatchEvent(new Event('input', {bubbles: true}));
+    if (asked) requestAnimationFrame(() => button.click());
+  }, {once: true});
+  window.addEventListener('pagehide', () => {
+    if (typed.text !== field.value) note(true);  // an example, say
+    try {
+      sessionStorage.setItem('typed', JSON.stringify(typed));
+    } catch { /* the same */ }
+  });
+}
+
 export default function start({element}) {
   const bar = element.closest('.bar');
-  if (!bar?.querySelector('.ask textarea') || !bar.querySelector('.menu button')) {  // the rest comes in a moment
-    requestAnimationFrame(() => start({element}));
+  if (!['.ask textarea', '.ask .field button.primary', '.menu button'].every(one => bar?.querySelector(one))) {
+    requestAnimationFrame(() => start({element}));  // the rest comes in a moment
     return;
   }
-  document.documentElement.lang = element.querySelector('h1').dataset.language;
   window.addEventListener('popstate', follow);
   document.addEventListener('click', openAddress);
   document.addEventListener('click', press);
@@ -105,6 +132,9 @@ export default function start({element}) {
   // A browser that gives no focus to a button that is clicked would close the examples before the click.
   ask.addEventListener('mousedown', event => event.target.closest('.examples') && event.preventDefault());
 
+  const {language, example} = element.querySelector('h1').dataset;
+  document.documentElement.lang = language;
+  keepTyped(field, ask.querySelector('.field button.primary'), example);
   bar.querySelector('.skip').addEventListener('click', skip);
   const tell = () => button.setAttribute('aria-expanded', opened());
   new MutationObserver(tell).observe(panel, {attributes: true, attributeFilter: ['style']});

@@ -48,6 +48,7 @@ function write(own, ...values) {
 // The page shows what its address says: from now on, others are steps in the history.
 function settle() {
   window.settled = true;
+  window.dispatchEvent(new Event('settled'));
 }
 
 // The address that the browser went back to.

@@ -1,5 +1,7 @@
 """A visitor of a page that several copies serve."""
 
+import time
+
 import pytest
 from playwright.sync_api import expect
 
@@ -13,19 +15,54 @@ def test_a_visitor_whose_copy_is_killed_goes_on_without_a_reload(chromium, tiny_
     with Copies(tmp_path / "copies", "--checkpoint", tiny_checkpoint, "--device", "cpu") as copies:
         context = chromium.new_context(reduced_motion="reduce")
         page = context.new_page()
+        quiet = watched(page)
         page.goto(copies.address)
         # Nothing of the page is in this browser yet, and a copy may still be at its start.
         page.get_by_role("textbox", name="English sentence").wait_for(timeout=90_000)
         translate(page, learned_pairs[0][0])
         expect_spanish(page, learned_pairs[0][1])
+        quiet()
         page.evaluate("window.before = true")
-        (name,) = [cookie["value"] for cookie in context.cookies() if cookie["name"] == "copy"]
+        name = copy_of(context)
         copies.kill(name)
         copies.wait_for(f"{name} ended and is started again")
         translate(page, learned_pairs[1][0])
         expect_spanish(page, learned_pairs[1][1])
         assert page.evaluate("window.before") is True
-        (other,) = [cookie["value"] for cookie in context.cookies() if cookie["name"] == "copy"]
+        other = copy_of(context)
         assert other != name
         expect(page.get_by_role("textbox", name="English sentence")).to_have_value(learned_pairs[1][0])
+
+        # Where an answer is on its way, Gradio loads the page anew; what was asked is asked again.
+        with page.expect_request("**/queue/data*"):
+            translate(page, learned_pairs[2][0])
+        copies.kill(other)
+        copies.wait_for(f"{other} ended and is started again")
+        expect(page.get_by_role("textbox", name="English sentence")).to_have_value(learned_pairs[2][0])
+        expect_spanish(page, learned_pairs[2][1])
         context.close()
+
+
+def watched(page):
+    """A function that waits until a page has arrived and, for a second, neither asked anything nor got an answer."""
+    last = [time.monotonic()]
+
+    def note(request):
+        if "/heartbeat/" not in request.url:
+            last[0] = time.monotonic()
+
+    for event in ("request", "requestfinished", "requestfailed"):
+        page.on(event, note)
+
+    def quiet():
+        page.wait_for_function("window.settled")
+        while time.monotonic() < last[0] + 1:
+            page.wait_for_timeout(50)
+
+    return quiet
+
+
+def copy_of(context):
+    """The name of the copy that a visitor's browser is sent to."""
+    (name,) = [cookie["value"] for cookie in context.cookies() if cookie["name"] == "copy"]
+    return name

@@ -277,6 +277,43 @@ def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     assert page.evaluate("history.length") == before + 4, "a step back is no step of its own"
 
 
+def test_what_was_typed_outlives_a_reload(visit, learned_pairs):
+    page = visit()
+    page.wait_for_function("window.settled")
+    field = page.get_by_label("English sentence")
+    type_into(field, learned_pairs[0][0])
+    page.reload()
+    page.wait_for_function("window.settled")
+    expect(field).to_have_value(learned_pairs[0][0])
+    assert "text=The+cat" not in page.url, "nobody asked for a translation"
+
+
+def test_what_was_asked_is_asked_again_after_a_reload(visit, learned_pairs):
+    page = visit()
+    page.wait_for_function("window.settled")
+    page.route("**/queue/join*", lambda route: None)  # the server is away
+    translate(page, learned_pairs[1][0])
+    page.unroute("**/queue/join*")
+    page.reload()
+    expect_spanish(page, learned_pairs[1][1])
+    expect(page.get_by_label("English sentence")).to_have_value(learned_pairs[1][0])
+
+
+def test_what_is_typed_while_the_page_opens_stays(visit, learned_pairs):
+    page, answers = visit(), []
+    page.route("**/queue/data*", lambda route: answers.append(route))
+    with page.expect_request("**/queue/data*"):
+        page.reload()
+    field = page.get_by_label("English sentence")
+    type_into(field, learned_pairs[1][0])
+    assert not page.evaluate("window.settled")
+    for answer in answers:
+        answer.continue_()
+    page.unroute("**/queue/data*")
+    page.wait_for_function("window.settled")
+    expect(field).to_have_value(learned_pairs[1][0])
+
+
 def test_markup_is_shown_as_text_and_runs_nothing(visit):
     page = visit()
     translate(page, "<img src=x onerror=alert(1)> <script>alert(2)</script>")

@@ -104,7 +104,8 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     say, controls = language.say, Controls(models.default)
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
-        canvas("bar.js", f'<h1 data-language="{language.code}">{language.html("title")}</h1>', "brand")
+        canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(EXAMPLES[0])}">'
+                         f'{language.html("title")}</h1>', "brand")
         with gr.Column(elem_classes="ask", min_width=0):
             with gr.Row(elem_classes="field"):
                 sentence = gr.Textbox(EXAMPLES[0], label=say("sentence"), placeholder=say("sentence_placeholder"),
