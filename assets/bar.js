@@ -87,7 +87,7 @@ function keepTyped(field, button, example) {
     if (asked) requestAnimationFrame(() => button.click());
   }, {once: true});
   window.addEventListener('pagehide', () => {
-    if (typed.text !== field.value) note(true);  // an example, say
+    if (window.settled && typed.text !== field.value) note(true);  // an example, say
     try {
       sessionStorage.setItem('typed', JSON.stringify(typed));
     } catch { /* the same */ }

@@ -299,6 +299,17 @@ def test_what_was_asked_is_asked_again_after_a_reload(visit, learned_pairs):
     expect(page.get_by_label("English sentence")).to_have_value(learned_pairs[1][0])
 
 
+def test_a_page_that_is_loaded_anew_while_it_opens_is_of_its_address(visit, learned_pairs):
+    page = visit("/?text=" + quote(learned_pairs[1][0]))
+    page.route("**/queue/data*", lambda route: None)
+    page.reload()
+    page.locator(".bar .menu button[aria-expanded]").wait_for(state="attached")  # what notes the field has begun
+    page.unroute("**/queue/data*")
+    page.reload()
+    page.wait_for_function("window.settled")
+    expect(page.get_by_label("English sentence")).to_have_value(learned_pairs[1][0])
+
+
 def test_what_is_typed_while_the_page_opens_stays(visit, learned_pairs):
     page, answers = visit(), []
     page.route("**/queue/data*", lambda route: answers.append(route))
