@@ -303,13 +303,13 @@ def test_a_run_with_moments_uses_a_given_vocabulary_and_ends_after_so_many_piece
     assert all(len(course.translations) == 4 for course in kept.courses)
 
 
-def torchrun(*argv, launchers=1, processes=1):
+def torchrun(*argv, launchers=1, processes=1, module="xformer"):
     """Start launchers, each as on a host of its own, that find each other at a port of this machine."""
     environment = {**os.environ, "PYTHONPATH": str(Path(xformer.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
     meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--rdzv-id", "test",
                "--local-addr", "127.0.0.1"]
     return [subprocess.Popen([sys.executable, "-m", "torch.distributed.run", "--nnodes", str(launchers),
-                              "--nproc-per-node", str(processes), *meeting, "-m", "xformer", *argv],
+                              "--nproc-per-node", str(processes), *meeting, "-m", module, *argv],
                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             for _ in range(launchers)]
 
