@@ -1,14 +1,14 @@
-"""Fetch training data."""
+"""Fetch training data, and make more of them."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from xformer.commands.arguments import LARGEST_SEED, Within, record
-from xformer.training.options import SentimentDownload, TranslationDownload
+from xformer.commands.arguments import LARGEST_SEED, Within, add_device, add_precision, plainly, record
+from xformer.training.options import NearestRun, SentimentDownload, TranslationDownload
 
-HELP = "fetch training data"
+HELP = "fetch training data, and make more of them"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -17,11 +17,18 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_translation(kinds.add_parser("translation", help="English-Spanish sentence pairs", formatter_class=defaults))
     _add_sentiment(kinds.add_parser("sentiment", help="reviews and phrases, labelled and not",
                                     formatter_class=defaults))
+    _add_nearest(kinds.add_parser("nearest", help="translations of a model's own, nearest to the references",
+                                  formatter_class=defaults))
 
 
 def _add_out(p: argparse.ArgumentParser) -> None:
     p.add_argument("--out", required=True, type=Path, metavar="DIR",
                    help="folder to write to; earlier results are replaced")
+
+
+def _add_exclude(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--exclude", action="append", default=[], metavar="FILE",
+                   help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
 
 
 # Translation
@@ -38,8 +45,7 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
                    help="of the choice of sentences to hold out")
     p.add_argument("--dev", type=int, action=Within, least=0, default=0, metavar="N",
                    help="English sentences to hold out; 0: 2,000, or 2 %% of a small archive")
-    p.add_argument("--exclude", action="append", default=[], metavar="FILE",
-                   help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
+    _add_exclude(p)
 
 
 def translation(args: argparse.Namespace) -> None:
@@ -77,3 +83,33 @@ def sentiment(args: argparse.Namespace) -> None:
     imdb, sst = args.url
     texts = fetch_sentiment(SentimentDownload(args.out, imdb, sst, args.seed))
     print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
+
+
+# Nearest hypotheses
+
+
+def _add_nearest(p: argparse.ArgumentParser) -> None:
+    p.description = ("Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the "
+                     "hypotheses of each beam the one nearest to the references, by the mean of sentence BLEU and "
+                     "chrF, but for those that share a sentence with dev. The model, trained on from its weights, "
+                     "learns from both (sequence-level interpolation, Kim & Rush 2016).")
+    p.set_defaults(run=nearest)
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder with train.tsv[.xz]")
+    p.add_argument("--checkpoint", required=True, metavar="NAME", help="of a translation model: folder or owner/name")
+    p.add_argument("--beam", type=int, action=Within, least=2, most=32, default=NearestRun.beam,
+                   help="hypotheses of each sentence")
+    p.add_argument("--least", type=float, action=Within, least=0, most=100, default=NearestRun.least, metavar="N",
+                   help="nearness, 0 to 100, below which a sentence is left out")
+    _add_exclude(p)
+    add_device(p)
+    add_precision(p)
+
+
+def nearest(args: argparse.Namespace) -> None:
+    """Make pairs; print how many were written."""
+    from xformer.training.nearest import write_nearest
+    run = record(NearestRun, args)
+    with plainly():
+        made = write_nearest(run)
+    print(f"{run.data / 'nearest.tsv.xz'}: {made.kept:,} pairs, {made.new:,} of them with a translation that is no "
+          f"reference; {made.sentences - made.kept:,} of {made.sentences:,} sentences left out", flush=True)

@@ -77,8 +77,8 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=translation)
     usual = TranslationRun
     p.add_argument("--data", required=True, type=Path,
-                   help="folder with train.tsv[.xz], dev.tsv and, if wanted, extra.tsv[.xz], extra2.tsv[.xz] and "
-                        "written.tsv[.xz]")
+                   help="folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
+                        "extra2.tsv[.xz] and written.tsv[.xz]")
     size, length = _add_shared(p, usual, "checkpoint whose weights to begin with")
     size.add_argument("--architecture", choices=ARCHITECTURES, default=usual.architecture,
                       help="gru: without attention; gru-attention: with additive attention; both with as many layers "

@@ -201,7 +201,7 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
     out, url = download.out, download.url
     if download.dev < 0:
         raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
-    excluded = [pair for name in download.exclude for pair in _test_pairs(name)]
+    excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
     with staged(out) as new:
         refuse_remains(out / "train.tsv", out / "dev.tsv.xz", out / "written.tsv")
         archive = new / "archive.zip"
@@ -271,7 +271,8 @@ def _archived_pairs(archive: Path, source: str) -> tuple[list[Pair], int]:
     return pairs, unreadable
 
 
-def _test_pairs(name: str) -> list[Pair]:
+def excluded_pairs(name: str) -> list[Pair]:
+    """Read the test pairs that nothing to train on may share a sentence with. Raises UserError."""
     try:
         return read_pairs(Path(name))
     except (OSError, ValueError) as error:

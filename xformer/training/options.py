@@ -184,6 +184,19 @@ class TranslationDownload:
 
 
 @dataclass(frozen=True)
+class NearestRun:
+    """How the translations that a model finds itself, nearest to the references, are made."""
+
+    data: Path  # folder with train.tsv or train.tsv.xz
+    checkpoint: str  # of a translation model: folder or owner/name[@revision]
+    beam: int = 10  # hypotheses of each sentence
+    least: float = 35.0  # nearness, 0 to 100, below which a sentence is left out
+    exclude: Sequence[str] = ()  # files of test pairs; what shares a sentence with them, or with dev, is left out
+    device: str | None = None  # cuda, mps or cpu; None: the best there is
+    precision: str = "auto"  # one of results.ANSWERS_IN
+
+
+@dataclass(frozen=True)
 class SentimentDownload:
     """Options of downloading reviews and phrases."""
 

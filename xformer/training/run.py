@@ -34,7 +34,7 @@ from xformer.training.translation import TranslationTask
 from xformer.translator import Translator
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
-CORPORA = ("extra", "extra2", "written")  # of pairs beside train, where they are there
+CORPORA = ("nearest", "extra", "extra2", "written")  # of pairs beside train, where they are there
 BEGUN_WITH = ("start", "vocabulary", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers",
               "d_ff", "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay")  # a run keeps these
 PAIRS = "English, a tab, Spanish"
@@ -48,7 +48,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     files |= {name: path for name in CORPORA if (path := data_file(run.data, name))}
     with starting():  # the first process of several makes the batches of all, so that the others need not read
         pairs = {name: read_pairs(path) if _rank() == 0 else [] for name, path in files.items()}
-    train, dev, written = (pairs.get(name, []) for name in ("train", "dev", "written"))
+    train, nearest, dev, written = (pairs.get(name, []) for name in ("train", "nearest", "dev", "written"))
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
 
     def begin(out: Path) -> tuple[Translator, Tokenizer]:
@@ -71,10 +71,13 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
         begun = (out / "state.pt").is_file()
         model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
         batches = TranslationBatches(
-            tokenizer, train, extra, written, extra_weight=run.extra_weight, written_weight=run.written_weight,
-            phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,
-            roughening=Roughening() if run.roughening else NO_ROUGHENING, sampled=run.sampled, seed=run.seed)
+            tokenizer, [*train, *nearest], extra, written, extra_weight=run.extra_weight,
+            written_weight=run.written_weight, phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens,
+            max_pieces=run.max_pieces, roughening=Roughening() if run.roughening else NO_ROUGHENING,
+            sampled=run.sampled, seed=run.seed)
         learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
+        if nearest:
+            learned_from += f" and {len(nearest):,} nearest"
         if written:
             learned_from += f" and {len(written):,} written, {len(batches.phrases):,} of them phrases"
         return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
