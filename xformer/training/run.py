@@ -249,13 +249,29 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int =
             task, learned_from = prepare(Path(folder))
             print(forecast(task, run.training_options(), own_device(run.device), learned_from))
         return {}
+    try:
+        return _train_here(run, prepare, moments)
+    except RuntimeError as error:
+        if distributed and (isinstance(error, dist.DistError) or "gloo" in str(error)):
+            raise UserError("Another process of this run has ended, so this one ends too; the same command goes on "
+                            "from the state saved last.") from error
+        raise
+    finally:
+        # Only now, without a trainer: were its DistributedDataParallel the last to hold the group, it would wait for
+        # gloo's threads with Python's lock in hand, which they need to let go of their tensors.
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int) -> dict[str, float]:
+    """Do this process's part of `_train`, and leave the process group open."""
     with starting():
         options = run.training_options()
         device = own_device(run.device)
         if run.threads:
             torch.set_num_threads(run.threads)
         run.out.mkdir(parents=True, exist_ok=True)
-        if distributed:
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
             if device.type == "cuda":
                 torch.cuda.set_device(device)
@@ -273,13 +289,4 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int =
                   f"--out to begin one anew.", flush=True)
         print(f"{sum(p.numel() for p in task.model.parameters()):,} parameters on {device}, {trainer.processes} "
               f"process(es), {learned_from}, from step {trainer.step}", flush=True)
-    try:
-        return trainer.train()
-    except RuntimeError as error:
-        if distributed and (isinstance(error, dist.DistError) or "gloo" in str(error)):
-            raise UserError("Another process of this run has ended, so this one ends too; the same command goes on "
-                            "from the state saved last.") from error
-        raise
-    finally:
-        if distributed:
-            dist.destroy_process_group()
+    return trainer.train()
