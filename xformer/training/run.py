@@ -202,6 +202,11 @@ def _rank() -> int:
     return int(os.environ.get("RANK", "0"))
 
 
+def _distributed() -> bool:
+    """Tell whether torchrun has started this process with others."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
 def _first() -> bool:
     """Tell whether this process is the only one, or the one of several that writes."""
     return not dist.is_initialized() or dist.get_rank() == 0
@@ -238,10 +243,9 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int =
     prepare: make the task of a folder, and say what it learns from. moments: to be kept, of the training of a
     translation model.
     """
-    distributed = int(os.environ.get("WORLD_SIZE", "1")) > 1
     if run.dry_run:
         with tempfile.TemporaryDirectory() as folder, starting():
-            if distributed:
+            if _distributed():
                 raise ValueError("a dry run takes one process; leave out torchrun, and divide the time by hand")
             if run.threads:
                 torch.set_num_threads(run.threads)
@@ -252,7 +256,7 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int =
     try:
         return _train_here(run, prepare, moments)
     except RuntimeError as error:
-        if distributed and (isinstance(error, dist.DistError) or "gloo" in str(error)):
+        if _distributed() and (isinstance(error, dist.DistError) or "gloo" in str(error)):
             raise UserError("Another process of this run has ended, so this one ends too; the same command goes on "
                             "from the state saved last.") from error
         raise
@@ -271,7 +275,7 @@ def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: 
         if run.threads:
             torch.set_num_threads(run.threads)
         run.out.mkdir(parents=True, exist_ok=True)
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        if _distributed():
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
             if device.type == "cuda":
                 torch.cuda.set_device(device)
