@@ -9,6 +9,7 @@ import pytest
 
 from xformer.training import corpora
 from xformer.training.corpora import (
+    Names,
     Roughening,
     TranslationBatches,
     data_file,
@@ -343,7 +344,8 @@ def test_without_written_pairs_epochs_are_what_they_were():
     ({"extra_weight": 1.5}, "the extra weight is 1.5; it must be 0 or more, and at most 1"),
     ({"extra_weight": -1}, "the extra weight is -1; it must be 0 or more, and at most 1"),
     ({"written_weight": -0.5}, "the written weight is -0.5; it must be 0 or more"),
-    ({"phrase_weight": math.nan}, "the phrase weight is nan; it must be 0 or more")])
+    ({"phrase_weight": math.nan}, "the phrase weight is nan; it must be 0 or more"),
+    ({"names": 1.5}, "the share of pairs whose names are exchanged is 1.5; it must be from 0 to 1")])
 def test_wrong_weights_are_refused(weights, said):
     with pytest.raises(ValueError) as error:
         batches(sentences(4), **weights)
@@ -354,6 +356,57 @@ def test_only_the_english_is_roughened():
     pairs = [(f"ABC{i}D.", f"XYZ{i}.") for i in range(50)]
     made = flat(spelled(batches(pairs, roughening=only(lower=1, no_stop=1)).epoch(0)))
     assert sorted(made) == sorted((f"abc{i}d", f"XYZ{i}.") for i in range(50))
+
+
+# Names
+
+
+NAMED = [("Tom saw Ana in Boston.", "Tom vio a Ana en Boston."), ("Tom's in London.", "Tom está en Londres."),
+         ("Maria and Rosa like Kowalczyk.", "A Maria y a Rosa les gusta Kowalczyk."), ("A rosa is no Rosa.", "Rosa.")]
+
+
+class Chosen(random.Random):
+    """Chance that takes the last of a choice, and makes every name of two, or none: 3 letters and all but 2."""
+
+    def __init__(self, joined):
+        super().__init__(0)
+        self.joined = joined
+
+    def choice(self, options):
+        return options[-1]
+
+    def random(self):
+        return 0.0 if self.joined else 1.0
+
+    def randint(self, least, most):
+        assert least <= most
+        return min(most, least + 1)
+
+
+def test_names_stand_on_both_sides_and_are_seldom_written_small():
+    """London is translated, and a rosa may be a wine."""
+    assert Names(NAMED).names == ["Ana", "Boston", "Kowalczyk", "Maria", "Tom"]
+    assert Names([("An IBM in Sâo OK Tv", "An IBM in Sâo OK Tv")]).names == ["Sâo"]
+
+
+@pytest.mark.parametrize(("joined", "pair", "wanted"), [
+    (False, ("Tom's sister Ana saw Tom.", "La hermana de Tom, Ana, vio a Tom."),
+     ("Tom's sister Maria saw Tom.", "La hermana de Tom, Maria, vio a Tom.")),
+    (True, ("Boston or London?", "¿Boston o Londres?"), ("Tomm or London?", "¿Tomm o Londres?")),
+    (True, ("Ana and Tom.", "Ana y Tom."), ("Tomria and Tomm.", "Tomria y Tomm.")),
+    (False, ("Tomato and Boston.", "Tomate."), ("Tomato and Boston.", "Tomate."))])
+def test_names_are_exchanged_alike_on_both_sides(joined, pair, wanted):
+    assert Names(NAMED).exchange(pair, Chosen(joined)) == wanted
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_share_of_the_names_is_exchanged_in_each_epoch(share):
+    pairs = [("Tom goes to Boston.", "Tom va a Boston.")] * 1000 + [("Kowalczyk.", "Kowalczyk.")]
+    made = flat(spelled(batches(pairs, names=share).epoch(0)))
+    assert all(english.replace(" goes to ", " va a ") == spanish for english, spanish in made)
+    assert made.count(pairs[0]) == (1000 if share == 0 else pytest.approx(1000 - share * 1000, abs=130))
+    assert len({*made}) == 2 if share == 0 else len({*made}) > 20
+    assert made == flat(spelled(batches(pairs, names=share).epoch(0)))
 
 
 @pytest.mark.parametrize(("sampled", "least", "most"), [(0.0, 0, 0), (0.3, 80, 160), (1.0, 400, 400)])

@@ -107,6 +107,8 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     data.add_argument("--phrase-weight", type=float, action=Within, least=0, most=1000,
                       default=usual.phrase_weight, metavar="N",
                       help="the same for its phrases, of at most 5 English words")
+    data.add_argument("--names", type=float, action=Within, least=0, most=1, default=usual.names, metavar="SHARE",
+                      help="of pairs whose names of people and places are exchanged for others, the same on both sides")
     data.add_argument("--sampled", type=float, action=Within, least=0, most=1, default=usual.sampled,
                       help="share of sentences with a drawn split into pieces")
     data.add_argument("--no-roughening", action="store_true", help="no lower-casing, slips, or joined pairs")

@@ -7,7 +7,8 @@ import math
 import random
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,8 @@ Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and E
 Item = TypeVar("Item")
 WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
 PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
+WORD = re.compile(r"[^\W\d_]+")
+SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
 IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
 
 
@@ -174,6 +177,46 @@ def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item
     return [*items] * whole + rng.sample(items, rest)
 
 
+class Names:
+    """Names of people and places that pairs hold, alike on both sides, to be exchanged for one another.
+
+    Most pairs of Tatoeba that have a name have Tom. A model that has seen a few thousand, and more that are made of
+    halves of them, learns to copy those that it has never seen.
+    """
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        """Find the names: words of a capital and two small letters or more that stand on both sides of a pair and are
+        seldom written small."""
+        alike: Counter[str] = Counter()
+        small: Counter[str] = Counter()
+        for english, spanish in pairs:
+            words = {*WORD.findall(english)}
+            alike.update(word for word in words.intersection(WORD.findall(spanish))
+                         if len(word) > 2 and word[0].isupper() and word[1:].islower())
+            small.update(word for word in words if word.islower())
+        self.names = sorted(name for name, times in alike.items() if small[name.lower()] <= SELDOM * times)
+        self._known = {*self.names}
+        self._in_a = [name for name in self.names if name.endswith("a")]
+
+    def draw(self, name: str, rng: random.Random) -> str:
+        """Draw a name in place of another, half of them made of two. What ends in -a is exchanged for the like, so that
+        adjectives mostly go on agreeing."""
+        new = rng.choice(self._in_a if name.endswith("a") else self.names)
+        if rng.random() < 0.5:
+            other = rng.choice(self.names)
+            new = other[:rng.randint(2, len(other))] + new[rng.randint(1, len(new) - 1):]
+        return new
+
+    def exchange(self, pair: Pair, rng: random.Random) -> Pair:
+        """Put other names in the place of those that a pair has on both sides, the same on both."""
+        english, spanish = ({*WORD.findall(sentence)} for sentence in pair)
+        new = {name: self.draw(name, rng) for name in sorted(english & spanish & self._known)}
+        if not new:
+            return pair
+        return (WORD.sub(lambda word: new.get(word[0], word[0]), pair[0]),
+                WORD.sub(lambda word: new.get(word[0], word[0]), pair[1]))
+
+
 class TranslationBatches:
     """Make batches of pieces for each epoch: the same sentences in the same order for the same seed and epoch.
 
@@ -183,25 +226,29 @@ class TranslationBatches:
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
                  written: Sequence[Pair] = (), *, extra_weight: float = 1.0, written_weight: float = 3.0,
                  phrase_weight: float = 10.0, batch_tokens: int = 4000, max_pieces: int = 128,
-                 roughening: Roughening | None = None, sampled: float = 0.3, seed: int = 0) -> None:
+                 roughening: Roughening | None = None, names: float = 0.0, sampled: float = 0.3,
+                 seed: int = 0) -> None:
         """Take pairs that each epoch has once, pairs to draw from, and pairs written for training.
 
         extra_weight: share (0 to 1) of `extra` drawn in each epoch. written_weight: how often an epoch has each pair of
         `written`; phrase_weight: the same for those of at most PHRASE_WORDS English words. batch_tokens: source and
-        target pieces of a batch, padding included. sampled: share of sentences whose split into pieces is drawn
-        (sub-word regularisation). Raises ValueError for a weight out of range.
+        target pieces of a batch, padding included. names: share of pairs whose names are exchanged. sampled: share of
+        sentences whose split into pieces is drawn (sub-word regularisation). Raises ValueError for wrong shares.
         """
         for name, value, most in (("extra", extra_weight, 1.0), ("written", written_weight, math.inf),
                                   ("phrase", phrase_weight, math.inf)):
             if not 0 <= value <= most:
                 raise ValueError(f"the {name} weight is {value:g}; it must be 0 or more"
                                  + (f", and at most {most:g}" if most < math.inf else ""))
+        if not 0 <= names <= 1:
+            raise ValueError(f"the share of pairs whose names are exchanged is {names:g}; it must be from 0 to 1")
         self.tokenizer, self.pairs, self.extra, self.extra_weight = tokenizer, pairs, extra, extra_weight
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
         self.written_weight, self.phrase_weight = written_weight, phrase_weight
         self.batch_tokens, self.max_pieces, self.sampled, self.seed = batch_tokens, max_pieces, sampled, seed
         self.roughening = roughening or Roughening()
+        self.exchanged, self.names = names, Names([*pairs, *extra, *written] if names else ())
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
         """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
@@ -223,6 +270,8 @@ class TranslationBatches:
         """Roughen and join pairs, split them into pieces, and pack those of similar length together."""
         rng = random.Random(seed)
         rows = []
+        if self.exchanged:
+            pairs = [self.names.exchange(pair, rng) if rng.random() < self.exchanged else pair for pair in pairs]
         for english, spanish in join(pairs, self.roughening, rng):
             source = self._encode(roughen(english, self.roughening, rng), rng)
             target = self._encode(spanish, rng)

@@ -73,7 +73,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
         batches = TranslationBatches(
             tokenizer, [*train, *nearest], extra, written, extra_weight=run.extra_weight,
             written_weight=run.written_weight, phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens,
-            max_pieces=run.max_pieces, roughening=Roughening() if run.roughening else NO_ROUGHENING,
+            max_pieces=run.max_pieces, roughening=Roughening() if run.roughening else NO_ROUGHENING, names=run.names,
             sampled=run.sampled, seed=run.seed)
         learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
         if nearest:
