@@ -36,8 +36,8 @@ from xformer.training.translation import TranslationTask, learn_vocabulary
 
 CPU = torch.device("cpu")
 SMALL = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "32", "--vocab-size", "150"]
-STEADY = ["--dropout", "0", "--sampled", "0", "--no-roughening", "--device", "cpu", "--threads", "1", "--precision",
-          "bfloat16"]
+STEADY = ["--dropout", "0", "--sampled", "0", "--names", "0", "--no-roughening", "--device", "cpu", "--threads", "1",
+          "--precision", "bfloat16"]
 
 
 @pytest.fixture(scope="module")
