@@ -31,7 +31,8 @@ def only(**change):
 
 
 class Scripted(random.Random):
-    """Chance that is told what to do: `random` gives the floats in turn, `choice` picks by the indices in turn."""
+    """Chance that is told what to do: `random` gives the floats in turn, `choice` picks by the indices in turn, which
+    `randint` gives as they are."""
 
     def __init__(self, floats=(), indices=()):
         super().__init__(0)
@@ -42,6 +43,10 @@ class Scripted(random.Random):
 
     def choice(self, options):
         return options[self.indices.pop(0)]
+
+    def randint(self, least, most):
+        assert least <= self.indices[0] <= most
+        return self.indices.pop(0)
 
 
 class Letters:
@@ -365,38 +370,23 @@ NAMED = [("Tom saw Ana in Boston.", "Tom vio a Ana en Boston."), ("Tom's in Lond
          ("Maria and Rosa like Kowalczyk.", "A Maria y a Rosa les gusta Kowalczyk."), ("A rosa is no Rosa.", "Rosa.")]
 
 
-class Chosen(random.Random):
-    """Chance that takes the last of a choice, and makes every name of two, or none: 3 letters and all but 2."""
-
-    def __init__(self, joined):
-        super().__init__(0)
-        self.joined = joined
-
-    def choice(self, options):
-        return options[-1]
-
-    def random(self):
-        return 0.0 if self.joined else 1.0
-
-    def randint(self, least, most):
-        assert least <= most
-        return min(most, least + 1)
-
-
 def test_names_stand_on_both_sides_and_are_seldom_written_small():
     """London is translated, and a rosa may be a wine."""
     assert Names(NAMED).names == ["Ana", "Boston", "Kowalczyk", "Maria", "Tom"]
     assert Names([("An IBM in Sâo OK Tv", "An IBM in Sâo OK Tv")]).names == ["Sâo"]
 
 
-@pytest.mark.parametrize(("joined", "pair", "wanted"), [
-    (False, ("Tom's sister Ana saw Tom.", "La hermana de Tom, Ana, vio a Tom."),
+@pytest.mark.parametrize(("floats", "indices", "pair", "wanted"), [
+    ([1, 1], [1, 4], ("Tom's sister Ana saw Tom.", "La hermana de Tom, Ana, vio a Tom."),
      ("Tom's sister Maria saw Tom.", "La hermana de Tom, Maria, vio a Tom.")),
-    (True, ("Boston or London?", "¿Boston o Londres?"), ("Tomm or London?", "¿Tomm o Londres?")),
-    (True, ("Ana and Tom.", "Ana y Tom."), ("Tomria and Tomm.", "Tomria y Tomm.")),
-    (False, ("Tomato and Boston.", "Tomate."), ("Tomato and Boston.", "Tomate."))])
-def test_names_are_exchanged_alike_on_both_sides(joined, pair, wanted):
-    assert Names(NAMED).exchange(pair, Chosen(joined)) == wanted
+    ([0], [4, 4, 3, 2], ("Boston or London?", "¿Boston o Londres?"), ("Tomm or London?", "¿Tomm o Londres?")),
+    ([0, 0], [1, 4, 3, 2, 4, 4, 3, 2], ("Ana and Tom.", "Ana y Tom."), ("Tomria and Tomm.", "Tomria y Tomm.")),
+    ([], [], ("Tomato and Boston.", "Tomate."), ("Tomato and Boston.", "Tomate."))])
+def test_names_are_exchanged_alike_on_both_sides(floats, indices, pair, wanted):
+    """For each name another is chosen, then, or not, one whose beginning of so many letters replaces as many of it."""
+    chance = Scripted(floats, indices)
+    assert Names(NAMED).exchange(pair, chance) == wanted
+    assert chance.floats == chance.indices == []
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -209,12 +209,12 @@ class Names:
 
     def exchange(self, pair: Pair, rng: random.Random) -> Pair:
         """Put other names in the place of those that a pair has on both sides, the same on both."""
-        english, spanish = ({*WORD.findall(sentence)} for sentence in pair)
-        new = {name: self.draw(name, rng) for name in sorted(english & spanish & self._known)}
+        on_both = self._known.intersection(*map(WORD.findall, pair))
+        new = {name: self.draw(name, rng) for name in sorted(on_both)}
         if not new:
             return pair
-        return (WORD.sub(lambda word: new.get(word[0], word[0]), pair[0]),
-                WORD.sub(lambda word: new.get(word[0], word[0]), pair[1]))
+        english, spanish = (WORD.sub(lambda word: new.get(word[0], word[0]), sentence) for sentence in pair)
+        return english, spanish
 
 
 class TranslationBatches:
