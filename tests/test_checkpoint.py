@@ -488,3 +488,28 @@ def test_what_cannot_be_averaged_is_refused(folder, tmp_path, capsys):
         assert main(["checkpoint", "average", *map(str, flags), "--out", str(tmp_path / "mean")]) == 2
         assert said in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
+
+
+# A longer vocabulary
+
+
+def test_an_extended_checkpoint_keeps_its_rows_and_spells_every_character(folder, tmp_path, capsys):
+    assert main(["checkpoint", "extend", str(folder), "--out", str(tmp_path / "more")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'more'}\n"
+    old, new = checkpoint.load(folder), checkpoint.load(tmp_path / "more")
+    count = len(old.tokenizer)
+    rows = new.model.embedding.weight
+    assert len(new.tokenizer) == new.model.config.vocab_size == len(rows) > count + 256
+    assert torch.equal(rows[:count], old.model.embedding.weight)
+    mean = old.model.embedding.weight.mean(0).expand_as(rows[count:])
+    torch.testing.assert_close(rows[count:], mean, atol=1e-3, rtol=0)
+    assert new.tokenizer.unknown("Müller 😀") == []
+    assert new.metrics["extended"] == {"name": old.name, "identity": old.identity}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
+    assert main(["checkpoint", "extend", str(folder), "--out", str(tmp_path / "more")]) == 0
+    source, out = (tmp_path / "more", tmp_path / "again") if again else (folder, tmp_path / "more")
+    assert main(["checkpoint", "extend", str(source), "--out", str(out)]) == 2
+    assert ("has bytes for every character already" if again else "is not empty") in capsys.readouterr().err

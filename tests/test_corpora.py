@@ -13,6 +13,7 @@ from xformer.training.corpora import (
     Roughening,
     TranslationBatches,
     data_file,
+    dress,
     join,
     plain,
     read_pairs,
@@ -341,7 +342,7 @@ def test_without_written_pairs_epochs_are_what_they_were():
     rng.shuffle(wanted)
     made = batches(pairs, extra=extra, extra_weight=0.5)
     seen = []
-    made._batches = lambda window, seed: seen.append((window, seed)) or []
+    made._batches = lambda window, finished, seed: seen.append((window, seed)) or []
     assert list(made.epoch(3)) == [] and seen == [(wanted, "0 3 0")]
 
 
@@ -361,6 +362,36 @@ def test_only_the_english_is_roughened():
     pairs = [(f"ABC{i}D.", f"XYZ{i}.") for i in range(50)]
     made = flat(spelled(batches(pairs, roughening=only(lower=1, no_stop=1)).epoch(0)))
     assert sorted(made) == sorted((f"abc{i}d", f"XYZ{i}.") for i in range(50))
+
+
+# Entries of a dictionary, and what is copied
+
+
+@pytest.mark.parametrize(("chance", "entry", "dressed"), [
+    (0.05, ("cat", "gato"), ("CAT", "GATO")), (0.2, ("cat", "gato"), ("Cat", "Gato")),
+    (0.4, ("cat", "gato"), ("Cat.", "Gato.")),
+    (0.55, ("cat", "gato"), ("cat.", "gato.")), (0.9, ("cat", "gato"), ("cat", "gato")),
+    (0.05, ("And you?", "¿Y tú?"), ("AND YOU?", "¿Y TÚ?")), (0.2, ("And you?", "¿Y tú?"), ("And you?", "¿Y tú?")),
+    (0.2, ("Save Changes", "Guardar cambios"), ("save changes", "guardar cambios")),
+    (0.2, ("Monday", "lunes"), ("monday", "lunes")),
+    (0.2, ("Spain", "España"), ("spain", "España")), (0.9, ("Monday", "lunes"), ("Monday", "lunes"))])
+def test_an_entry_is_dressed_alike_on_both_sides(chance, entry, dressed):
+    assert dress(entry, Scripted([chance])) == dressed
+
+
+def test_entries_are_neither_roughened_nor_joined():
+    entries = [(f"word{i}", f"palabra{i}") for i in range(50)]
+    how = {"written": (), "entries": entries, "entry_weight": 2, "roughening": Roughening(1, 1, 1, 1, 1, 1)}
+    made = flat(spelled(batches([("A.", "B.")], **how).epoch(0)))
+    assert len(made) == 101
+    assert {(english.lower().rstrip("."), spanish.lower().rstrip(".")) for english, spanish in made[:]} >= {*entries}
+
+
+def test_a_share_of_pairs_is_made_up_and_drawn_anew():
+    pairs = [(f"Sentence {i}.", f"Frase {i}.") for i in range(200)]
+    first, again, other = (flat(spelled(batches(pairs, copied=0.5).epoch(number))) for number in (0, 0, 1))
+    assert len(first) == 300 and first == again
+    assert not ({*first} - {*pairs}) & ({*other} - {*pairs}) - {pair for pair in first if len(pair[0]) < 6}
 
 
 # Names

@@ -17,6 +17,44 @@ PIECES = st.one_of(
     st.text(max_size=4))
 
 
+@pytest.fixture(scope="module")
+def extended(tokenizer):
+    return tokenizer.extended()
+
+
+# Every character
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text(max_size=40))
+def test_an_extended_vocabulary_knows_every_text(extended, text):
+    ids = extended.encode(text)
+    assert UNK not in ids and extended.unknown(text) == []
+
+
+@pytest.mark.parametrize("text", [
+    "Müller", "john@example.com", "C++", "2 + 2 = 4", "#tag_1", "€5", "20 °C", "Łódź", "ÁRBOL", "Nguyễn", "x^2 < {y}",
+    "日本 東京", "привет", "😀👍", "‘hi’ — “ho”", "https://a.io/~b?c=1&d=%20"])
+def test_what_the_vocabulary_lacks_comes_back_spelled_out(extended, text):
+    assert extended.decode(extended.encode(text)) == text
+    assert all(extended.decode(extended.encode(text, sampling=0.2)) == text for _ in range(5))
+
+
+def test_letters_and_signs_of_latin_scripts_are_pieces_of_their_own(tokenizer, extended):
+    assert tokenizer.unknown("Müller") == ["ü"] and extended.pieces(extended.encode("ü"))[-1] == "ü"
+    assert extended.pieces(extended.encode("猫"))[-3:] == ["<0xE7>", "<0x8C>", "<0xAB>"]
+    assert all(len(extended.encode(sign)) <= 2 for sign in "@#=_€£°ßñøçÑÉ" + "ąćęłńóśźż")
+
+
+def test_extending_changes_no_piece_and_no_split(tokenizer, extended, pairs):
+    ids = range(len(tokenizer))
+    assert extended.pieces(ids) == tokenizer.pieces(ids) and extended.log_probs(ids) == tokenizer.log_probs(ids)
+    assert len(extended) > len(tokenizer) + 256
+    for text in (text for pair in pairs for text in pair):
+        assert extended.encode(text) == tokenizer.encode(text)
+    assert extended.extended() is extended
+
+
 # Text and ids
 
 

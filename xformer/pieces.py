@@ -7,6 +7,7 @@ from collections.abc import Sequence
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 WORD_START = "▁"  # SentencePiece's mark, U+2581
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # SentencePiece's pieces for characters that have none
 APOSTROPHES = ("'", "’")  # inside a word they belong to it: "don't", "Tom's"
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import io
+import struct
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import sentencepiece
 
-from xformer.pieces import BOS, EOS, PAD, SPECIAL, UNK, WORD_START
+from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, WORD_START
+
+# What is worth a piece of its own in a vocabulary of Latin script: its letters with every mark, and signs of amounts,
+# addresses, formulas and quotation. Everything else can be spelled in bytes.
+LETTERS = [chr(code) for code in (*range(0x21, 0x180), *range(0x218, 0x21C), *range(0x1EA0, 0x1EFA))]
+SIGNS = "“”„‘’‚–—†•€₹ẞ←→↑↓−≤≥≠≈∞√∑∫παβγδελθσφωΔΣΩ‰′″⁄"
+NORMAL, BYTE = 1, 6  # kinds of pieces in sentencepiece_model.proto
 
 
 class Tokenizer:
@@ -47,6 +55,25 @@ class Tokenizer:
             raise ValueError(f"a vocabulary of {vocab_size} pieces cannot be learned from this text; "
                              f"choose another size or give more text ({str(error).splitlines()[-1]})") from error
         return cls(model.getvalue())
+
+    def extended(self) -> Tokenizer:
+        """Return this vocabulary with LETTERS and SIGNS that it lacks, and 256 bytes in which it spells all the rest.
+
+        The new pieces come last, so that the others keep their numbers, and a text of known characters is cut as
+        before. A vocabulary that has them all is returned as it is.
+        """
+        if self.id_of(BYTES[0]) is not None:
+            return self
+        known = {self._sp.id_to_piece(i) for i in range(len(self))}
+        characters = [c for c in (*LETTERS, *SIGNS) if c not in known and unicodedata.normalize("NFKC", c) == c
+                      and unicodedata.category(c)[0] not in "CZ"]
+        least = min(self.log_probs(range(EOS + 1, len(self))))
+        # Two messages of protocol buffers one after the other are one: repeated fields are joined, others overwritten.
+        pieces = [_field(1, _field(1, piece.encode()) + _tag(2, 5) + struct.pack("<f", score) + _number(3, kind))
+                  for piece, score, kind in (*((c, least, NORMAL) for c in characters),
+                                             *((byte, 0.0, BYTE) for byte in BYTES))]
+        trainer = _field(2, _number(4, len(self) + len(pieces)) + _number(35, 1))  # vocab_size, byte_fallback
+        return Tokenizer(b"".join((self.model, *pieces, trainer)))
 
     def __len__(self) -> int:
         return self._sp.get_piece_size()
@@ -92,3 +119,20 @@ class Tokenizer:
         found = zip(self._sp.encode(text), self._sp.encode(text, out_type=str), strict=True)
         surfaces = (piece.removeprefix(WORD_START) for token, piece in found if token == UNK)
         return list(dict.fromkeys(surface for surface in surfaces if surface))
+
+
+def _varint(value: int) -> bytes:
+    """Write a number as protocol buffers do: seven bits a byte, the least first."""
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
+
+
+def _tag(field: int, kind: int) -> bytes:
+    return _varint(field << 3 | kind)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _tag(field, 0) + _varint(value)
+
+
+def _field(field: int, content: bytes) -> bytes:
+    return _tag(field, 2) + _varint(len(content)) + content

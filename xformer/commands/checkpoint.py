@@ -19,6 +19,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_pull(kinds.add_parser("pull", help="fetch from the Hub"))
     _add_info(kinds.add_parser("info", help="what a checkpoint is"))
     _add_average(kinds.add_parser("average", help="make one of several runs of the same model"))
+    _add_extend(kinds.add_parser("extend", help="make one whose vocabulary spells every character"))
     _add_verify(kinds.add_parser("verify", help="whether a checkpoint is whole and its card true"))
 
 
@@ -121,6 +122,21 @@ def average(args: argparse.Namespace) -> None:
                         f"and a share for each or none.")
     checkpoint.average([(Path(folder), share) for folder, share in zip(args.folders, shares, strict=True)],
                        Path(args.out))
+    print(args.out)
+
+
+def _add_extend(p: argparse.ArgumentParser) -> None:
+    p.description = ("Make a checkpoint of a translation model whose vocabulary also has the letters and signs of "
+                     "Latin scripts, and bytes for all other characters; train on from it before you use it.")
+    p.set_defaults(run=extend)
+    p.add_argument("folder", metavar="DIR")
+    p.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
+
+
+def extend(args: argparse.Namespace) -> None:
+    """Extend the vocabulary of a checkpoint; print the folder of the new one."""
+    from xformer.hub import checkpoint
+    checkpoint.extend(Path(args.folder), Path(args.out))
     print(args.out)
 
 

@@ -107,6 +107,10 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     data.add_argument("--phrase-weight", type=float, action=Within, least=0, most=1000,
                       default=usual.phrase_weight, metavar="N",
                       help="the same for its phrases, of at most 5 English words")
+    data.add_argument("--entry-weight", type=float, action=Within, least=0, most=1000, default=usual.entry_weight,
+                      metavar="N", help="the same for its entries of a dictionary")
+    data.add_argument("--copied", type=float, action=Within, least=0, most=1, default=usual.copied, metavar="SHARE",
+                      help="of pairs made up of names, numbers, addresses and codes to copy, on top of all others")
     data.add_argument("--names", type=float, action=Within, least=0, most=1, default=usual.names, metavar="SHARE",
                       help="of pairs whose names of people and places are exchanged for others, the same on both sides")
     data.add_argument("--sampled", type=float, action=Within, least=0, most=1, default=usual.sampled,

@@ -139,8 +139,7 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     of one run Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders, and shares above 0,
     of whose sum each takes its part. Raises UserError where two do not fit together, or `out` is not empty.
     """
-    if out.exists() and any(out.iterdir()):
-        raise UserError(f"The folder {out} is not empty; name one that is empty or not there yet.")
+    _empty(out)
     for folder, _ in parts:
         require(folder)
     first, *others = [load(folder, kind_of(folder).model) for folder, _ in parts]
@@ -157,6 +156,30 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     save(out, first.model, first.tokenizer, {"averaged": [
         {"name": one.name, "identity": one.identity, "share": round(share, 4)}
         for one, share in zip((first, *others), shares, strict=True)]})
+
+
+def extend(folder: Path, out: Path) -> None:
+    """Write a checkpoint of a translation model whose vocabulary spells every character: `Tokenizer.extended`.
+
+    The new rows of the embeddings, which the output shares, begin at the mean of the others, for training to go on
+    from. Raises UserError where the vocabulary has them already, or `out` is not empty.
+    """
+    _empty(out)
+    start = load_translator(folder)
+    tokenizer = start.tokenizer.extended()
+    if tokenizer is start.tokenizer:
+        raise UserError(f"The vocabulary of {folder} has bytes for every character already; train on with it.")
+    model = type(start.model)(replace(start.model.config, vocab_size=len(tokenizer)))
+    weights = start.model.state_dict()
+    old = weights["embedding.weight"]
+    rows = old.mean(dim=0, keepdim=True).expand(len(tokenizer) - len(old), -1)
+    model.load_state_dict({**weights, "embedding.weight": torch.cat((old, rows))})
+    save(out, model, tokenizer, {"extended": {"name": start.name, "identity": start.identity}})
+
+
+def _empty(out: Path) -> None:
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"The folder {out} is not empty; name one that is empty or not there yet.")
 
 
 def require(folder: Path, train: str = "translation") -> None:

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from xformer.tokenizer import Tokenizer
+from xformer.training.copied import draw as draw_copied
+from xformer.training.copied import surname
 
 Pair = tuple[str, str]  # English, Spanish
 Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
@@ -25,6 +28,7 @@ PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
 WORD = re.compile(r"[^\W\d_]+")
 SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
 IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
+ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
 
 
 def read_lines(path: Path) -> list[str]:
@@ -171,6 +175,24 @@ def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: in
         yield english, spanish
 
 
+def dress(entry: Pair, rng: random.Random) -> Pair:
+    """Write an entry of a dictionary as people type it: bare, with a capital, with a full stop, in capitals; alike on
+    both sides. One that has signs or capitals of its own mostly stays as it is."""
+    english, spanish = entry
+    chance = rng.random()
+    if chance < 0.12:
+        return english.upper(), spanish.upper()
+    if not english[0].islower() or not english[-1].isalnum():
+        if chance > 0.3 or not english[-1].isalnum() or not spanish[1:].islower():
+            return entry
+        return english.lower(), spanish.lower() if " " in english and " " in spanish else spanish  # a title, or Spain
+    if chance < 0.5:
+        english, spanish = (side[0].upper() + side[1:] for side in entry)
+    if 0.35 < chance < 0.6:
+        english, spanish = english + ".", spanish + "."
+    return english, spanish
+
+
 def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item]:
     """Return each item as many times as the whole part of `times` says; the rest is a share of them, drawn."""
     whole, rest = divmod(round(times * len(items)), max(1, len(items)))
@@ -199,10 +221,13 @@ class Names:
         self._in_a = [name for name in self.names if name.endswith("a")]
 
     def draw(self, name: str, rng: random.Random) -> str:
-        """Draw a name in place of another, half of them made of two. What ends in -a is exchanged for the like, so that
-        adjectives mostly go on agreeing."""
+        """Draw a name in place of another, half of them made of two, and some from names of many languages. What ends
+        in -a is exchanged for the like, so that adjectives mostly go on agreeing."""
         new = rng.choice(self._in_a if name.endswith("a") else self.names)
-        if rng.random() < 0.5:
+        chance = rng.random()
+        if 0.5 <= chance < 0.65 and not name.endswith("a"):
+            return surname(rng)
+        if chance < 0.5:
             other = rng.choice(self.names)
             new = other[:rng.randint(2, len(other))] + new[rng.randint(1, len(new) - 1):]
         return new
@@ -224,19 +249,24 @@ class TranslationBatches:
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
-                 written: Sequence[Pair] = (), *, extra_weight: float = 1.0, written_weight: float = 3.0,
-                 phrase_weight: float = 10.0, batch_tokens: int = 4000, max_pieces: int = 128,
+                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, extra_weight: float = 1.0,
+                 written_weight: float = 3.0, phrase_weight: float = 10.0, entry_weight: float = 1.0,
+                 copied: float = 0.0, batch_tokens: int = 4000, max_pieces: int = 128,
                  roughening: Roughening | None = None, names: float = 0.0, sampled: float = 0.3,
                  seed: int = 0) -> None:
-        """Take pairs that each epoch has once, pairs to draw from, and pairs written for training.
+        """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
+        dictionary, which are dressed by chance and neither roughened nor joined.
 
         extra_weight: share (0 to 1) of `extra` drawn in each epoch. written_weight: how often an epoch has each pair of
-        `written`; phrase_weight: the same for those of at most PHRASE_WORDS English words. batch_tokens: source and
-        target pieces of a batch, padding included. names: share of pairs whose names are exchanged. sampled: share of
-        sentences whose split into pieces is drawn (sub-word regularisation). Raises ValueError for wrong shares.
+        `written`; phrase_weight: the same for those of at most PHRASE_WORDS English words; entry_weight: the same for
+        `entries`. copied: share (0 to 1) of pairs made up of what must be copied, on top of all others. batch_tokens:
+        source and target pieces of a batch, padding included. names: share of pairs whose names are exchanged. sampled:
+        share of sentences whose split into pieces is drawn (sub-word regularisation). Raises ValueError for wrong
+        shares.
         """
         for name, value, most in (("extra", extra_weight, 1.0), ("written", written_weight, math.inf),
-                                  ("phrase", phrase_weight, math.inf)):
+                                  ("phrase", phrase_weight, math.inf), ("entry", entry_weight, math.inf),
+                                  ("copied", copied, 1.0)):
             if not 0 <= value <= most:
                 raise ValueError(f"the {name} weight is {value:g}; it must be 0 or more"
                                  + (f", and at most {most:g}" if most < math.inf else ""))
@@ -246,6 +276,7 @@ class TranslationBatches:
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
         self.written_weight, self.phrase_weight = written_weight, phrase_weight
+        self.entries, self.entry_weight, self.copied = entries, entry_weight, copied
         self.batch_tokens, self.max_pieces, self.sampled, self.seed = batch_tokens, max_pieces, sampled, seed
         self.roughening = roughening or Roughening()
         self.exchanged, self.names = names, Names([*pairs, *extra, *written] if names else ())
@@ -256,9 +287,13 @@ class TranslationBatches:
         pairs = [*self.pairs, *rng.sample(self.extra, round(self.extra_weight * len(self.extra))),
                  *repeat(self.written, self.written_weight, rng), *repeat(self.phrases, self.phrase_weight, rng)]
         rng.shuffle(pairs)
-        windows = [pairs[i:i + WINDOW] for i in range(0, len(pairs), WINDOW)]
+        finished = [dress(entry, rng) for entry in repeat(self.entries, self.entry_weight, rng)]
+        finished += [draw_copied(rng) for _ in range(round(self.copied * len(pairs)))]
+        rng.shuffle(finished)
+        count = -(-len(pairs) // WINDOW)
+        windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
         with ThreadPoolExecutor(1) as ahead:  # the next window is made ready while this one is trained on
-            ready = (ahead.submit(self._batches, window, f"{self.seed} {number} {i}")
+            ready = (ahead.submit(self._batches, *window, f"{self.seed} {number} {i}")
                      for i, window in enumerate(windows))
             coming = next(ready, None)
             while coming is not None:
@@ -266,15 +301,17 @@ class TranslationBatches:
                 yield from batches[skip:]
                 skip = max(0, skip - len(batches))
 
-    def _batches(self, pairs: Sequence[Pair], seed: str) -> list[list[Ids]]:
-        """Roughen and join pairs, split them into pieces, and pack those of similar length together."""
+    def _batches(self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str) -> list[list[Ids]]:
+        """Roughen and join pairs, not those that are `finished`, split them all into pieces, and pack those of similar
+        length together."""
         rng = random.Random(seed)
         rows = []
         if self.exchanged:
             pairs = [self.names.exchange(pair, rng) if rng.random() < self.exchanged else pair for pair in pairs]
-        for english, spanish in join(pairs, self.roughening, rng):
-            source = self._encode(roughen(english, self.roughening, rng), rng)
-            target = self._encode(spanish, rng)
+        joined = ((roughen(english, self.roughening, rng), spanish)
+                  for english, spanish in join(pairs, self.roughening, rng))
+        for english, spanish in chain(joined, finished):
+            source, target = self._encode(english, rng), self._encode(spanish, rng)
             if source and target and max(len(source), len(target)) < self.max_pieces:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))

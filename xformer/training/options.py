@@ -126,6 +126,8 @@ class TranslationRun(Run):
     extra_weight: float = 1.0  # share (0 to 1) of extra.tsv and extra2.tsv drawn for each epoch
     written_weight: float = 3.0  # how often each epoch has a pair of written.tsv
     phrase_weight: float = 10.0  # the same for its phrases of at most 5 English words
+    entry_weight: float = 1.0  # the same for its entries of a dictionary
+    copied: float = 0.0  # share of pairs made up of names, numbers, addresses and codes, on top of all others
     names: float = 0.5  # share of pairs whose names of people and places are exchanged for others
     sampled: float = 0.3  # share of sentences whose split into pieces is drawn
     roughening: bool = True  # lower-case, misspell and join English sentences, as people type

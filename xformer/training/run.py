@@ -23,7 +23,16 @@ from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training import reviews, translation
-from xformer.training.corpora import NO_ROUGHENING, Roughening, TranslationBatches, data_file, read_lines, read_pairs
+from xformer.training.corpora import (
+    ENTRY,
+    NO_ROUGHENING,
+    Roughening,
+    TranslationBatches,
+    data_file,
+    read_lines,
+    read_marked_pairs,
+    read_pairs,
+)
 from xformer.training.forecast import forecast
 from xformer.training.language_model import LanguageModelTask
 from xformer.training.loop import Task, Trainer, own_device
@@ -47,8 +56,11 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev") if _rank() == 0}
     files |= {name: path for name in CORPORA if (path := data_file(run.data, name))}
     with starting():  # the first process of several makes the batches of all, so that the others need not read
-        pairs = {name: read_pairs(path) if _rank() == 0 else [] for name, path in files.items()}
-    train, nearest, dev, written = (pairs.get(name, []) for name in ("train", "nearest", "dev", "written"))
+        pairs = {name: read_pairs(path) if _rank() == 0 else [] for name, path in files.items() if name != "written"}
+        marked = read_marked_pairs(files["written"]) if "written" in files and _rank() == 0 else []
+    train, nearest, dev = (pairs.get(name, []) for name in ("train", "nearest", "dev"))
+    written = [(english, spanish) for english, spanish, mark in marked if mark != ENTRY]
+    entries = [(english, spanish) for english, spanish, mark in marked if mark == ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
 
     def begin(out: Path) -> tuple[Translator, Tokenizer]:
@@ -59,7 +71,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             return model, start.tokenizer
         tokenizer = _shared_vocabulary(out, lambda: checkpoint.load_translator(
             repository.find(run.vocabulary)).tokenizer if run.vocabulary else translation.learn_vocabulary(
-                [*train, *extra, *written], run.vocab_size))
+                [*train, *extra, *written, *entries], run.vocab_size))
         if run.architecture == "transformer":
             return Transformer(_config(run, Config, vocab_size=len(tokenizer))), tokenizer
         attention = "additive" if run.architecture == "gru-attention" else "none"
@@ -71,15 +83,18 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
         begun = (out / "state.pt").is_file()
         model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
         batches = TranslationBatches(
-            tokenizer, [*train, *nearest], extra, written, extra_weight=run.extra_weight,
-            written_weight=run.written_weight, phrase_weight=run.phrase_weight, batch_tokens=run.batch_tokens,
-            max_pieces=run.max_pieces, roughening=Roughening() if run.roughening else NO_ROUGHENING, names=run.names,
-            sampled=run.sampled, seed=run.seed)
+            tokenizer, [*train, *nearest], extra, written, entries, extra_weight=run.extra_weight,
+            written_weight=run.written_weight, phrase_weight=run.phrase_weight, entry_weight=run.entry_weight,
+            copied=run.copied, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,
+            roughening=Roughening() if run.roughening else NO_ROUGHENING, names=run.names, sampled=run.sampled,
+            seed=run.seed)
         learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
         if nearest:
             learned_from += f" and {len(nearest):,} nearest"
         if written:
             learned_from += f" and {len(written):,} written, {len(batches.phrases):,} of them phrases"
+        if entries:
+            learned_from += f" and {len(entries):,} entries"
         return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
 
     return _train(run, prepare, run.moments)

@@ -1,0 +1,249 @@
+"""Made-up sentence pairs with what a translation must copy: names, numbers, dates, addresses, codes, formulas, signs.
+
+Data have few of each, and of most kinds none, so that a model turns "john@example.com" into a word it knows. Sentences
+with slots stand in carriers.tsv; what fills the slots is drawn anew for each epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from string import ascii_lowercase, ascii_uppercase, digits
+
+Filling = tuple[str, str]  # English, Spanish
+CARRIERS = Path(__file__).with_name("carriers.tsv")
+SLOT = re.compile(r"\{([a-z]+)(2?)\}")
+BARE = 0.12  # share of pairs that are a filling alone
+EMOJI = (*range(0x1F600, 0x1F650), *range(0x1F400, 0x1F43F), *range(0x1F340, 0x1F380), *range(0x1F680, 0x1F6C0),
+         0x2764, 0x2600, 0x2B50, 0x1F44D, 0x1F389, 0x1F525, 0x1F64F, 0x1F44B, 0x1F914, 0x1F92F, 0x1F973)
+SCRIPTS = ((0x410, 0x44F), (0x3B1, 0x3C9), (0x3041, 0x3093), (0x30A1, 0x30F3), (0x4E00, 0x5E00), (0xAC00, 0xB800),
+           (0x5D0, 0x5EA), (0x627, 0x64A), (0x905, 0x939), (0xE01, 0xE2E))
+LISTS: dict[str, list[str]] = json.loads(Path(__file__).with_name("fillings.json").read_text(encoding="utf-8"))
+
+
+def one(name: str, rng: Random) -> str:
+    """Draw an item of a list of fillings.json."""
+    return rng.choice(LISTS[name])
+
+
+def alike(text: str) -> Filling:
+    return text, text
+
+
+def word(rng: Random, least: int = 2, most: int = 3) -> str:
+    return "".join(one("syllables", rng) for _ in range(rng.randint(least, most)))
+
+
+def surname(rng: Random) -> str:
+    """Draw a surname, a quarter of them made of syllables; a few are double, or begin with O' or Mc."""
+    name = word(rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
+    chance = rng.random()
+    if chance < 0.06:
+        return f"{name}-{one('surnames', rng)}"
+    if chance < 0.14 and "'" not in name and not name.startswith(("Mc", "Mac")):
+        return rng.choice(("O'", "Mc", "Mac", "D'", "De", "Van ")) + name
+    return name
+
+
+def person(rng: Random) -> Filling:
+    first = one("first", rng) if rng.random() < 0.8 else word(rng).capitalize()
+    chance = rng.random()
+    if chance < 0.3:
+        return alike(first)
+    if chance < 0.45:
+        return alike(surname(rng))
+    middle = f"{rng.choice(ascii_uppercase)}. " if chance < 0.52 else ""
+    return alike(f"{first} {middle}{surname(rng)}")
+
+
+def titled(titles: str, rng: Random) -> Filling:
+    english, spanish = one(titles, rng).split("|")
+    name = surname(rng) if rng.random() < 0.75 else f"{one('first', rng)} {surname(rng)}"
+    return f"{english} {name}", f"{spanish} {name}"
+
+
+def place(rng: Random) -> Filling:
+    return alike(one("places", rng).replace("|", " ") if rng.random() < 0.7 else word(rng, 2, 4).capitalize())
+
+
+def brand(rng: Random) -> Filling:
+    return alike(one("brands", rng) if rng.random() < 0.5
+                 else word(rng).capitalize() + rng.choice(("", "", "ex", "Tech", " Inc.", " & Sons", "+", "Lab")))
+
+
+def separated(value: int) -> Filling:
+    """Write a whole number with separators from five digits on in Spanish, as its academy asks, and from four in
+    English."""
+    return f"{value:,}", f"{value:,}".replace(",", ".")
+
+
+def number(rng: Random) -> Filling:
+    return separated(rng.randint(1, 999) * 10 ** rng.randint(1, 6) + rng.choice((0, rng.randint(0, 9_999))))
+
+
+def decimals(rng: Random, places: int = 0) -> Filling:
+    english = f"{rng.randint(0, 99)}.{rng.randint(0, 9):d}" + "".join(
+        rng.choice(digits) for _ in range((places or rng.randint(1, 3)) - 1))
+    return english, english.replace(".", ",")
+
+
+def money(rng: Random) -> Filling:
+    """Draw an amount: "€3,450.75" is "3.450,75 €"."""
+    english, spanish = separated(int(10 ** rng.uniform(0.3, 6)))
+    if rng.random() < 0.45:
+        cents = f"{rng.randint(0, 99):02d}"
+        english, spanish = f"{english}.{cents}", f"{spanish},{cents}"
+    sign = rng.choice("$$€€£¥")
+    return (f"{english} {sign}" if sign == "€" and rng.random() < 0.25 else f"{sign}{english}"), f"{spanish} {sign}"
+
+
+def percent(rng: Random) -> Filling:
+    english, spanish = decimals(rng, 1) if rng.random() < 0.35 else alike(str(rng.randint(1, 100)))
+    return f"{english}%", f"{spanish} %"
+
+
+def degrees(rng: Random) -> Filling:
+    value = rng.choice(("", "", "", "-")) + str(rng.randint(0, 250))
+    if rng.random() < 0.25:
+        return alike(f"{value}°")
+    sign = rng.choice(("°C", "°C", "°F"))
+    return f"{value}{rng.choice((' ', ''))}{sign}", f"{value} {sign}"
+
+
+def measure(rng: Random) -> Filling:
+    unit = one("units", rng)
+    english, spanish = decimals(rng, 1) if rng.random() < 0.35 else separated(rng.randint(1, 2_000))
+    return f"{english}{rng.choice((' ', ' ', ''))}{unit}", f"{spanish} {unit}"
+
+
+def date(rng: Random) -> Filling:
+    """Draw a date. One in figures stays as it is: whether 12/03 is in March or in December is not known."""
+    day, month, year = rng.randint(1, 28), rng.randint(1, 12), rng.randint(1890, 2035)
+    chance = rng.random()
+    if chance < 0.45:
+        sign = rng.choice("///.-")
+        return alike(rng.choice((f"{day:02d}{sign}{month:02d}{sign}{year}", f"{day}{sign}{month}{sign}{year}",
+                                 f"{day:02d}{sign}{month:02d}{sign}{year % 100:02d}")))
+    if chance < 0.55:
+        return alike(f"{year}-{month:02d}-{day:02d}")
+    english, spanish = LISTS["months"][month - 1].split("|")
+    ordinal = f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+    if chance < 0.7:
+        return rng.choice((f"{english} {day}", f"{english} {ordinal}", f"{day} {english}")), f"{day} de {spanish}"
+    return (rng.choice((f"{english} {day}, {year}", f"{english} {ordinal}, {year}", f"{day} {english} {year}")),
+            f"{day} de {spanish} de {year}")
+
+
+def time(rng: Random) -> Filling:
+    """Draw a time, from two o'clock on, so that its article is plural; "5:45 pm" is "17:45"."""
+    hour, minute = rng.randint(2, 12), rng.randint(0, 59)
+    chance = rng.random()
+    if chance < 0.6:
+        return alike(f"{rng.choice((hour, hour + 11))}:{minute:02d}")
+    if chance < 0.8 and hour < 12:
+        return f"{hour}:{minute:02d}{rng.choice((' pm', ' p.m.', 'pm', ' PM'))}", f"{hour + 12}:{minute:02d}"
+    return alike(f"{hour:02d}:{minute:02d}")
+
+
+def figures(shape: str, rng: Random) -> str:
+    """Put a digit for each # of a shape, a capital for each @."""
+    return "".join(rng.choice(digits) if c == "#" else rng.choice(ascii_uppercase) if c == "@" else c for c in shape)
+
+
+def code(rng: Random) -> Filling:
+    made = figures(one("codes", rng), rng)
+    return alike(made if rng.random() < 0.85 else made.lower())
+
+
+def handle_word(rng: Random) -> str:
+    parts = [plain_letters(rng.choice((one("first", rng), one("surnames", rng), one("stems", rng), word(rng)))).lower()
+             for _ in range(rng.randint(1, 2))]
+    return rng.choice(("", ".", "_", "-", "")).join(parts) + (str(rng.randint(1, 99)) if rng.random() < 0.25 else "")
+
+
+def plain_letters(text: str) -> str:
+    return "".join(c for c in text if c in ascii_lowercase + ascii_uppercase) or "info"
+
+
+def host(rng: Random) -> str:
+    return one("hosts", rng) if rng.random() < 0.4 else f"{plain_letters(word(rng, 2, 4))}.{one('domains', rng)}"
+
+
+def email(rng: Random) -> Filling:
+    return alike(f"{handle_word(rng)}@{host(rng)}")
+
+
+def url(rng: Random) -> Filling:
+    steps = [rng.choice((one("stems", rng), plain_letters(word(rng)), str(rng.randint(1, 2030))))
+             for _ in range(rng.choice((0, 0, 1, 1, 2)))]
+    begin = rng.choice(("www.", "www.", "https://", "https://www.", "http://", "", ""))
+    end = rng.choice(("", "", ".html", f"?id={rng.randint(1, 999)}")) if steps else ""
+    return alike(begin + "/".join((host(rng), *steps)) + end)
+
+
+def file(rng: Random) -> Filling:
+    stem = one("stems", rng)
+    end = rng.choice(("", f"_{one('stems', rng)}", f"-{word(rng)}", f"{rng.randint(1, 2030)}", figures("_v#", rng)))
+    folder = rng.choice(("", "", "", "", "C:\\", "~/", f"/home/{plain_letters(word(rng))}/"))
+    return alike(f"{folder}{stem}{end}.{one('endings', rng)}")
+
+
+def version(rng: Random) -> Filling:
+    made = ".".join(str(rng.randint(0, 24)) for _ in range(rng.randint(2, 3)))
+    return alike(rng.choice(("", "", "v")) + made + rng.choice(("", "", "", "-beta", "rc1")))
+
+
+def software(rng: Random) -> Filling:
+    return alike(f"{one('programs', rng)} {rng.choice((version(rng)[0], str(rng.randint(2, 24))))}")
+
+
+def formula(rng: Random) -> Filling:
+    a, b, c = rng.randint(0, 20), rng.randint(0, 20), rng.randint(2, 9)
+    x, y, z = rng.sample("abcfkmnpqtuvwxyz", 3)
+    return alike(one("formulas", rng).format(a=a, b=b, c=c, x=x, y=y, z=z, sum=a + b, difference=a - b, product=a * b,
+                                             square=a * a))
+
+
+def hashtag(rng: Random) -> Filling:
+    return alike("#" + (one("tags", rng) if rng.random() < 0.5 else "".join(
+        plain_letters(word(rng)).capitalize() for _ in range(rng.randint(1, 2)))))
+
+
+def foreign(rng: Random) -> Filling:
+    if rng.random() < 0.5:
+        return alike(one("foreign", rng))
+    first, last = rng.choice(SCRIPTS)
+    return alike("".join(chr(rng.randint(first, last)) for _ in range(rng.randint(1, 6))))
+
+
+FILLINGS: dict[str, Callable[[Random], Filling]] = {
+    "mtitled": partial(titled, "male"), "ftitled": partial(titled, "female"), "person": person, "place": place,
+    "brand": brand, "number": number, "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
+    "decimal": decimals, "money": money, "percent": percent, "degrees": degrees, "measure": measure, "date": date,
+    "time": time, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code, "email": email,
+    "url": url, "file": file, "version": version, "software": software, "formula": formula, "hashtag": hashtag,
+    "foreign": foreign, "language": lambda rng: alike(one("languages", rng)),
+    "year": lambda rng: alike(str(rng.randint(1066, 2035))), "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),
+    "handle": lambda rng: alike("@" + handle_word(rng)), "score": lambda rng: alike(figures("#-#", rng)),
+    "acronym": lambda rng: alike(figures("@" * rng.randint(3, 5), rng))}
+
+
+@cache
+def carriers() -> list[tuple[str, str]]:
+    """Read the sentences with slots: English and Spanish."""
+    rows = (line.split("\t") for line in CARRIERS.read_text(encoding="utf-8").splitlines())
+    return [(english, spanish) for english, spanish in rows]
+
+
+def draw(rng: Random) -> tuple[str, str]:
+    """Draw a pair: mostly a sentence with its slots filled, else what fills one, alone."""
+    if rng.random() < BARE:
+        english, spanish = FILLINGS[rng.choice([*FILLINGS])](rng)
+        return english, spanish[0].upper() + spanish[1:] if english[0].isupper() else spanish
+    english, spanish = rng.choice(carriers())
+    slots = {match[0]: FILLINGS[match[1]](rng) for match in SLOT.finditer(english)}
+    return (SLOT.sub(lambda match: slots[match[0]][0], english), SLOT.sub(lambda match: slots[match[0]][1], spanish))
