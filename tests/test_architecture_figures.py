@@ -149,5 +149,5 @@ def test_a_classifier_is_an_encoder_with_a_top_of_its_own(pooling, causal):
     shown = sum(int(number.replace(",", "")) for number in PARAMETERS.findall(drawn.split('<div class="towers"')[1]))
     assert shown == model.parameter_count() and f"{model.parameter_count():,} parameters in all" in drawn
     assert not Boxes(drawn).opens, "its heads are not in the Attention tab"
-    assert ("only those before it" in drawn) == causal and "maps 4 × 7 × 7" in drawn
+    assert ("only itself and those before it" in drawn) == causal and "maps 4 × 7 × 7" in drawn
     assert {"attention": "learned query", "mean": "Mean", "max": "Maximum"}[pooling] in drawn

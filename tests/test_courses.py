@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from xformer.explain import courses
+from xformer.figures import training as figures
 from xformer.results import RunSettings, TrainingCourse, UserError
+from xformer.strings import ASSETS
 
 SETTINGS = RunSettings("reverse", "post", 6, "cosine", 0, 3e-3, 0.0, 1, 600)
 
@@ -40,8 +42,40 @@ def test_numbers_that_are_none_are_a_divergence():
 
 def test_who_only_guesses_has_stalled():
     found = courses.verdict(course([3.6, 3.1, *[2.95] * 20], scores=[(220, 9.0, 0.0)]))
-    assert found.say() == ("Stalled: after 220 steps the loss is 2.95, near the 3.00 of who knows only how often each "
-                           "piece comes.")
+    assert found.say() == ("Stalled: after 220 steps the loss is 2.95, not 20 % below the 3.00 of who knows only how "
+                           "often each piece comes.")
+
+
+@pytest.mark.parametrize(("last", "bleu", "key"), [(2.45, 1.5, "run_stalled"), (2.35, 0.5, "run_bleu")])
+def test_whether_a_run_learned_is_told_by_its_loss_alone(last, bleu, key):
+    found = course([3.6, 3.1, *[last] * 20], scores=[(220, 9.0, bleu)], measure="bleu")
+    assert courses.verdict(found).key == key and courses.learned(found) == (key == "run_bleu")
+
+
+def test_the_recorded_runs_that_ship_are_named_by_the_rate_that_they_came_to():
+    """A warm-up of 4,000 steps is not over after 2,000: the schedule falls before it has risen."""
+    kept = courses.read(ASSETS / "divergence.json").courses
+    for one in kept:
+        reached = max(one.rate)
+        assert courses.highest_rate(one) == reached
+        name = figures.recorded_name(one)
+        assert f"warm-up {one.settings.warmup:,} of 2,000 steps: reaches rate {reached:.2g}" in name
+        assert one.settings.warmup < 4_000 or reached < 0.14 * one.settings.peak
+    table = figures.recorded_table(kept, None)
+    assert table.count("0.00039") == 2 and table.count("0.00013") == 2
+
+
+def test_the_best_recorded_run_is_chosen_and_reported_by_its_last_loss():
+    kept = courses.read(ASSETS / "divergence.json").courses
+    post, pre, best, of_all = (one.say() for one in courses.findings(kept))
+    for norm in ("post", "pre"):
+        least = min((one for one in kept if one.settings.norm == norm), key=lambda one: one.loss[-1])
+        assert f"{norm}-norm {least.loss[-1]:.2f} (warm-up {least.settings.warmup}" in best
+    assert f"is {max(score for one in kept for *_, score in one.scores):.1f}," in of_all
+    stalled = [(one.settings.warmup, one.settings.peak) for one in kept
+               if one.settings.norm == "pre" and not courses.learned(one)]
+    assert stalled == [(4_000, 1e-3)], "whose rate never came above 0.00013"
+    assert "without a warm-up, the loss of 0 of 2" in post and "that of 3 of 4" in pre
 
 
 def test_right_answers_are_learning():

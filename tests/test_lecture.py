@@ -22,6 +22,14 @@ def test_the_file_has_twenty_sentences_with_answers_and_verdicts():
                             "wrong") in tab.SENTENCES
 
 
+def test_what_our_models_learned_from_is_counted_and_marked():
+    """Of train.tsv, which does not ship: “You're so shallow.” and “¿Cuándo aprendiste a nadar?” stand in it."""
+    assert [one.english for one in tab.SENTENCES if one.seen] == ["you are so shallow", "when did you learn to swim"]
+    assert "Of the 20, 2 (marked *) stand in the data" in figures.note(tab.SENTENCES)
+    table = figures.table(tab.SENTENCES, None, "M")
+    assert "eres tan superficial *<" in table and table.count(" *<") == 2
+
+
 def test_answers_are_scored_as_the_lecture_writes_them():
     assert figures.bare("¿Cuándo aprendiste a nadar?") == "cuándo aprendiste a nadar"
 

@@ -400,12 +400,22 @@ def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(runni
 
 
 def test_quality_stands_above_what_was_learned_from():
-    scores = [LengthScore(1, 5, 10, 40.0, 60.0, 1000), LengthScore(6, None, 0, None, None, None)]
+    scores = [LengthScore(1, 5, 10, 40.0, 60.0, 1000), LengthScore(6, 10, 30, 30.0, 50.0, None)]
     figure = figures.lengths(scores)
-    assert figure.layout.xaxis2.ticktext == ("1–5", "6–") and figure.layout.xaxis2.title.text == "English pieces"
+    assert figure.layout.xaxis2.ticktext == ("1–5", "6–10") and figure.layout.xaxis2.title.text == "English pieces"
     bleu, chrf, training = figure.data
-    assert (list(bleu.y), list(chrf.y), list(training.y)) == ([40, None], [60, None], [1000, None])
+    assert (list(bleu.y), list(chrf.y), list(training.y)) == ([40, 30], [60, 50], [1000, None])
     assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"
+
+
+def test_lengths_of_few_sentences_are_left_out_and_a_panel_of_nothing_too():
+    scores = [LengthScore(1, 5, 10, 40.0, 60.0, None), LengthScore(6, 10, 9, 99.0, 99.0, None),
+              LengthScore(11, None, 0, None, None, None)]
+    figure = figures.lengths(scores)
+    assert [list(curve.y) for curve in figure.data] == [[40], [60]], "nothing is known of training"
+    assert figure.layout.xaxis.ticktext == ("1–5",) and figure.layout.yaxis2.title.text is None
+    assert figure.layout.xaxis.title.text == "English pieces"
+    assert f"fewer than {figures.FEWEST} sentences" in ENGLISH.say("pos_text_lengths", fewest=figures.FEWEST)
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])

@@ -1,5 +1,7 @@
 """The calculator of sizes: what it counts is what PyTorch's own models have, compute and keep."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,7 +13,7 @@ from xformer.figures import sizes as figures
 from xformer.model import Config, EncoderStack, Transformer
 from xformer.results import UserError
 from xformer.serve.protocol import NORMS
-from xformer.strings import ENGLISH
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import sizes as part
 
 PIECES = 12
@@ -97,6 +99,27 @@ def test_known_models_have_their_known_counts():
     assert sizes.mixing_all_positions(first, 10) == (124_583_936, 149_886_015)
 
 
+def test_mixing_positions_is_compared_like_with_like():
+    """Both without embeddings, both with the output matrix: of layers and output that PyTorch itself counts."""
+    first, classifier = PRESETS["first_generation"], PRESETS["classifier"]
+    layers = torch.nn.Transformer(256, 4, 4, 4, 512, batch_first=True)
+    last = torch.nn.Linear(256, first.vocabulary)
+    own = sum(one.numel() for module in (layers, last) for one in module.parameters()) - 4 * 256  # two norms at the end
+    assert sizes.times_as_many(first, 10) == pytest.approx((124_583_936 + 149_886_015) / own)
+    assert round(sizes.times_as_many(first, 10), 1) == 25.2 and round(sizes.times_as_many(classifier, 20)) == 307
+    shared = sizes.times_as_many(replace(first, shared=True), 10)
+    assert shared == sizes.times_as_many(first, 10), "embeddings, shared or not, are in neither"
+
+
+def test_feed_forward_grows_with_the_width_once_and_attention_with_its_square():
+    base = PRESETS["base"]
+    narrow, wide = ({part.name: part.parameters for part in sizes.parts(replace(base, d_model=width), 20)
+                     if part.stack == "encoder"} for width in (512, 1024))
+    assert wide["self_attention"] / narrow["self_attention"] == pytest.approx(4, rel=1e-2)
+    assert wide["feed_forward"] / narrow["feed_forward"] == pytest.approx(2, rel=1e-2)
+    assert "d_model times d_ff" in ENGLISH.say("sizes_look") and "d_model por d_ff" in SPANISH.say("sizes_look")
+
+
 def test_a_head_that_mixes_positions_has_the_weights_of_the_lectures_code():
     words, small = 3, Sizes(1, 1, 8, 2, 16, 11, "post")
     head = [torch.nn.Linear(words * 4, words * 4) for _ in range(3)]
@@ -125,7 +148,8 @@ def test_every_preset_is_drawn(running, preset):
     if preset == part.OWN:
         assert f"{running.info.parameters:,} parameters" in drawn["picture"]["figure"]
     if preset == "first_generation":
-        assert "124,583,936" in drawn["said"] and "149,886,015" in drawn["said"]
+        assert "124,583,936" in drawn["said"] and "149,886,015" in drawn["said"] and "25.2 times" in drawn["said"]
+    assert ("11,258 words" in drawn["said"]) == (preset in ("annotated", "first_generation"))
 
 
 @pytest.mark.parametrize(("count", "said"), [(512, "0.000 MiB"), (3 << 19, "1.5 MiB"), (5 << 29, "2.50 GiB")])

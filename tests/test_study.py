@@ -100,9 +100,9 @@ def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
     ask = Ask.always(recorded_study, ENGLISH)
     answer = ask.answer(recorded.draw, recorded_peak="0.003", recorded_run="")
     assert answer["problem"] == "" and "<b>" not in answer["said"]
-    assert "Post-norm: without warm-up 0 of 1 runs learned, with warm-up 1 of 1." in answer["found"]
-    assert "Pre-norm: without warm-up 1 of 1 runs learned, with warm-up 0 of 0." in answer["found"]
-    assert "a loss of 3.50 took post-norm 600 and pre-norm 400 of 1,000 steps" in answer["found"]
+    assert "Post-norm: without a warm-up, the loss of 0 of 1 runs came at least 20 % below" in answer["found"]
+    assert "Pre-norm: without a warm-up, the loss of 1 of 1 runs" in answer["found"]
+    assert "A loss of 3.30 took post-norm 600 and pre-norm 600 of 1,000 steps" in answer["found"]
     data = json.loads(answer["picture"]["figure"])["data"]
     assert len(data) == 3 * 3 and {curve["line"]["dash"] for curve in data} == {"solid", "dash"}
     assert answer["table"].count("<tr>") == 1 + 4 and "Cut off: " in answer["table"]
@@ -112,7 +112,7 @@ def test_a_chosen_run_is_thick_and_its_settings_are_said(recorded_study):
     ask = Ask.always(recorded_study, SPANISH)
     answer = ask.answer(recorded.draw, recorded_peak="0.001", recorded_run="post-0-0.003")
     said = answer["said"].split("</p>")[1]
-    assert said.startswith("<p>post-norm, 6 + 6 capas, calentamiento 0, tasa 0.003: Se estancó")
+    assert said.startswith("<p>post-norm, calentamiento 0 de 1\u202f000 pasos: llega a una tasa de 0.003: Se estancó")
     data = json.loads(answer["picture"]["figure"])["data"]
     assert [curve["line"]["width"] for curve in data[:2]] == [1.6, 4] and answer["table"].count("class=chosen") == 1
     assert data[1]["customdata"][0] == "post-0-0.003"

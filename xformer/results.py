@@ -664,6 +664,7 @@ class PoolingScore:
     labels: int  # texts learned from
     steps: int
     pretrained: bool  # as a language model
+    texts: int = 0  # of the validation set of IMDb; 0 where it is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -843,7 +844,8 @@ class LayerTimes:
     """How long one layer takes to read a sequence, measured on this machine."""
 
     pieces: int
-    recurrence: float  # seconds, of a GRU, one step a piece
+    recurrence: float  # seconds, of a GRU as `recurrent.GRU` has it, a loop in Python, one step a piece
+    library: float  # seconds, of PyTorch's own GRU
     attention: float  # seconds, of self-attention, in one pass
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from xformer.results import Message, RunSettings, TrainingCourse, UserError
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
-STALLED = 0.9  # times the loss of guessing: above it, hardly anything was learned
-LEAST_BLEU = 1.0  # below it, what was learned has nothing to do with the source
+STALLED = 0.8  # times the loss of guessing: above it, hardly anything was learned
 RISEN = 0.25  # share of what the loss had fallen by; when it rises by more than that and stays there, it has diverged
 MOST_BYTES = 2_000_000  # of a file of recorded runs
 
@@ -51,9 +50,8 @@ def verdict(course: TrainingCourse) -> Message:
     reached = course.scores[-1][2] if course.scores else 0.0
     losses = {"first": f"{loss[0]:.2f}", "last": f"{loss[-1]:.2f}", "step": course.step[-1],
               "guess": f"{course.guess:.2f}"}
-    unread = course.measure == "bleu" and reached < LEAST_BLEU
-    if loss[-1] >= STALLED * course.guess or unread:
-        return Message.of("run_stalled", **losses)
+    if loss[-1] > STALLED * course.guess:
+        return Message.of("run_stalled", least=f"{100 * (1 - STALLED):.0f}", **losses)
     if course.measure == "bleu":
         return Message.of("run_bleu", bleu=f"{reached:.1f}", **losses)
     share = f"{100 * reached:.0f}"
@@ -64,12 +62,17 @@ def verdict(course: TrainingCourse) -> Message:
 
 
 def reached_at(course: TrainingCourse, loss: float) -> int | None:
-    """Find the step from which the smoothed loss is at most `loss`; None where it never is."""
-    return next((step for step, value in zip(course.step, smoothed(course.loss), strict=True) if value <= loss), None)
+    """Find the first step at which the loss is at most `loss`; None where it never is."""
+    return next((step for step, value in zip(course.step, course.loss, strict=True) if value <= loss), None)
+
+
+def highest_rate(course: TrainingCourse) -> float:
+    """The highest learning rate that a run came to: less than was asked for where its schedule falls meanwhile."""
+    return max(course.rate, default=0.0)
 
 
 def learned(course: TrainingCourse) -> bool:
-    """Whether a run learned more than how often each piece comes, and kept it."""
+    """Whether the loss of a run came well below that of guessing by how often each piece comes, and stayed there."""
     return verdict(course).key not in ("run_no_number", "run_diverged", "run_stalled")
 
 
@@ -83,17 +86,20 @@ def findings(courses: Sequence[TrainingCourse]) -> list[Message]:
         warm = [one for one in courses if one.settings.norm == norm and one.settings.warmup > 0]
         if bare or warm:
             found.append(Message.of(f"recorded_{norm}", bare=len(bare), learned=sum(map(learned, bare)),
-                                    warm=len(warm), warmed=sum(map(learned, warm))))
-    best = {norm: min((one for one in courses if one.settings.norm == norm), default=None,
-                      key=lambda one: smoothed(one.loss)[-1]) for norm in ("post", "pre")}
+                                    warm=len(warm), warmed=sum(map(learned, warm)),
+                                    least=f"{100 * (1 - STALLED):.0f}"))
+    best = {norm: min((one for one in courses if one.settings.norm == norm and one.loss), default=None,
+                      key=lambda one: one.loss[-1]) for norm in ("post", "pre")}
     post, pre = best["post"], best["pre"]
     if post is None or pre is None:
         return found
-    target = max(smoothed(post.loss)[-1], smoothed(pre.loss)[-1])
+    target = max(post.loss[-1], pre.loss[-1])
     values = {f"{norm}_{name}": value for norm, one in (("post", post), ("pre", pre)) for name, value in (
-        ("warmup", one.settings.warmup), ("peak", f"{one.settings.peak:g}"), ("at", reached_at(one, target) or 0),
-        ("bleu", f"{max((score for _, _, score in one.scores), default=0):.1f}"))}
+        ("warmup", one.settings.warmup), ("rate", f"{highest_rate(one):.2g}"), ("loss", f"{one.loss[-1]:.2f}"),
+        ("at", reached_at(one, target) or 0))}
     found.append(Message.of("recorded_best", loss=f"{target:.2f}", steps=post.settings.steps, **values))
+    if scores := [score for one in courses if one.measure == "bleu" for _, _, score in one.scores]:
+        found.append(Message.of("recorded_bleu_of_all", bleu=f"{max(scores):.1f}"))
     return found
 
 

@@ -37,7 +37,8 @@ class Part:
 
 
 # Vaswani et al. (2017), table 3 and section 5.1; the paper's "big"; "The Annotated Transformer" (three matrices,
-# pre-norm); the classifier of Canziani's lecture; Kak's TransformerFG, of whose words there are 10.
+# pre-norm); the classifier of Canziani's lecture; Kak's TransformerFG, of whose words there are 10 (its Spanish
+# vocabulary: the English one, of 11,258 words, has a table of its own there, and one number stands for both here).
 PRESETS = {
     "base": Sizes(6, 6, 512, 8, 2048, 37_000, "post"),
     "big": Sizes(6, 6, 1024, 16, 4096, 37_000, "post"),
@@ -106,6 +107,13 @@ def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
         return encoder, 0
     output = d * sizes.vocabulary + sizes.vocabulary
     return encoder, sizes.decoder_layers * (2 * attention + feed + 3 * 2 * d) + output
+
+
+def times_as_many(sizes: Sizes, words: int) -> float:
+    """How many times the paper's parameters `mixing_all_positions` has: of both, layers and output, no embeddings."""
+    layers = sum(part.parameters for part in parts(sizes, words) if part.stack)
+    output = (sizes.d_model + 1) * sizes.vocabulary if sizes.decoder_layers else 0
+    return sum(mixing_all_positions(sizes, words)) / (layers + output)
 
 
 def activations(sizes: Sizes, pieces: int) -> int:

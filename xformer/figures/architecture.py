@@ -21,24 +21,30 @@ STACK = {("encoder", "self_attention"): "encoder_self", ("decoder", "self_attent
 # The axes of each stack's attention maps: the tower whose pieces ask, and that of the pieces they look at.
 SIDES = {"encoder_self": ("encoder", "encoder"), "decoder_self": ("decoder", "decoder"),
          "cross": ("decoder", "encoder")}
-# What the lectures on transformers call the same things: LeCun and Canziani's, Kak's, and "The Annotated Transformer".
-TEACHERS = ("Vaswani et al. (2017)", "LeCun, Canziani", "Kak", "The Annotated Transformer")
-TERMS = (("feed-forward network", "1-D convolution", "FFN (W1, W2)", "PositionwiseFeedForward"),
-         ("softmax", "soft(arg)max", "nn.Softmax", "softmax"),
-         ("Add & Norm", "Add, Norm", "LayerNorm (norm1, norm2, norm3)", "SublayerConnection"),
-         ("outputs (shifted right)", "unit delay: y[j] → y[j − 1]", "autoregressive masking, a word at a time",
-          "subsequent_mask"),
-         ("masked self-attention, cross-attention", "predictor", "BasicDecoderWithMasking", "DecoderLayer"),
-         ("output of the encoder", "h^Enc", "final_encoder_out", "memory, m"),
-         ("d_model", "d_model", "M, embedding_size", "d_model"),
-         ("h, number of heads", "num_heads", "N_H, num_attn_heads", "h"),
-         ("d_k = d_model / h", "d_k", "s_qkv = M / N_H", "d_k"),
-         ("q, k: d_k; v: d_v", "q, k: d′; v: d″", "s_qkv for all three", "d_k (“we assume d_v always equals d_k”)"),
+# What texts on transformers call the same things: the paper, LeCun and Canziani's lectures, Kak's, "The Annotated
+# Transformer", and "Dive into Deep Learning" (d2l.ai).
+TEACHERS = ("Vaswani et al. (2017)", "LeCun, Canziani", "Kak", "The Annotated Transformer", "d2l")
+TERMS = (("feed-forward network", "1-D convolution", "FFN (W1, W2)", "PositionwiseFeedForward", "PositionWiseFFN"),
+         ("softmax", "soft(arg)max", "nn.Softmax", "softmax", "masked_softmax"),
+         ("Add & Norm", "Add, Norm", "LayerNorm (norm1, norm2, norm3)", "SublayerConnection", "AddNorm"),
+         ("outputs (shifted right)", "unit delay: y[j] → y[j − 1]", "–", "tgt[:, :-1]", "dec_input: <bos>, Y[:, :-1]"),
+         ("masking (set to −∞)", "–", "autoregressive masking: mask, apply_mask", "subsequent_mask", "dec_valid_lens"),
+         ("masked self-attention, cross-attention", "predictor", "SelfAttention, CrossAttention",
+          "self_attn, src_attn", "attention1, attention2"),
+         ("a layer of the decoder, with its feed-forward network", "predictor, then decoder (1-D convolution)",
+          "BasicDecoderWithMasking", "DecoderLayer", "DecoderBlock"),
+         ("output of the encoder", "h^Enc", "final_encoder_out", "memory, m", "enc_outputs"),
+         ("d_model", "d_model", "M, embedding_size", "d_model", "num_hiddens"),
+         ("h, number of heads", "num_heads", "N_H, num_attn_heads", "h", "num_heads"),
+         ("d_k = d_model / h", "d_k", "s_qkv = M / N_H", "d_k", "num_hiddens / num_heads"),
+         ("q, k: d_k; v: d_v", "q, k: d′; v: d″", "s_qkv for all three", "d_k (“we assume d_v always equals d_k”)",
+          "num_hiddens / num_heads for all three"),
          ("a row a token: softmax(QKᵀ/√d_k) V", "a column a token: H = V A, A = soft(arg)max_β(KᵀQ)",
-          "a row a token: softmax(QKᵀ)/√M · V", "a row a token: attention(query, key, value)"),
-         ("d_ff", "conv_hidden_dim", "2 · M (at all positions together)", "d_ff"),
-         ("N, layers", "num_layers", "how_many_basic_encoders", "N"),
-         ("linear, softmax", "–", "out, nn.LogSoftmax", "Generator"))
+          "a row a token: softmax(QKᵀ)/√M · V", "a row a token: attention(query, key, value)",
+          "a row a token: softmax(QKᵀ/√d) V"),
+         ("d_ff", "conv_hidden_dim", "2 · M (at all positions together)", "d_ff", "ffn_num_hiddens"),
+         ("N, layers", "num_layers", "how_many_basic_encoders", "N", "num_layers"),
+         ("linear, softmax", "–", "out, nn.LogSoftmax", "Generator", "dense"))
 FORMULAS = {"post": "<i>x</i> ← LayerNorm( <i>x</i> + Sublayer( <i>x</i> ) )",
             "pre": "<i>x</i> ← <i>x</i> + Sublayer( LayerNorm( <i>x</i> ) )"}
 
@@ -60,10 +66,17 @@ def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = 
             f"{_sources(towers, language)}")
 
 
+def heading(info: ModelInfo, language: Language = ENGLISH) -> str:
+    """Say what the towers show, and what a click does; HTML."""
+    key = "arch_text" if info.architecture == "transformer" else "arch_text_recurrent"
+    return f'<p class="note">{language.html(key)} {language.html("arch_text_click")}</p>'
+
+
 def terms(language: Language = ENGLISH) -> str:
     """Tabulate what teachers call the blocks and sizes; HTML."""
     rows = "".join("<tr>" + "".join(f"<td>{escape(term)}</td>" for term in row) + "</tr>" for row in TERMS)
-    return (f'<h3>{language.html("arch_terms")}</h3><p class="note">{language.html("arch_terms_text")}</p>'
+    said = language.html("arch_terms_text", count=len(TEACHERS))
+    return (f'<h3>{language.html("arch_terms")}</h3><p class="note">{said}</p>'
             f'<div class="tables"><table class="plain">{header(TEACHERS)}<tbody>{rows}</tbody></table></div>')
 
 

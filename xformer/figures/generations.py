@@ -20,6 +20,7 @@ DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True)
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
 FEWEST = 10  # sentences of a length, for its BLEU to be drawn
 KERNEL = 3  # width of the convolution that is compared
+WARM = 3  # translations of the sentence that are timed, after one that is not
 NO_NAME = "<extra></extra>"
 
 
@@ -44,7 +45,7 @@ class Answer:
 
     name: str
     text: str
-    seconds: float
+    seconds: float  # the median of WARM translations
     log_prob: float  # of a piece, on average
     refusal: str = ""  # why it has no translation, in a sentence
 
@@ -76,7 +77,7 @@ def translations(answers: Sequence[Answer], waiting: Sequence[str], language: La
                     f"<td>{math.exp(answer.log_prob):.2f}</td></tr>")
     rows += [f"<tr><th scope=row>{escape(label(name, language))}</th><td>…</td><td></td><td></td></tr>"
              for name in waiting]
-    names = [language.say(f"gen_column_{name}") for name in ("generation", "translation", "time", "sure")]
+    names = [language.say(f"gen_column_{name}", runs=WARM) for name in ("generation", "translation", "time", "sure")]
     return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
 
 
@@ -156,38 +157,46 @@ def _line(name: str) -> dict[str, str]:
 
 
 def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
-    """Tabulate what three kinds of layers cost for a sequence of so many pieces: table 1 of Vaswani et al.; HTML."""
+    """Tabulate what three kinds of layers cost for a sequence of so many pieces: table 1 of Vaswani et al.; HTML.
+
+    The path through convolutions is that through a stack of them, n/k; dilated, log_k n. The last column counts all
+    products of a GRU, of the convolution, and of self-attention with its four projections.
+    """
     html, n, d, k = language.html, pieces, width, KERNEL
-    path = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
-    rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²")),
-            ("convolution", (1, "1"), (path, "log<sub>k</sub> n"), (k * n * d * d, "k · n · d²")),
-            ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d")))
+    dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
+    rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (6 * n * d * d, "6 · n · d²")),
+            ("convolution", (1, "1"), (math.ceil(n / k), "n / k"), (k * n * d * d, "k · n · d²"),
+             (k * n * d * d, "k · n · d²")),
+            ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
+             (4 * n * d * d + 2 * n * n * d, "4 · n · d² + 2 · n² · d")))
     body = ""
     for name, *cells in rows:
         shown = "".join(f'<td><b>{html("first_number", n=value)}</b> <span class="formula">{formula}</span></td>'
                         for value, formula in cells)
         body += f"<tr><th scope=row>{html(f'gen_layer_{name}')}</th>{shown}</tr>"
-    names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work")]
+    names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work", "products")]
     return (f'<table class="plain generations">{header(names)}<tbody>{body}</tbody></table>'
-            f'<p class="note">{html("gen_complexity_text", n=n, d=d, k=k)}</p>')
+            f'<p class="note">{html("gen_complexity_text", n=n, d=d, k=k, dilated=dilated)}</p>')
 
 
 def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:
-    """Plot how long recurrence and attention take to read sequences, both axes logarithmic."""
+    """Plot how long two GRUs and attention take to read sequences, both axes logarithmic."""
     say, pieces = language.say, [one.pieces for one in measured]
     data = [go.Scatter(x=pieces, y=[1000 * getattr(one, name) for one in measured], mode="lines+markers",
                        name=say(f"gen_times_{name}"), line={"color": colour, "dash": dash},
                        hovertemplate=f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{NO_NAME}")
-            for name, colour, dash in (("recurrence", GREY, "dot"), ("attention", BLUE, "solid"))]
+            for name, colour, dash in (("recurrence", GREY, "dot"), ("library", TEAL, "dash"),
+                                       ("attention", BLUE, "solid"))]
     return go.Figure(data, layout(
         say("gen_plot_times"), 360, bottom=120, x=axis(say("gen_axis_pieces"), type="log", tickvals=pieces,
                                                        ticktext=[str(one) for one in pieces]),
         y=axis(say("gen_axis_ms"), type="log")))
 
 
-def times_said(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> str:
-    """Say how the two compare for the longest sequence; HTML."""
+def times_said(measured: Sequence[LayerTimes], width: int, language: Language = ENGLISH) -> str:
+    """Say how they compare for the longest sequence, in layers of so many numbers; HTML."""
     last = measured[-1]
     return "<p>" + language.html(
-        "gen_times_said", pieces=last.pieces, recurrence=f"{1000 * last.recurrence:.1f}",
-        attention=f"{1000 * last.attention:.1f}", times=f"{last.recurrence / last.attention:.1f}") + "</p>"
+        "gen_times_said", pieces=last.pieces, width=width, recurrence=f"{1000 * last.recurrence:.1f}",
+        library=f"{1000 * last.library:.1f}", attention=f"{1000 * last.attention:.1f}",
+        times=f"{last.library / last.attention:.1f}") + "</p>"

@@ -14,7 +14,9 @@ from xformer.figures.tables import savable
 from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
-FILE = ASSETS / "lecture20.tsv"  # English, reference, the lecture's answer, its authors' verdict
+# English, reference, the lecture's answer, its authors' verdict; and "seen" where train.tsv, which does not ship, has
+# the pair but for a contraction, or the same Spanish of another English sentence.
+FILE = ASSETS / "lecture20.tsv"
 VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong"}
 
 
@@ -26,12 +28,19 @@ class Sentence:
     reference: str
     answer: str
     verdict: str  # of its authors, one of VERDICTS' values
+    seen: bool = False  # whether the models that ship learned from it, or from its Spanish
 
 
 def read(path: Path = FILE) -> list[Sentence]:
     """Read the lecture's sentences."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return [Sentence(english, reference, answer, VERDICTS[verdict]) for english, reference, answer, verdict in rows]
+    return [Sentence(english, reference, answer, VERDICTS[verdict], seen == ["seen"])
+            for english, reference, answer, verdict, *seen in rows]
+
+
+def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
+    """Say what either model had seen of the sentences; HTML."""
+    return language.html("lecture_note", count=len(sentences), seen=sum(one.seen for one in sentences))
 
 
 def bare(text: str) -> str:
@@ -63,7 +72,8 @@ def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model
         verdict = html(f"lecture_verdict_{one.verdict}")
         own = "…" if answer is None else _marked(answer.text, one.reference)
         scores = "…" if answer is None else f"{answer.theirs.smoothed:.0f} → {answer.own.smoothed:.0f}"
-        cells = (_links(one.english, language), escape(one.reference),
+        reference = f'{escape(one.reference)}{" *" if one.seen else ""}'
+        cells = (_links(one.english, language), reference,
                  f'{_marked(one.answer, one.reference)} <span class="verdict {one.verdict}">{verdict}</span>', own,
                  scores)
         languages = ("en", "es", "es", "es", "")

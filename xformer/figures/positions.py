@@ -20,6 +20,7 @@ from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.ablation import changed_words, piece_table
 from xformer.figures.attention import Choice, Picture, picture
+from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, shown_all
 from xformer.figures.layout import GRID, axis, layout, literal
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
@@ -250,22 +251,28 @@ def maps(change: Moved, choice: Choice, positions: Positions, language: Language
 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
-    """Plot BLEU and chrF by sentence length, and below them the number of training sentences of that length."""
-    say = language.say
-    places = list(range(len(scores)))
-    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.08)
+    """Plot BLEU and chrF by sentence length, and, where it is known, below them the number of training sentences.
+
+    Lengths of fewer than FEWEST sentences, whose BLEU is chance, are left out.
+    """
+    say, scores = language.say, [score for score in scores if score.sentences >= FEWEST]
+    places, known = list(range(len(scores))), any(score.training is not None for score in scores)
+    bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
+    title, quality = say("pos_plot_lengths"), axis(say("pos_quality"), rangemode="tozero")
+    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.08) if known \
+        else make_subplots(1, 1)
     for name, values, colour in (("BLEU", [score.bleu for score in scores], BLUE),
                                  ("chrF", [score.chrf for score in scores], ORANGE)):
         hints = [say("pos_hover_length", value=value, sentences=score.sentences)
                  for value, score in zip(values, scores, strict=True)]
         figure.add_trace(go.Scatter(x=places, y=values, mode="lines+markers", line={"color": colour}, name=name,
                                     text=hints, hovertemplate=f"%{{fullData.name}} %{{text}}{NO_NAME}"), row=1, col=1)
+    if not known:
+        return figure.update_layout(layout(title, 360, x=axis(say("pos_pieces"), **bins), y=quality))
     figure.add_trace(go.Bar(
         x=places, y=[score.training for score in scores], marker={"color": GREY}, name=say("pos_training"),
         hovertemplate=say("pos_hover_training", count="%{y:,}") + NO_NAME), row=2, col=1)
-    bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
-    figure.update_layout(layout(say("pos_plot_lengths"), 470, x=axis("", **bins),
-                                y=axis(say("pos_quality"), rangemode="tozero")))
+    figure.update_layout(layout(title, 470, x=axis("", **bins), y=quality))
     figure.update_layout(xaxis2=axis(say("pos_pieces"), **bins), yaxis2=axis(say("pos_learned")))
     return figure
 

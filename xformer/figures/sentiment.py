@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -271,6 +272,16 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
     return go.Figure(curves, layout(
         say("shares_plot"), HEIGHT, x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
         y=axis(say("shares_accuracy"))))
+
+
+def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
+    """Say what the table of poolings can show, and how far chance goes where the number of texts is known; HTML."""
+    said, texts = language.html("poolings_text"), scores[0].texts
+    if texts:
+        share = sum(one.imdb for one in scores) / len(scores)
+        error = 100 * math.sqrt(share * (1 - share) / texts)
+        said += " " + language.html("poolings_error", error=f"{error:.2f}", texts=texts)
+    return said
 
 
 def poolings(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:

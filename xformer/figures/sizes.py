@@ -71,7 +71,9 @@ def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language:
                           cache=memory(counts.cached(sizes, pieces) * counts.BYTES, language)))
     encoder, decoder = counts.mixing_all_positions(sizes, pieces)
     lines.append(html("sizes_mixing", n=pieces, size=pieces * (sizes.d_model // sizes.n_heads), encoder=encoder,
-                      decoder=decoder, times=f"{(encoder + decoder) / total:,.1f}"))
+                      decoder=decoder, times=f"{counts.times_as_many(sizes, pieces):,.1f}"))
+    if sizes.decoder_layers and not sizes.shared:
+        lines.append(html("sizes_vocabularies", n=sizes.vocabulary))
     return "".join(f"<p>{line}</p>" for line in lines)
 
 

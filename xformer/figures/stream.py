@@ -28,9 +28,11 @@ FORMULAS = {
 }
 
 
-def heading(name: str, language: Language = ENGLISH) -> str:
-    """Introduce a figure: its title, its formula, and what to notice in it; HTML."""
-    return lesson(language.say(f"rest_title_{name}"), FORMULAS[name], language.say(f"rest_text_{name}"))
+def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
+    """Introduce a figure: its title, its formula, and what to notice in it, in models of this order of normalisation;
+    HTML."""
+    text = f"rest_text_{name}_post" if (name, norm) == ("state", "post") else f"rest_text_{name}"
+    return lesson(language.say(f"rest_title_{name}"), FORMULAS[name], language.say(text))
 
 
 def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> go.Figure:

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from xformer.explain.courses import verdict
+from xformer.explain.courses import highest_rate, verdict
 from xformer.figures import heatmap
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
@@ -172,8 +172,7 @@ def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, l
         made = []
         for one in courses:
             x, y = points(one)
-            name = language.say("recorded_name", order=say(f"train_order_{one.settings.norm}"),
-                                warmup=one.settings.warmup, peak=f"{one.settings.peak:g}")
+            name = recorded_name(one, language)
             made.append(go.Scatter(
                 x=list(x), y=list(y), name=name, legendgroup=name, customdata=[key_of(one)] * len(x),
                 line={"color": COLOURS[one.settings.norm], "dash": dashes.get(one.settings.warmup, "dot"),
@@ -190,20 +189,27 @@ def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, l
         say("recorded_plot", steps=max(one.settings.steps for one in courses)), 720, language, bottom=150)
 
 
+def recorded_name(course: TrainingCourse, language: Language = ENGLISH) -> str:
+    """Name a recorded run by its order, its warm-up, and the learning rate that it came to."""
+    return language.say("recorded_name", order=language.say(f"train_order_{course.settings.norm}"),
+                        warmup=course.settings.warmup, steps=course.settings.steps, rate=f"{highest_rate(course):.2g}")
+
+
 def key_of(course: TrainingCourse) -> str:
-    """Name a recorded run in addresses: its order, warm-up and peak."""
+    """Name a recorded run in addresses: its order, warm-up, and the rate that was asked for."""
     return f"{course.settings.norm}-{course.settings.warmup}-{course.settings.peak:g}"
 
 
 def recorded_table(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
                    ) -> str:
     """Tabulate recorded runs: settings, what they reached, what happened; HTML."""
-    names = [language.say(key) for key in ("train_order", "recorded_warmup", "recorded_peak", "recorded_loss",
-                                           "recorded_bleu", "recorded_norm", "recorded_said")]
+    names = [language.say(key) for key in ("train_order", "recorded_warmup", "live_peak", "recorded_rate",
+                                           "recorded_loss", "recorded_bleu", "recorded_norm", "recorded_said")]
     rows = "".join(
         f'<tr{" class=chosen" if one is chosen else ""}>'
         f'<td>{language.html(f"train_order_{one.settings.norm}")}</td>'
         f'<td class="number">{one.settings.warmup}</td><td class="number">{one.settings.peak:g}</td>'
+        f'<td class="number">{highest_rate(one):.2g}</td>'
         f'<td class="number">{one.loss[-1]:.2f}</td>'
         f'<td class="number">{max((bleu for _, _, bleu in one.scores), default=0):.1f}</td>'
         f'<td class="number">{max(one.norm):.2g}</td>'

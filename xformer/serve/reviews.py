@@ -257,7 +257,8 @@ class SentimentService(OfReviews[TransformerClassifier]):
     def pooling_scores(self) -> list[PoolingScore]:
         """Accuracy of classifiers by their pooling and mask, where it was measured."""
         try:
-            return [PoolingScore(**one) for one in self.metrics["poolings"]]
+            texts = next((one["rows"] for one in self.metrics.get("scores", ()) if one["set"] == "imdb-validation"), 0)
+            return [PoolingScore(**{**one, "texts": texts}) for one in self.metrics["poolings"]]
         except (KeyError, TypeError):
             return []
 

@@ -24,7 +24,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, info = page.language, page.service.info
     towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
-    gr.HTML(f'<p class="note">{language.html("arch_text")}</p>')
+    heading = gr.HTML(figure.heading(info, language))
     gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
     orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
                     files=PICTURES)
@@ -40,6 +40,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     for listener in page.on_choice:
         chosen = chosen.then(**listener)
     return Tab(Controls(page.service), {
+        "heading": View(heading, lambda service, values: figure.heading(service.info, language)),
         "towers": View(towers, lambda service, values: towers_of(service, language)),
         "orders": View(orders, lambda service, values: orders_of(service.info, language))})
 

@@ -22,7 +22,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls, OneOf, Real, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs, refused
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
 PARTS = ("steps", "yours", "layers")
@@ -92,7 +92,7 @@ def build(page: Page) -> Tab:
         with gr.Column(elem_classes="part of-layers"):
             note("layers_text")
             by_layer = canvas("readings.js", "${value}", "readings by-layer", save=language)
-            note("lens_text")
+            of_lens = gr.HTML(lens_note(page.service, language))
             lens = canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens",
                           save=language)
             note("layers_caution")
@@ -126,7 +126,12 @@ def build(page: Page) -> Tab:
           api_visibility="private", show_progress_on=[free])
     back.click(**page.ask(look_into, {"translation": page.translation},
                           {**looked_into, "remarks": remarks}, problem, target=""), **QUIET)
-    return Tab(controls)
+    return Tab(controls, {"lens": View(of_lens, lambda service, values: lens_note(service, language))})
+
+
+def lens_note(service: TranslationService, language: Language) -> str:
+    """Introduce the logit lens, in models of this order of normalisation; HTML."""
+    return f'<p class="note">{language.html("lens_text_post" if service.info.norm == "post" else "lens_text")}</p>'
 
 
 def _player(language: Language) -> str:

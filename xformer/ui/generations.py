@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import gradio as gr
@@ -106,8 +107,11 @@ def compare(models: ModelPool, language: Language, *, translation: Translation, 
             with generation(models, name) as service:
                 answered, trace = service.translate_and_trace(translation.source, translation.alone)
                 drawn = _map(service, name, trace, language)
+                # The first translation may have loaded the model and made its buffers.
+                seconds = median(service.translate(translation.source, translation.alone).seconds
+                                 for _ in range(figures.WARM))
             best = answered.best
-            answers.append(Answer(name, best.text, answered.seconds, sum(best.log_probs) / len(best.log_probs)))
+            answers.append(Answer(name, best.text, seconds, sum(best.log_probs) / len(best.log_probs)))
         except UserError as error:
             drawn = {}
             answers.append(Answer(name, "", 0.0, 0.0, error.say(language)))
@@ -178,4 +182,4 @@ def measure(study: StudyService, language: Language, *, measured: bool | None) -
         return {}
     times = study.layer_times()
     return {"measured": True, "picture": figure(figures.times(times, language)),
-            "said": figures.times_said(times, language)}
+            "said": figures.times_said(times, WIDTH, language)}

@@ -44,8 +44,10 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         keep()
         return Tab(controls)
     info, others = reader.info, page.other_reviews
+    infos = [info, *(other.info for other in others.values())]
     which = controls.add("classifier", OneOf((info.name, *others), info.name), gr.Radio, label=say("classifier"),
-                         choices=[(say(f"classifier_{i}"), name) for i, name in enumerate((info.name, *others))],
+                         choices=[(say(f"classifier_{i}", layers=one.n_layers), name)
+                                  for i, (name, one) in enumerate(zip((info.name, *others), infos, strict=True))],
                          visible=bool(others), render=False, elem_classes="which-reader")
     kept = keep()  # the last declared is set first: the review must be there before the classifier's choice is answered
     page.reviewer = which
@@ -117,7 +119,11 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
 def _about(info: ModelInfo, language: Language) -> str:
     """Say which classifier it is."""
-    return f'<p class="note">{language.html("review_intro")} {of_model(info, _line(info, language))}</p>'
+    mask = language.say("arch_mask_causal" if info.causal else "arch_mask_full")
+    said = language.html("review_intro", mask=mask)
+    if info.pooling == "max":
+        said += f' {language.html("review_lecture")}'
+    return f'<p class="note">{said} {of_model(info, _line(info, language))}</p>'
 
 
 def _line(info: ModelInfo, language: Language) -> str:
@@ -288,7 +294,7 @@ def _poolings(reader: ReviewService, language: Language) -> None:
     if reader.pooling_scores:
         with gr.Accordion(language.say("poolings_title"), open=False):
             model = of_model(reader.info, _line(reader.info, language), hidden=True)
-            gr.HTML(f'<p class="note">{language.html("poolings_text")}</p>{model}')
+            gr.HTML(f'<p class="note">{figures.poolings_text(reader.pooling_scores, language)}</p>{model}')
             canvas("part.js", "${value}", "tables poolings-view", figures.poolings(reader.pooling_scores, language),
                    save=language)
 

@@ -25,7 +25,7 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
     """Lay the part out, called inside the tab; -> its controls, none. part: which of the tab's is shown; tab: its id.
     """
     language = page.language
-    gr.HTML(f'<p>{language.html("lecture_look")}</p><p class="note">{language.html("lecture_note")}</p>',
+    gr.HTML(f'<p>{language.html("lecture_look")}</p><p class="note">{figures.note(SENTENCES, language)}</p>',
             elem_classes="look")
     problem, summary = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="summary")
     table, done = canvas("part.js", "${value}", "lecture", save=language), gr.State(False)

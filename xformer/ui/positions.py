@@ -100,7 +100,7 @@ def build(page: Page) -> Tab:
         gr.HTML(figures.heading("sentence", language))
         problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
     with gr.Accordion(say("pos_title_lengths"), open=False) as of_lengths:
-        gr.HTML(f'<p class="note">{language.html("pos_text_lengths")}</p>')
+        gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
         with gr.Column(visible=bool(page.service.length_scores)) as measured:
             lengths = plot("pos-lengths", language)
         with gr.Column(visible=not page.service.length_scores) as unmeasured:

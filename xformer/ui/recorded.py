@@ -32,7 +32,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     except UserError:
         runs = ()  # which `draw` says
     peaks = (*dict.fromkeys(f"{one.settings.peak:g}" for one in runs), ALL)
-    names = {figures.key_of(one): figures.name_of(one.settings, language) for one in runs}
+    names = {figures.key_of(one): figures.recorded_name(one, language) for one in runs}
     said, problem = gr.HTML(elem_classes="summary"), gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="controls"):
         controls.add("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, label=say("live_peak"),
@@ -59,7 +59,7 @@ def draw(study: StudyService, language: Language, *, recorded_peak: str, recorde
     said = [language.say("recorded_look", count=len(kept.courses), pairs=kept.about.get("pairs", 0),
                          words=kept.about.get("words", 0), machine=kept.about.get("machine", "?"))]
     if chosen is not None:
-        said.append(f"{figures.name_of(chosen.settings, language)}: {courses.verdict(chosen).say(language)}")
+        said.append(f"{figures.recorded_name(chosen, language)}: {courses.verdict(chosen).say(language)}")
     found = [language.say("recorded_lecture"), *(one.say(language) for one in courses.findings(kept.courses))]
     missing = [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
     return {"said": _paragraphs(said), "found": _paragraphs(found), "problem": notice(missing, "warning"),

@@ -108,7 +108,7 @@ def build(page: Page) -> Tab:
         gr.HTML(figures.heading("reshape", language))
         plot_of_reshape = plot("first-reshape", language)
     with gr.Accordion(say("rest_title"), open=False) as of_rest:
-        gr.HTML(stream_figures.heading("state", language))
+        of_state = gr.HTML(stream_figures.heading("state", language, page.service.info.norm))
         strips = plot("rest-strips", language)
         sums = canvas("part.js", "${value}", "tables rest-sums", save=language)
         gr.HTML(stream_figures.heading("units", language))
@@ -156,7 +156,9 @@ def build(page: Page) -> Tab:
         defaults = of_store.defaults(service)
         return gr.update(open=True) if any(values[key] != defaults[key] for key in defaults) else gr.skip()
 
-    return Tab(controls, {"store": View(store, store_update), "kernels": kernels_view})
+    return Tab(controls, {
+        "store": View(store, store_update), "kernels": kernels_view,
+        "state": View(of_state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
 
 
 @needs(trace="no_trace")
