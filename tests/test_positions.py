@@ -413,7 +413,7 @@ def test_lengths_of_few_sentences_are_left_out_and_a_panel_of_nothing_too():
               LengthScore(11, None, 0, None, None, None)]
     figure = figures.lengths(scores)
     assert [list(curve.y) for curve in figure.data] == [[40], [60]], "nothing is known of training"
-    assert figure.layout.xaxis.ticktext == ("1–5",) and figure.layout.yaxis2.title.text is None
+    assert figure.layout.xaxis.ticktext == ("1–5",) and "yaxis2" not in figure.to_dict()["layout"]
     assert figure.layout.xaxis.title.text == "English pieces"
     assert f"fewer than {figures.FEWEST} sentences" in ENGLISH.say("pos_text_lengths", fewest=figures.FEWEST)
 

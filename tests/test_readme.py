@@ -1,5 +1,7 @@
-"""README and docs are true: their files are there, and their commands are commands."""
+"""README and docs are true: their files are there, their commands are commands, and figures are those of the data."""
 
+import json
+import lzma
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from xformer.__main__ import parser
+from xformer.figures.generations import FEWEST
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,6 +34,48 @@ def test_every_document_is_linked_from_the_readme():
 
 def test_the_readme_is_read_in_one_sitting():
     assert len(README.encode()) < 9_000
+
+
+def metrics(name):
+    return json.loads((ROOT / "checkpoints" / name / "metrics.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["gru-attention", "post-norm", "pre-norm"])
+def test_alignment_errors_are_those_of_the_checkpoints(name):
+    rates = metrics(name)["alignment"]["alignment_error_rate"]
+    least = f"{min(rate for reading in rates.values() for layer in reading for rate in layer):.3f}"
+    (row,) = (line for line in TEXTS[ROOT / "docs" / "TRAINING.md"].splitlines() if line.startswith(f"| `{name}`"))
+    assert row.split("|")[-2].strip() == least
+    assert f" {least} on 40" in (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+
+
+def test_scores_by_length_are_those_of_the_checkpoint():
+    said = " ".join(TEXTS[ROOT / "docs" / "RESULTS.md"].split())
+    enough = [one for one in metrics("en-es")["lengths"]["buckets"] if one["sentences"] >= FEWEST]
+    rest = sum(one["sentences"] for one in metrics("en-es")["lengths"]["buckets"]) - sum(
+        one["sentences"] for one in enough)
+    assert all(f"{one['bleu']:.1f}" + " BLEU" * (i == 0) + f" up to {one['last']}" in said for i, one in
+               enumerate(enough)) and f"there are {rest} sentences, too few to say" in said
+
+
+def test_pairs_that_come_with_the_program_are_counted():
+    text = TEXTS[ROOT / "docs" / "TRAINING.md"]
+    with lzma.open(ROOT / "xformer" / "training" / "written.tsv.xz", "rt", encoding="utf-8") as file:
+        pairs = sum(1 for _ in file)
+    found = re.search(r"program: ([\d,]+) pairs.*?([\d,]+) are for words.*?Of the others ([\d,]+) are in.*?and\s+"
+                      r"([\d,]+) are everyday", text, re.DOTALL)
+    whole, first, register, everyday = (int(number.replace(",", "")) for number in found.groups())
+    assert whole == pairs == first + register + everyday
+
+
+def test_the_hours_of_training_are_the_sum_of_its_minutes():
+    card = (ROOT / "checkpoints" / "en-es" / "README.md").read_text(encoding="utf-8")
+    told = " ".join(card.split()).split("busy cores of an AMD EPYC machine: ")[1].split("Weights are exponential")[0]
+    told = re.sub(r"\([^)]*\)|[\d,]+ (steps|full epochs)|on both its threads|on (one|two) cores?", "", told)
+    minutes = sum(map(int, re.findall(r"\d+", told)))
+    assert round(minutes / 60) == 19
+    for text in (card, TEXTS[ROOT / "docs" / "RESULTS.md"]):
+        assert "for about nineteen hours" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("target", sorted({target for text in TEXTS.values()

@@ -1,14 +1,48 @@
 """Both languages say everything, with the same values in it."""
 
 import re
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from xformer.explain import sizes, walkthrough
 from xformer.results import Message, UserError
+from xformer.serve.protocol import LARGEST_SEED, WIDEST
 from xformer.strings import ENGLISH, SPANISH
+from xformer.training import live
+from xformer.ui import live as live_tab
+from xformer.ui import walkthrough as walkthrough_tab
 
 PLACES = re.compile(r"\{(\w+)\}")
+# The texts in which a figure stands as it is, and why it may. What was measured, or is of one model, has a {place} and
+# comes from the data: with other weights or another machine the sentence would be false.
+LITERAL = {
+    "a year, a name or a number in a paper": """
+        arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text error_texts_binary
+        error_texts_container error_texts_encoding error_texts_kind force_smoothing_info gen_column_work gen_costs_text
+        gen_gru gen_gru_attention gen_post_norm gen_pre_norm layers_caution lecture_note occlusion_text pos_power_info
+        pos_text_table recorded_lecture rule_rollout rule_rollout_cross rule_weigh shares_text sink_meter
+        sizes_vocabularies train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with""",
+    "part of a formula or a definition": """
+        attention_note attention_note_empty bleu_brevity bleu_lab_brevity bleu_short bleu_why_notes bleu_why_paper
+        bleu_why_sacre bleu_zero effect_text first_axis_slope first_hover_slope first_inputs first_inputs_turned
+        first_output first_scores first_split first_text_inputs first_text_scores first_text_switches
+        first_text_variance first_values first_vectors kernel_look kernel_nearest kernel_power_info
+        kernel_said_nearest live_schedule_cosine live_schedule_noam maps_compare_text model_line_gru_attention
+        pos_power rest_fire rest_strips rest_text_units review_agree review_why_text rivals_heads rivals_rows
+        rule_words store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
+        weigh_text_queries weigh_text_zeroed""",
+    "the end of a scale, or where counting begins": """
+        address_several aligns_given aligns_predicted beam_info error_beam error_smoothing error_step
+        error_tree_sampling first_error_head first_error_padding first_power_info kernel_error_count layers_none
+        legend_sure legend_unsure lens_embedded lens_text lens_text_post lm_temperature_info lm_top_k pos_error_shift
+        pos_neighbours pos_plot_table rest_after_layer sampling_text sizes_decoder_layers store_error_count
+        store_records_info temperature_info texts_intro top_k_info train_layer vocab_after_0 vocab_layer
+        weigh_error_beta weigh_power_info""",
+    "an example": "address_heads address_lock calibration_text form_none sizes_decoding",
+    "a constant of the code, see below": """
+        first_text_split first_variance live_text live_tried sizes_training train_error_seed train_error_shape"""}
 SOURCES = [*Path("xformer").rglob("*.py"), Path("app.py")]
 
 
@@ -18,6 +52,27 @@ def test_both_languages_have_the_same_texts_with_the_same_values():
     for key in english:
         assert set(PLACES.findall(english[key])) == set(PLACES.findall(spanish[key])), key
         assert english[key].strip() and spanish[key].strip(), key
+
+
+def test_a_figure_stands_in_a_text_only_where_nothing_can_make_it_false():
+    listed = [key for keys in LITERAL.values() for key in keys.split()]
+    found = {key for texts in (ENGLISH.texts, SPANISH.texts) for key, text in texts.items()
+             if re.search(r"\d", PLACES.sub("", text))}
+    assert found == set(listed) and len(listed) == len(found), "fill it in from data, or list it with a reason"
+
+
+@pytest.mark.parametrize(("key", "constants"), [
+    ("first_text_split", walkthrough_tab.HEADS),
+    ("first_variance", [walkthrough.KEYS * signature(walkthrough.variance).parameters["samples"].default]),
+    ("live_text", [live.WIDTH, live.HEADS, live.BATCH, live.HELD_OUT]),
+    ("live_tried", 2 * [{preset["live_layers"] for preset in live_tab.PRESETS.values()}.pop()]),
+    ("sizes_training", [sizes.TRAINING_BYTES]), ("train_error_seed", [0, LARGEST_SEED]),
+    ("train_error_shape", [1, *range(32, WIDEST + 1, 32)])])
+def test_figures_of_the_code_are_those_of_the_code(key, constants):
+    for language in (ENGLISH, SPANISH):
+        found = re.findall(r"\d{1,3}(?:[,\s]\d{3})+|\d+", PLACES.sub("", language.texts[key]))
+        found = [int(re.sub(r"\D", "", one)) for one in found]
+        assert found == [*constants], language.code
 
 
 def test_every_text_is_used_somewhere():
