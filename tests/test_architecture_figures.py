@@ -138,6 +138,26 @@ def test_what_comes_from_a_model_is_escaped(tiny_model):
     assert Boxes(drawn).images == 0 and "&lt;img src=x&gt;" in drawn
 
 
+def test_teachers_words_keep_apart_what_is_apart():
+    """A shift is what the decoder is given, a mask what it sees; a predictor has no feed-forward network."""
+    rows = {row[0]: dict(zip(architecture.TEACHERS, row, strict=True)) for row in architecture.TERMS}
+    shift, mask = rows["outputs (shifted right)"], rows["masking (set to −∞)"]
+    assert "unit delay" in shift["LeCun, Canziani"] and "mask" not in "".join(shift.values())
+    assert mask["The Annotated Transformer"] == "subsequent_mask" and "masking" in mask["Kak"]
+    layer = next(row for row in rows.values() if row["The Annotated Transformer"] == "DecoderLayer")
+    assert layer["LeCun, Canziani"] == "predictor, then decoder (1-D convolution)" and layer["d2l"] == "DecoderBlock"
+    predictor = next(row for row in rows.values() if row["LeCun, Canziani"] == "predictor")
+    assert predictor["Kak"] == "SelfAttention, CrossAttention"
+    assert f"in {len(architecture.TEACHERS)} texts" in architecture.terms()
+
+
+def test_the_figure_of_the_paper_is_that_of_a_transformer():
+    info = ModelInfo("m", "1", 9, "pre", 2, 2, 4, 32, "cpu", "float32")
+    paper, recurrent = (architecture.heading(one) for one in (info, replace(info, architecture="gru")))
+    assert "The figure of “Attention Is All You Need” for" in paper and "The recurrent translator" in recurrent
+    assert all("Click a block of attention" in said for said in (paper, recurrent))
+
+
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_classifier_is_an_encoder_with_a_top_of_its_own(pooling, causal):

@@ -20,6 +20,12 @@ from xformer.ui.decoding import Drawn, Grown
 from xformer.ui.handlers import Ask
 
 
+@pytest.mark.parametrize(("norm", "words"), [("pre", "Before layer 1 it is the piece that was given:"),
+                                             ("post", "Before layer 1 it is mostly the piece that was given")])
+def test_the_lens_is_introduced_by_the_order_of_normalisation(norm, words):
+    assert words in tab.lens_note(SimpleNamespace(info=SimpleNamespace(norm=norm)), ENGLISH)
+
+
 @pytest.fixture(scope="module")
 def pair(running, learned_pairs):
     return running.translate_and_trace(learned_pairs[1][0], Options(beam=5))

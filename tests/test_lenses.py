@@ -1,6 +1,7 @@
 """Readings between the layers, against models that are cut off there, and losses against PyTorch's."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +15,19 @@ from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS
 from xformer.results import Options, UserError
+from xformer.serve.translation import Service
 from xformer.translator import translate_ids
 
 SOURCE, TARGET = [10, 11, 12, 13], [40, 41, 42]
+
+
+@pytest.mark.parametrize(("name", "others"), [("pre-norm", 0), ("post-norm", 1)])
+def test_before_layer_1_the_shipped_models_read_what_was_given(name, others):
+    """As the page says: always in pre-norm; in post-norm not for <s>."""
+    service = Service.open(Path("checkpoints", name), "cpu")
+    found = service.read_decoder("I was waiting for Tom.", service.translate("I was waiting for Tom.").best.tokens)
+    wrong = [i for i, (given, read) in enumerate(zip(found.given, found.pieces[0], strict=True)) if given != read]
+    assert wrong == [0] * others
 
 
 def shortened(model, encoder_layers, decoder_layers):

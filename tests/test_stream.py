@@ -172,6 +172,12 @@ def test_both_orders_of_normalisation_are_drawn_in_their_own_order(tiny_model, t
         assert "<i>" in figures.heading(name, language)
 
 
+def test_a_state_goes_straight_through_where_it_is_not_normalised():
+    assert "goes straight through the model" in figures.heading("state")
+    assert "nothing goes through the model unchanged" in figures.heading("state", norm="post")
+    assert figures.heading("units", norm="post") == figures.heading("units")
+
+
 def test_the_rest_is_drawn_only_where_it_is_looked_at_and_once(running, learned_pairs, monkeypatch):
     trace, asked = running.trace(*learned_pairs[0]), []
     follow = running.follow
