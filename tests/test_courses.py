@@ -59,7 +59,7 @@ def test_the_recorded_runs_that_ship_are_named_by_the_rate_that_they_came_to():
         reached = max(one.rate)
         assert courses.highest_rate(one) == reached
         name = figures.recorded_name(one)
-        assert f"warm-up {one.settings.warmup:,} of 2,000 steps: reaches rate {reached:.2g}" in name
+        assert f"warm-up {one.settings.warmup:,} of 2,000: reaches {reached:.2g}" in name
         assert one.settings.warmup < 4_000 or reached < 0.14 * one.settings.peak
     table = figures.recorded_table(kept, None)
     assert table.count("0.00039") == 2 and table.count("0.00013") == 2

@@ -395,7 +395,7 @@ def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(runni
     before, after = figures.maps(found, Choice("cross", 2, 3), Positions("shift", 5))
     np.testing.assert_array_equal(before.values, found.before.cross[1, 2])
     np.testing.assert_array_equal(after.values, found.after.cross[1, 2])
-    assert before.title.endswith("layer 2 of 2 · head 3 of 4 · as learned")
+    assert before.title.endswith("layer 2 of 2 · head 3 of 4 · as in training")
     assert after.title.endswith("shifted (5), words shuffled") and after.keys != before.keys
 
 
@@ -461,7 +461,7 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
     change = answer["change"]
     assert change.positions == Positions("none") and change.moved.source != found.source
     assert answer["maps"]["visible"]
-    assert answer["before"]["title"].endswith("as learned") and answer["after"]["title"].endswith("words shuffled")
+    assert answer["before"]["title"].endswith("as in training") and answer["after"]["title"].endswith("words shuffled")
 
 
 def test_a_change_is_made_once_and_again_for_another_translation_or_other_positions(running, learned_pairs):
@@ -469,7 +469,7 @@ def test_a_change_is_made_once_and_again_for_another_translation_or_other_positi
     ask, asked = Ask.always(running, ENGLISH), {"positions": "none", "shift": 5, "base": 100, "shuffle": False,
                                                 "seed": 1, "compare": "cross.2.3"}
     made = ask.answer(tab.run, change=None, translation=found, **asked)
-    assert made["before"]["title"].endswith("head 3 of 4 · as learned") and learned_pairs[0][1] in made["result"]
+    assert made["before"]["title"].endswith("head 3 of 4 · as in training") and learned_pairs[0][1] in made["result"]
     assert ask.answer(tab.run, change=made["change"], translation=found, **asked) == {"problem": gr.skip()}
     again = ask.answer(tab.run, change=made["change"], translation=other, **asked)
     assert learned_pairs[1][1] in again["result"] and again["change"].translation is other

@@ -112,7 +112,7 @@ def test_a_chosen_run_is_thick_and_its_settings_are_said(recorded_study):
     ask = Ask.always(recorded_study, SPANISH)
     answer = ask.answer(recorded.draw, recorded_peak="0.001", recorded_run="post-0-0.003")
     said = answer["said"].split("</p>")[1]
-    assert said.startswith("<p>post-norm, calentamiento 0 de 1\u202f000 pasos: llega a una tasa de 0.003: Se estancó")
+    assert said.startswith("<p>post-norm, calentamiento 0 de 1\u202f000: llega a 0.003: Se estancó")
     data = json.loads(answer["picture"]["figure"])["data"]
     assert [curve["line"]["width"] for curve in data[:2]] == [1.6, 4] and answer["table"].count("class=chosen") == 1
     assert data[1]["customdata"][0] == "post-0-0.003"

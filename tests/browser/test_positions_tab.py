@@ -70,11 +70,11 @@ def test_positions_are_taken_away_and_both_maps_are_shown_and_saved(visit, learn
     result = page.locator(".block.pos-result")
     expect(result).to_contain_text("Log-probability of the first translation:")
     expect(result.locator("[lang=es].large").first).to_have_text(learned_pairs[0][1])
-    expect(page.locator(".pos-before .title")).to_contain_text("head 1 of 4 · as learned")
+    expect(page.locator(".pos-before .title")).to_contain_text("head 1 of 4 · as in training")
     expect(page.locator(".pos-after .title")).to_contain_text("none, words shuffled")
     expect(page.locator(".pos-before svg.top text")).not_to_have_text(
         page.locator(".pos-after svg.top text").all_text_contents())
-    for name, kind in (("before", "as learned"), ("after", "none, words shuffled")):
+    for name, kind in (("before", "as in training"), ("after", "none, words shuffled")):
         view = page.locator(f".pos-{name}.view")
         content, _ = saved(page, view.get_by_role("button", name="Save as CSV").click)
         (corner, *keys), *rows = csv.reader(io.StringIO(content.decode()))

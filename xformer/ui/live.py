@@ -32,7 +32,7 @@ OF_SENTENCE = False
 AT_ONCE = 2  # people who train at the same time; the others wait in the queue
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
 PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
-# What to try, in this order; what they showed is in docs/TRAINING.md and in the text live_tried.
+# What to try, in this order; what they showed is in docs/TRAINING.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "pre": {"live_order": "pre", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
     "post": {"live_order": "post", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
