@@ -1,12 +1,13 @@
 """What is said of a text that is not English, and of one that the model does not know."""
 
-from dataclasses import replace
+import math
 
 import pytest
 
-from xformer.explain.doubts import ENGLISH, SPANISH, looks_spanish, unsure
-from xformer.results import Candidate
+from xformer.explain.doubts import ENGLISH, LEAST, SPANISH, looks_spanish, sureness
+from xformer.results import Options
 from xformer.strings import ENGLISH as IN_ENGLISH
+from xformer.training.evaluation import evaluate_guesses
 from xformer.ui import translation
 
 
@@ -26,17 +27,34 @@ def test_no_word_is_of_both_languages():
     assert not SPANISH & ENGLISH and len(SPANISH) > 60 and len(ENGLISH) > 60
 
 
-@pytest.mark.parametrize(("log_probs", "wanted"), [((-0.1, -2.0, -0.1), False), ((-1.0, -0.6, -0.7), True)])
-def test_a_translation_is_doubtful_where_its_pieces_are_improbable(log_probs, wanted):
-    assert unsure(Candidate("a b c", -1.0, (5, 6, 7), ("▁a", "▁b", "▁c"), log_probs, ((), (), ()), True)) is wanted
+def test_a_translation_is_as_sure_as_the_mean_of_its_pieces():
+    assert sureness((-1.0, -0.6, -0.8)) == pytest.approx(-0.8)
 
 
-def test_the_page_says_so_beside_the_translation(running):
+@pytest.mark.parametrize(("metrics", "bound"), [
+    ({}, LEAST), ({"guesses": {"bound": -0.5}}, -0.5), ({"guesses": {"bound": "no"}}, LEAST), ({"guesses": 3}, LEAST)])
+def test_the_bound_is_the_one_that_was_fitted_to_the_model(running, monkeypatch, metrics, bound):
+    monkeypatch.setattr(running, "metrics", metrics)
+    assert running.guess_bound == bound
+
+
+def test_a_guess_is_said_with_its_probability(running, monkeypatch):
+    """In Python, the API and the command, which hand on the warnings of a translation, and on the page."""
+    assert not running.translate("The cat sleeps.").warnings
+    monkeypatch.setattr(running, "metrics", {"guesses": {"bound": 0.0}})
+    found = running.translate("The cat sleeps.")
+    percent = f"{100 * math.exp(sum(found.best.log_probs)):.2g}"
+    assert [one.say() for one in found.warnings] == [IN_ENGLISH.say("warning_guess", percent=percent)]
     values = {"former": None, "beam": 2, "n_best": 1, "length_penalty": 1, "longest": 20}
     *_, answer = translation.run(running, IN_ENGLISH, sentence="The cat sleeps.", **values)
-    assert "was unsure" not in answer["shown"]
-    best = answer["translation"].best
-    doubtful = replace(answer["translation"], n_best=(replace(best, log_probs=(-1.0,) * len(best.log_probs)),))
-    assert "was unsure of most of what it wrote" in translation.shown(doubtful, IN_ENGLISH)
+    assert "The model is guessing: it gives this translation" in answer["problem"]
     *_, answer = translation.run(running, IN_ENGLISH, sentence="El libro no es de la casa.", **values)
     assert "looks like Spanish" in answer["problem"]
+
+
+def test_the_bound_marks_less_than_a_share_and_catches_what_is_wrong(running, learned_pairs):
+    """Of eight sentences learned by heart and one never seen, the one is the least sure and the only wrong one."""
+    pairs = [*learned_pairs, ("Zq zq xj vw.", "Nada parecido a esto.")]
+    scores = evaluate_guesses(running, pairs, Options(), share=0.2)
+    assert (scores.sentences, scores.marked, scores.wrong, scores.caught) == (9, 1, 1, 1)
+    assert evaluate_guesses(running, pairs, Options(), share=0.1).marked == 0

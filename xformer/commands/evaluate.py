@@ -37,6 +37,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_translation(kinds.add_parser("translation", help="BLEU and chrF of a file of pairs"))
     _add_alignment(kinds.add_parser("alignment", help="alignment error rate of every cross-attention head"))
     _add_lengths(kinds.add_parser("lengths", help="BLEU and chrF by the length of the sentences"))
+    _add_guesses(kinds.add_parser("guesses", help="the probability below which a translation is marked as a guess"))
     _add_sentiment(kinds.add_parser("sentiment", help="accuracy on a file of labelled texts"))
     _add_pretraining(kinds.add_parser("pretraining",
                                       help="what pre-training is worth, from several runs of train sentiment"))
@@ -176,6 +177,41 @@ def lengths(args: argparse.Namespace) -> None:
               f"{service.info.identity}")
     if args.save:
         keep(folder, "lengths", scores.to_json())
+
+
+# Guesses
+
+
+def _add_guesses(p: argparse.ArgumentParser) -> None:
+    p.description = ("Fit the bound on the mean log-probability of a translation's pieces below which page, API and "
+                     "command say that the model is guessing, so that less than a share of held-out sentences is "
+                     "marked; and count how many wrong translations it catches.")
+    p.set_defaults(run=guesses)
+    add_pairs(p)
+    add_search(p)
+    p.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
+                   help="of the sentences, less than which is marked (default 0.02)")
+    p.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
+                   help="to the nearest reference, below which a translation counts as wrong (default 25)")
+    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+
+def guesses(args: argparse.Namespace) -> None:
+    """Print the bound and what it catches; keep it if asked to."""
+    from xformer.serve.translation import Service
+    from xformer.training import evaluation
+    options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
+    folder = _own_folder(args)
+    service = Service.open(folder, args.device, args.precision)
+    scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
+    if args.json:
+        print(json.dumps({**asdict(scores), **_origin(service)}))
+    else:
+        print(f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
+              f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}, "
+              f"checkpoint {service.info.name} {service.info.identity}")
+    if args.save:
+        keep(folder, "guesses", asdict(scores))
 
 
 def _number(value: float | None) -> str:

@@ -5,6 +5,7 @@ Everything that belongs to a request is an argument or a result. The model is sh
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,7 @@ import torch
 from xformer.device import prepare as prepare_model
 from xformer.explain import lenses, passes, stream, weighing
 from xformer.explain.alignment import given_heads
+from xformer.explain.doubts import LEAST, sureness
 from xformer.explain.neighbours import Contexts, nearest_pieces
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
@@ -131,6 +133,15 @@ class Service(Pretrained):
             return [LengthScore(**bucket) for bucket in self.metrics["lengths"]["buckets"]]
         except (KeyError, TypeError):
             return []
+
+    @property
+    def guess_bound(self) -> float:
+        """The mean log-probability of its pieces below which a translation counts as a guess: as `evaluate guesses
+        --save` fitted it."""
+        try:
+            return float(self.metrics["guesses"]["bound"])
+        except (KeyError, TypeError, ValueError):
+            return LEAST
 
     @property
     def history(self) -> History | None:
@@ -252,6 +263,8 @@ class Service(Pretrained):
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
         if repeats(best.tokens):
             warnings.append(Message.of("warning_repetition"))
+        elif not options.sampling and sureness(best.log_probs) < self.guess_bound:
+            warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
         return Translation(source.text, tuple(map(self._candidate, hypotheses)), tuple(warnings), seconds, options,
                            max_length, tuple(source.tokens))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect
 from collections import Counter
@@ -16,6 +17,7 @@ from tqdm import tqdm
 
 from xformer.classifier import ClassifierConfig
 from xformer.explain import alignment
+from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
@@ -125,6 +127,45 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
 def _bucket(service: Service, english: str) -> int:
     """Return the number, counted from 1, of the bucket for a sentence."""
     return bisect(LENGTHS, len(service.tokenizer.encode(english)))
+
+
+# Guesses
+
+
+@dataclass(frozen=True)
+class GuessScores:
+    """A bound on the mean log-probability of a translation's pieces, below which it is marked as a guess."""
+
+    bound: float  # nats
+    share: float  # of the translations that may be marked
+    sentences: int
+    marked: int
+    wrong: int  # translations with a chrF below `least` to their nearest reference
+    caught: int  # of the wrong ones, marked
+    least: float
+    beam: int
+    identity: str  # of the weights
+
+
+def evaluate_guesses(service: Service, pairs: Sequence[Pair], options: Options, share: float = 0.02,
+                     least: float = 25.0) -> GuessScores:
+    """Fit the bound so that less than a share of held-out sentences is marked, and count what it catches.
+
+    A sentence that stands in several pairs is translated once and compared with each reference.
+    """
+    references: dict[str, list[str]] = {}
+    for english, spanish in pairs:
+        references.setdefault(english, []).append(spanish)
+    best = [translation.best for translation in _translate(service, [*references], options)]
+    found = np.array([sureness(one.log_probs) for one in best])
+    chrf = sacrebleu.CHRF()
+    wrong = np.array([max(chrf.sentence_score(one.text, [reference]).score for reference in those) < least
+                      for one, those in zip(best, references.values(), strict=True)])
+    allowed = max(0, math.ceil(share * len(found)) - 1)
+    bound = math.floor(1000 * np.sort(found)[allowed]) / 1000
+    marked = found < bound
+    return GuessScores(bound, share, len(found), int(marked.sum()), int(wrong.sum()), int((marked & wrong).sum()),
+                       least, options.beam, service.info.identity)
 
 
 # Alignment

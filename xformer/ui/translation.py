@@ -14,7 +14,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain.alignment import reading
-from xformer.explain.doubts import looks_spanish, unsure
+from xformer.explain.doubts import looks_spanish
 from xformer.figures import translation as figure
 from xformer.figures.notice import notice
 from xformer.figures.strip import strip
@@ -156,8 +156,7 @@ def shown(translation: Translation, language: Language) -> str:
              "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
     meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
             if options.sampling else language.say("meta", beam=options.beam, **found))
-    doubt = f'<p class="doubt" role="status">{language.html("warning_unsure")}</p>' if unsure(best) else ""
-    return f'{figure.translation(best, language)}{doubt}<p class="meta">{escape(meta)}</p>'
+    return f'{figure.translation(best, language)}<p class="meta">{escape(meta)}</p>'
 
 
 def draws(translations: Sequence[Translation], language: Language) -> str:
