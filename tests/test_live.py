@@ -12,7 +12,7 @@ import torch
 
 from xformer.explain.courses import verdict
 from xformer.pieces import EOS
-from xformer.results import Head, RunSettings, UserError
+from xformer.results import Head, LiveWait, RunSettings, UserError
 from xformer.serve import study as serving
 from xformer.serve.limits import Guard
 from xformer.serve.study import Study
@@ -109,6 +109,54 @@ def test_a_run_ends_when_whoever_asked_is_gone():
     next(frames)
     there[0] = False
     assert [*frames] == [] and halt.is_set()
+
+
+def test_one_visitor_behind_ten_who_listen_slowly_has_a_frame_at_the_next_turn():
+    study, who = Study(), ["10.0.0.1"]
+    study.guard, study.places.share = Guard(visitor=lambda: (who[0], "page")), 0.0  # a turn is one step
+    slow = [study.train(replace(SMALL, steps=1_000), threading.Event()) for _ in range(10)]
+    said = [next(run) for run in slow]  # and none of them asks for another frame
+    assert [isinstance(one, LiveWait) for one in said[-8:]] == [True] * 8
+    who[0] = "10.0.0.2"
+    shown = [*study.train(replace(SMALL, steps=20), threading.Event())]
+    assert shown[-1].course.ended == "finished"
+    waits = [one for one in shown if isinstance(one, LiveWait)]
+    assert all(one.before == 0 for one in waits), waits
+    for run in slow:
+        run.close()
+
+
+def test_who_waits_for_a_turn_can_leave():
+    study, halt = Study(), threading.Event()
+    first = study.places.join(("", "1"), 45.0), study.places.join(("", "2"), 45.0)
+    run = study.train(SMALL, halt)
+    assert next(run) == LiveWait(0, 5)
+    halt.set()
+    assert [*run] == [] and all(one.since is not None for one in first)
+
+
+def test_a_run_whose_frames_nobody_takes_ends():
+    now, halt = [0.0], threading.Event()
+    study = Study(clock=lambda: now[0])
+    frames = study.train(replace(SMALL, steps=1_000), halt)
+    next(frames)
+    assert not halt.is_set()
+    now[0] = serving.UNREAD + 0.1
+    assert halt.wait(60)
+    *_, last = frames
+    assert last.course.ended == "stopped" and last.course.step[-1] < 1_000
+
+
+def test_the_wait_for_others_is_said_above_the_curves():
+    study = Study()
+    others = [study.places.join(("", f"{number}"), 45.0) for number in range(2)]
+    answers = Ask.always(study, ENGLISH).answers(part.run, runs=(), **VALUES)
+    next(answers)
+    assert "Others train too and all take turns: 0 before this run, about 5 s." in next(answers)["told"]
+    for run in others:
+        study.places.leave(run)
+    *_, last = (one for one in answers if "runs" in one)
+    assert last["runs"][0].ended == "finished"
 
 
 def test_a_run_rests_while_somebody_is_served():

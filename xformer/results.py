@@ -890,3 +890,11 @@ class LiveFrame:
     queries: tuple[str, ...]  # Q pieces of the first right answer, </s> too: each where it is to be predicted
     keys: tuple[str, ...]  # K pieces of the first question, </s> too
     probabilities: np.ndarray  # (Q, K) float32
+
+
+@dataclass(frozen=True)
+class LiveWait:
+    """A training run that waits until others give it a place."""
+
+    before: int  # runs that come on before it
+    seconds: int  # until it does, about

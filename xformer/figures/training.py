@@ -14,7 +14,7 @@ from xformer.figures import heatmap
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
-from xformer.results import LiveFrame, RunSettings, SublayerGradient, TrainingCourse
+from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, Language
 
 Gradients = Mapping[str, Sequence[SublayerGradient]]  # by the order of normalisation
@@ -159,6 +159,11 @@ def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str
         said.append(f'<li><b><span class="key" style="background: {colour}"></span>{i + 1} · '
                     f"{escape(name_of(course.settings, language))}</b> {how}</li>")
     return f'<ol class="runs" role="status">{"".join(said)}</ol>' if said else ""
+
+
+def waits(wait: LiveWait, language: Language = ENGLISH) -> str:
+    """Say how long a run waits for its turn; HTML."""
+    return f'<p role="status">{language.html("live_wait", before=wait.before, seconds=wait.seconds)}</p>'
 
 
 def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH

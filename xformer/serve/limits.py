@@ -1,17 +1,18 @@
 """Limits that keep one request from costing the others too much: people at once, seconds for each, turns at long
-computations, and an end to requests that nobody waits for any more."""
+computations and places for runs of a minute, and an end to requests that nobody waits for any more."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
 from xformer.results import Message, UserError
 
@@ -19,6 +20,10 @@ MOST_PEOPLE = 128  # served at once, unless XFORMER_MOST_PEOPLE says otherwise; 
 MOST_SECONDS = 60.0  # that the page and the API let one request take
 AT_WORK = 2  # long computations at the same time, besides translating; each may take hundreds of MB
 LOOK = 0.5  # seconds between two checks that somebody still waits
+PLACES = 2  # runs of a minute at the same time
+SHARE = 4.0  # seconds after which such a run gives its place to one that waits
+MOST_RUNS = 32  # such runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
+Visitor = tuple[str, str]  # who asks: an address, and a session of it
 
 
 def most_people() -> int:
@@ -56,6 +61,10 @@ def _somebody() -> Callable[[], bool]:
     return lambda: True
 
 
+def _nobody() -> Visitor:
+    return "", ""
+
+
 class _Served(threading.local):
     """State of the request that a thread is serving."""
 
@@ -67,12 +76,13 @@ class Guard:
     """Admits requests to one or more services that share it; a thread that is inside may enter again.
 
     people: most requests inside at once. seconds: the most that each may take. asker: called in the thread of a
-    request, returns a function that tells later whether the person who asked is still there.
+    request, returns a function that tells later whether the person who asked is still there. visitor: called likewise,
+    returns who asked.
     """
 
     def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
-                 asker: Callable[[], Callable[[], bool]] = _somebody) -> None:
-        self.people, self.seconds, self.asker = people, seconds, asker
+                 asker: Callable[[], Callable[[], bool]] = _somebody, visitor: Callable[[], Visitor] = _nobody) -> None:
+        self.people, self.seconds, self.asker, self.visitor = people, seconds, asker, visitor
         self.inside = 0
         self._lock, self._served = threading.Lock(), _Served()
         self._free, self._line = AT_WORK, deque[Future[None]]()  # free turns, and those who wait for one, in order
@@ -148,3 +158,140 @@ class Guard:
                     following.set_result(None)
                     return
             self._free += 1
+
+
+@dataclass(eq=False)
+class Run:
+    """A run of a minute: on one of the `Places`, or in the line for one."""
+
+    visitor: Visitor
+    number: int  # in the order in which they came
+    left: float  # seconds on a place that it is expected to need still; kept up to date by who runs it
+    used: float = 0.0  # seconds on a place, but for the present turn
+    since: float | None = None  # the time at which the present turn began; None in the line
+    dropped: bool = False  # out of a full line
+    turn: threading.Event = field(default_factory=threading.Event)  # set while it has a place, or was dropped
+
+    @property
+    def keys(self) -> tuple[object, ...]:
+        """Between whom places are shared: an address, a session of it, a run of that."""
+        return self.visitor[0], self.visitor, self
+
+
+class Places:
+    """A few places for many runs of a minute. Visitors share them: whoever waits comes on after SHARE seconds, first
+    those of the address that has fewest places and waited longest, of these those of such a session. So ten runs of one
+    visitor get no more than the one run of another.
+    """
+
+    def __init__(self, places: int = PLACES, share: float = SHARE, most: int = MOST_RUNS,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self.share, self.clock, self._free, self.most = share, clock, places, most
+        self._lock, self._count = threading.Lock(), count()
+        self._placed, self._line = list[Run](), list[Run]()
+        self._turns = dict[object, int]()  # when each of `Run.keys` last had a place, or first came
+
+    def join(self, visitor: Visitor, seconds: float) -> Run:
+        """Take a place or wait for one, for a run that is expected to need so many seconds on it.
+
+        Raises UserError where too many wait already and nobody has more runs than this visitor: else the newest in the
+        line of the address that has most is dropped.
+        """
+        with self._lock:
+            run = Run(visitor, next(self._count), seconds)
+            runs = [*self._placed, *self._line]
+            if len(runs) >= self.most:
+                counts = Counter(one.visitor[0] for one in runs)
+                last = max(self._line, key=lambda one: (counts[one.visitor[0]], one.number), default=run)
+                if counts[last.visitor[0]] <= counts[visitor[0]] + 1:
+                    raise UserError(Message.of("live_error_full", runs=len(runs)))
+                last.dropped = True
+                self._line.remove(last)
+                last.turn.set()
+            for key in run.keys:
+                self._turns.setdefault(key, run.number)
+            self._line.append(run)
+            self._fill()
+            return run
+
+    def keeps(self, run: Run) -> bool:
+        """Tell whether a run may go on; where it may not, others have its place now, and it waits for the next."""
+        with self._lock:
+            now = self.clock()
+            if run.since is None or not self._line or now - run.since < self.share:
+                return run.since is not None
+            self._leave(run, now)
+            self._line.append(run)
+            self._fill()
+            return run.since is not None
+
+    def leave(self, run: Run) -> None:
+        """End a run, wherever it is."""
+        with self._lock:
+            if run in self._placed:
+                self._leave(run, self.clock())
+            elif run in self._line:
+                self._line.remove(run)
+            kept = {key for one in (*self._placed, *self._line) for key in one.keys}
+            self._turns = {key: turn for key, turn in self._turns.items() if key in kept}
+            self._fill()
+
+    def seconds(self, run: Run) -> float:
+        """The seconds that a run has had a place."""
+        since = run.since
+        return run.used + (0.0 if since is None else self.clock() - since)
+
+    def wait(self, run: Run) -> tuple[int, float] | None:
+        """How many other runs come on before this one does, and in about how many seconds it will; None for one that
+        has a place. All that is known now is played through: who comes may make it longer, who leaves shorter."""
+        with self._lock:
+            if run not in self._line:
+                return None
+            now, turns, line, before = self.clock(), dict(self._turns), list(self._line), set[Run]()
+            left, ends = {one: one.left for one in (*line, *self._placed)}, list[tuple[float, Run]]()
+
+            def place(one: Run, begins: float, most: float) -> None:
+                takes = max(0.0, min(left[one], most))
+                left[one] -= takes
+                ends.append((begins + takes, one))
+
+            for one in self._placed:
+                place(one, 0.0, self.share - now + (now if one.since is None else one.since))
+            for number in count(1 << 62):  # later than all turns that were
+                ended = min(ends, key=lambda end: end[0])
+                ends.remove(ended)
+                turns.update(dict.fromkeys(ended[1].keys, number))
+                if left[ended[1]] > 0:
+                    line.append(ended[1])
+                following = self._first(line, [one for _, one in ends], turns)
+                if following is run:
+                    return len(before), ended[0]
+                line.remove(following)
+                before.add(following)
+                place(following, ended[0], self.share)
+            return None  # never: every run comes on
+
+    def _fill(self) -> None:
+        """Give the places that are free to those who wait."""
+        while self._free and self._line:
+            run = self._first(self._line, self._placed, self._turns)
+            self._line.remove(run)
+            self._placed.append(run)
+            self._free -= 1
+            run.since = self.clock()
+            run.turn.set()
+
+    def _leave(self, run: Run, now: float) -> None:
+        """Take a run off its place."""
+        run.turn.clear()
+        run.used += 0.0 if run.since is None else now - run.since
+        run.since = None
+        self._turns.update(dict.fromkeys(run.keys, next(self._count)))
+        self._placed.remove(run)
+        self._free += 1
+
+    @staticmethod
+    def _first(line: list[Run], placed: list[Run], turns: dict[object, int]) -> Run:
+        """Who of a line comes on next."""
+        held = Counter(key for one in placed for key in one.keys)
+        return min(line, key=lambda one: [(held[key], turns[key]) for key in one.keys])

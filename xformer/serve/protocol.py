@@ -35,6 +35,7 @@ from xformer.results import (
     LayerTimes,
     LengthScore,
     LiveFrame,
+    LiveWait,
     Message,
     ModelInfo,
     Moments,
@@ -64,7 +65,7 @@ NORMS = ("post", "pre")  # orders of normalisation, the older first
 TASKS = ("reverse", "numbers", "copy")  # that a visitor may train a transformer on
 SCHEDULES = ("cosine", "noam")  # of the learning rate
 LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK = 8, 1_000, 500, 0.1  # most that a visitor may ask for
-LIVE_SECONDS = 45  # after which such a run ends, whatever it has reached
+LIVE_SECONDS = 45  # of training, after which such a run ends, whatever it has reached
 
 Source = str | Translation  # a text, or what the same model made of one, whose pieces are then known
 Target = str | Sequence[int]  # a text, or the tokens of a `Candidate`
@@ -270,9 +271,9 @@ class StudyService(Protocol):
     def schedule(self, settings: RunSettings) -> list[float]:
         """The learning rate of each step of a run."""
 
-    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame]:
-        """Train a small transformer on one of TASKS, and show how far it is about twice a second, until it ends or
-        `halt` is set."""
+    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
+        """Train a small transformer on one of TASKS, and show how far it is about twice a second, or how long it waits,
+        until it ends or `halt` is set."""
 
 
 class ModelPool(Protocol):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from queue import Empty, Queue
 from threading import Event, Thread
@@ -17,8 +18,8 @@ from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
 from xformer.explain.courses import Recorded, read
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.results import LayerTimes, LiveFrame, Message, RunSettings, SublayerGradient, UserError
-from xformer.serve.limits import LOOK, Guard
+from xformer.results import LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
+from xformer.serve.limits import LOOK, Guard, Places
 from xformer.serve.protocol import (
     DEEPEST,
     LARGEST_SEED,
@@ -41,13 +42,15 @@ DIVERGENCE = ASSETS / "divergence.json"  # made by python -m xformer study diver
 # While somebody is served, a run rests for so many times as long as its step took. On one core, a sentence that takes
 # 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
+UNREAD = 10.0  # seconds after which a run ends of which nobody takes the frames
 
 
 class Study:
     """Makes and trains small transformers on this machine's CPU; fits `protocol.StudyService`. Threads may share it."""
 
-    def __init__(self) -> None:
-        self.guard = Guard()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """clock: tells the time in seconds."""
+        self.guard, self.clock, self.places = Guard(), clock, Places(clock=clock)
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
         """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output.
@@ -77,58 +80,88 @@ class Study:
         _check(settings)
         return live.schedule(settings)
 
-    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame]:
+    def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
         """Train a small transformer on one of TASKS, and show how far it is about twice a second, until it ends or
-        `halt` is set, whoever asked is gone, or LIVE_SECONDS are over. Raises UserError for settings not offered.
+        `halt` is set, whoever asked is gone or takes no frame for UNREAD seconds, or LIVE_SECONDS of training are over;
+        and how long it waits where others have the places. Raises UserError for settings not offered.
 
         It trains in a thread of its own, on one thread of the CPU, and rests most of the time while others are served.
         """
         _check(settings)
-        there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None]()
-        began = before = time.monotonic()
+        there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
+        mine = self.places.join(self.guard.visitor(), LIVE_SECONDS)
+        read = before = self.clock()
 
-        def ended(made: Made) -> str:
+        def on(made: Made | None = None) -> str:
+            """Wait for a place, or for the next one where it is lost; say why the run is to end, if it is."""
             nonlocal before
-            now = time.monotonic()
-            if self.guard.inside:
-                halt.wait(min(LOOK, REST * (now - before)))
-            before = time.monotonic()
-            return "stopped" if halt.is_set() else "late" if before - began > LIVE_SECONDS else ""
+            now = self.clock()
+            if made is not None:
+                if self.guard.inside:
+                    halt.wait(min(LOOK, REST * (now - before)))
+                mine.left = _left(self.places.seconds(mine), made.step, settings.steps)
+            self.places.keeps(mine)
+            while not (mine.turn.wait(LOOK) or halt.is_set() or self.clock() - read > UNREAD):
+                pass
+            if mine.dropped:
+                raise UserError(Message.of("live_error_full", runs=self.places.most))
+            before = self.clock()
+            if before - read > UNREAD:
+                halt.set()
+            late = made is not None and self.places.seconds(mine) > LIVE_SECONDS
+            return "stopped" if halt.is_set() else "late" if late else ""
+
+        def show(frame: LiveFrame | Exception | None) -> None:
+            with suppress(Empty):
+                frames.get_nowait()  # only the newest is worth to be drawn
+            frames.put(frame)
 
         def run() -> None:
-            from xformer.training import live
-            use_threads(1)
             try:
-                for frame in live.train(settings, ended):
-                    frames.put(frame)
-                frames.put(None)
+                if on():
+                    show(None)
+                    return
+                from xformer.training import live
+                use_threads(1)
+                for frame in live.train(settings, on, lambda: self.places.seconds(mine)):
+                    show(frame)
             except Exception as error:  # is raised where the frames are asked for
-                frames.put(error)
+                show(error)
+            finally:
+                self.places.leave(mine)
 
         Thread(target=run, name="live training", daemon=True).start()
+        said = None
         try:
-            while True:
+            while there():
+                read = self.clock()
+                if (wait := _rounded(self.places.wait(mine))) not in (said, None):
+                    said = wait
+                    yield LiveWait(*wait)
+                    continue
                 try:
                     frame = frames.get(timeout=LOOK)
-                    while frames.qsize():  # only the newest is worth to be drawn
-                        newer = frames.get()
-                        if newer is None:
-                            frames.put(None)
-                            break
-                        frame = newer
                 except Empty:
-                    if not there():
-                        return
                     continue
                 if frame is None:
                     return
                 if isinstance(frame, Exception):
                     raise frame
                 yield frame
-                if not there():
+                if frame.course.ended:
                     return
         finally:
             halt.set()
+
+
+def _left(used: float, step: int, steps: int) -> float:
+    """Estimate the seconds that a run needs still, from those that its steps so far took."""
+    return max(0.0, min(LIVE_SECONDS - used, used / step * (steps - step)))
+
+
+def _rounded(wait: tuple[int, float] | None) -> tuple[int, int] | None:
+    """A wait in whole steps of 5 seconds, so that it is not said anew all the time."""
+    return None if wait is None else (wait[0], 5 * math.ceil(wait[1] / 5) or 5)
 
 
 def _check(settings: RunSettings) -> None:

@@ -134,10 +134,12 @@ def schedule(settings: RunSettings) -> list[float]:
     return [learning_rate(step, (step - 1) / settings.steps, wanted, WIDTH) for step in range(1, settings.steps + 1)]
 
 
-def train(settings: RunSettings, ended: Callable[[Made], str]) -> Iterator[LiveFrame]:
+def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[], float] = time.monotonic
+          ) -> Iterator[LiveFrame]:
     """Train, and yield what is to be seen about twice a second, and at the end.
 
-    ended: called after each step, says why the run is to end: "stopped", "late"; "" to go on.
+    ended: called after each step, says why the run is to end: "stopped", "late"; "" to go on. clock: tells the seconds
+    of training, which may stand still while others train.
     """
     examples = Examples(settings.task, settings.seed)
     with torch.random.fork_rng(devices=[]):
@@ -150,7 +152,7 @@ def train(settings: RunSettings, ended: Callable[[Made], str]) -> Iterator[LiveF
     rng = random.Random(0)
     floor = guess([examples.encode(draw(settings.task, rng).answer) for _ in range(500)], len(examples.pieces),
                   settings.smoothing)
-    began = told = time.monotonic()
+    began = told = clock()
     every = max(1, settings.steps // SCORED)
     scores = list[tuple[int, float, float]]()
     answers: tuple[tuple[str, str, str], ...] = ()
@@ -158,7 +160,7 @@ def train(settings: RunSettings, ended: Callable[[Made], str]) -> Iterator[LiveF
 
     def frame(why: str) -> LiveFrame:
         course = TrainingCourse(settings, **learner.history.columns(POINTS), scores=tuple(scores), ended=why,
-                                seconds=round(time.monotonic() - began, 1), guess=floor)
+                                seconds=round(clock() - began, 1), guess=floor)
         return LiveFrame(course, answers, *look(model, examples))
 
     try:
@@ -167,11 +169,11 @@ def train(settings: RunSettings, ended: Callable[[Made], str]) -> Iterator[LiveF
             scored = made.step % every == 0 or made.step == settings.steps
             if scored or why:
                 answers, share = answer(model, examples)
-                scores.append((made.step, round(time.monotonic() - began, 1), share))
+                scores.append((made.step, round(clock() - began, 1), share))
             if why:
                 break
-            if scored or time.monotonic() - told > PAUSE:
-                told = time.monotonic()
+            if scored or clock() - told > PAUSE:
+                told = clock()
                 yield frame("")
     except UserError:
         why = "diverged"

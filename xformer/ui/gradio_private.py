@@ -38,6 +38,7 @@ LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the qu
 SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
 ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
 LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
+MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 
 # Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
@@ -98,14 +99,33 @@ for _menu in (gr.Dropdown, gr.Radio):
     _menu.preprocess = _say_unknown_choices(_menu.preprocess)  # type: ignore[method-assign, assignment]
 
 
+def _event() -> Any:
+    """In the thread of a handler: Gradio's event that it answers; None where there is none."""
+    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
+    return blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
+
+
 def still_there() -> Callable[[], bool]:
     """In the thread of a handler: how to find out later whether whoever asked has closed the page or hung up since.
 
-    Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end.
+    Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end; and what
+    a slow connection does not take it keeps. Whoever takes none of MOST_UNREAD answers is not there either.
     """
-    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
-    event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
-    return lambda: event is None or event.alive
+    blocks, event = LocalContext.blocks.get(None), _event()
+    if blocks is None or event is None:
+        return lambda: True
+
+    def there() -> bool:
+        messages = blocks._queue.pending_messages_per_session.get(event.session_hash)
+        return event.alive and (messages is None or messages.qsize() < MOST_UNREAD)
+    return there
+
+
+def visitor() -> tuple[str, str]:
+    """In the thread of a handler: the address and the session of whoever asked; empty where there is none."""
+    event = _event()
+    client = None if event is None else event.request.client
+    return "" if client is None else client.host, "" if event is None else event.session_hash
 
 
 def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import training as figures
-from xformer.results import RunSettings, TrainingCourse
+from xformer.results import LiveWait, RunSettings, TrainingCourse
 from xformer.serve.protocol import (
     LARGEST_SEED,
     LIVE_LAYERS,
@@ -29,7 +29,6 @@ from xformer.ui.tabs import Page, Tab
 
 ID = "live"
 OF_SENTENCE = False
-AT_ONCE = 2  # people who train at the same time; the others wait in the queue
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
 PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
 # What to try, in this order; what they showed is in docs/TRAINING.md.
@@ -96,8 +95,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     start.click(**ask(run, {"runs": runs, **controls.named()},
                       {**shown, **buttons, "attention": attention, "answers": answers, "runs": runs, "halt": halt},
                       problem),
-                api_visibility="private", show_progress="minimal", show_progress_on=told, trigger_mode="once",
-                concurrency_limit=AT_ONCE, concurrency_id="live")
+                api_visibility="private", show_progress="minimal", show_progress_on=told, trigger_mode="once")
     stop.click(**ask(end, {"halt": halt}, {"stop": stop}), **QUIET)
     clear.click(**ask(forget, controls.named(), {**shown, "runs": runs, "attention": attention, "answers": answers},
                       problem), **QUIET)
@@ -132,6 +130,9 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
     planned, before = study.schedule(settings), tuple(runs)[-MOST_RUNS + 1:]
     yield {"start": OFF, "stop": ON, "clear": OFF, "halt": halt}
     for frame in study.train(settings, halt):
+        if isinstance(frame, LiveWait):
+            yield {"told": figures.told(runs, language) + figures.waits(frame, language)}
+            continue
         runs = (*before, frame.course)
         yield {"told": figures.told(runs, language), "progress": figure(figures.progress(runs, language)),
                "pace": figure(figures.pace(runs, planned, language)), "runs": runs,

@@ -30,7 +30,7 @@ UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has
 
 def door() -> Guard:
     """Make the guard that all models of a page share; raises UserError where the environment says nonsense."""
-    return Guard(most_people(), MOST_SECONDS, gradio_private.still_there)
+    return Guard(most_people(), MOST_SECONDS, gradio_private.still_there, gradio_private.visitor)
 
 
 def at_once() -> int:
