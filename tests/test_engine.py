@@ -1,5 +1,6 @@
 """The engine over HTTP, asked by programs, and by a page elsewhere as if its services were here."""
 
+import json
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ from tests.test_wire import same
 from xformer.__main__ import main
 from xformer.commands.serve import replicas
 from xformer.results import Head, Options, UserError
-from xformer.serve import engine, remote, wire
+from xformer.serve import engine, limits, many, remote, wire
 from xformer.serve.protocol import ReviewService, TranslationService
 from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
 
@@ -160,6 +161,163 @@ def test_a_call_is_made_again_once_where_a_replica_died_with_it(monkeypatch):
     with pytest.raises(UserError, match="does not answer"):
         far.call("translation", "max_pieces", {})
     assert len(asked) == 2
+
+
+def raw(there, name, arguments, service="translation"):
+    """-> status and what is said of a call with these arguments as they are."""
+    answer = httpx.post(f"{there}/call/{service}/{name}", content=json.dumps(arguments),
+                        headers={"X-Xformer-Version": wire.VERSION})
+    return answer.status_code, answer.text
+
+
+def record(kind, /, **values):
+    return {"": kind, "fields": values}
+
+
+def named(**arguments):
+    return {"": "dict", "items": [[name, value] for name, value in arguments.items()]}
+
+
+def translation_of(service, text, **changes):
+    """A translation as it travels, with some of its fields changed."""
+    written = json.loads(wire.dumps(service.translate(text, Options(beam=1))))
+    written["fields"].update(changes)
+    return written
+
+
+BEAM = record("Options", beam=2.5)
+TEXT = "The cat sleeps."
+
+
+@pytest.mark.parametrize(("name", "arguments", "said"), [
+    ("translate", named(text=TEXT, options=BEAM), "The field beam of Options is 2.5; it must be a whole number."),
+    ("translate", named(text=TEXT, options=record("Options", seed=1e30)),
+     "The field seed of Options is 1e+30; it must be a whole number."),
+    ("translate", named(text=TEXT, options=record("Options", beam=99)), "beam is 99; it must be between 1 and 32."),
+    ("translate", named(text=TEXT, options=record("Options", wide=1)), "Options has no field 'wide'; it has beam"),
+    ("translate", named(text=TEXT, prefix="gato"),
+     "The argument prefix of translate is 'gato'; it must be a list, each entry a whole number."),
+    ("translate", named(text=TEXT, max_length="x"),
+     "The argument max_length of translate is 'x'; it must be a whole number or null."),
+    ("translate", named(text=7), "The argument text of translate is 7; it must be a text."),
+    ("translate", named(text=TEXT, timeout=1e9), "timeout of translate is 1e+09; it must be above 0 and at most 60."),
+    ("translate", named(txt=TEXT), "There is no argument 'txt' of translate; it takes text, options"),
+    ("translate", named(text=TEXT, progress=1), "There is no argument 'progress'"),
+    ("translate", named(options=None), "The call of translate lacks the argument text"),
+    ("translate", [TEXT], "The arguments of translate are"),
+    ("translate", named(text=TEXT, off=[["cross", 1, 1]]), "each entry a record Head."),
+    ("translate", named(text=TEXT, positions=record("Positions", kind="base", value=float("nan"))),
+     "The field value of Positions is nan; it must be a number."),
+    ("trace", named(source=TEXT, target=[-5]), "A translation cannot begin so"),
+    ("head_effects", named(source=TEXT, target="El gato.", stacks=["cross"] * 4), "at most 3 are taken in a call"),
+    ("head_effects", named(source=TEXT, target="El gato.", stacks=["up"]), "names 'up'; choose among encoder_self"),
+    ("split", named(text=TEXT, count=10**9), "The argument count of split is 1e+09; it must be above 0 and at most"),
+    ("embed", named(texts=["a"] * 20_000), "has 20,000 entries; at most 3,000 are taken in a call: send them"),
+    ("embed", named(texts=["a" * 5_000] * 20), "has 100,000 characters; at most 90,000 are taken"),
+    ("translate_many", named(texts=["a"] * 20_000), "has 20,000 entries")])
+def test_what_is_no_argument_is_one_sentence_and_no_failure(there, name, arguments, said):
+    status, text = raw(there, name, arguments)
+    assert status == 422 and said in text, text
+
+
+def test_records_that_no_model_wrote_are_one_sentence(there, running, learned_pairs):
+    english = learned_pairs[0][0]
+    for changes, said in (({"source_tokens": {"": "tuple", "items": [5] * 600}}, "error_pieces"),
+                          ({"source_tokens": {"": "tuple", "items": [-1]}}, "not of this model's vocabulary"),
+                          ({"source_tokens": {"": "tuple", "items": []}}, "error_empty"),
+                          ({"source_tokens": {"": "tuple", "items": [10**6]}}, "not of this model's vocabulary"),
+                          ({"n_best": {"": "tuple", "items": []}}, "n_best is empty; a translation has one"),
+                          ({"options": None}, "field options of Translation is None; it must be a record Options")):
+        status, text = raw(there, "occlude", named(source=translation_of(running, english, **changes),
+                                                   target="El gato."))
+        assert status == 422 and said in text, text
+
+
+def test_programs_are_told_what_is_wrong_in_a_sentence(there):
+    with httpx.Client(base_url=there) as client:
+        for path, body, said in (
+                ("/translate", {"text": TEXT, "beam": 2.5}, "beam is '2.5': "),
+                ("/translate", {"text": TEXT, "beam": 2, "n_best": 3}, "n_best is 3; it must be at most the beam"),
+                ("/translate", {"text": TEXT, "wide": 1}, "wide is '1': "), ("/translate", {}, "text is "),
+                ("/classify", {"texts": "Good."}, "texts is 'Good.': "),
+                ("/classify", {"texts": ["a"] * 100_000}, "has 100,000 entries; at most 3,000"),
+                ("/explain", {"text": TEXT, "target": 3}, "target is '3': ")):
+            answer = client.post(path, json=body)
+            assert answer.status_code == 422 and said in answer.json()["error"], answer.text
+        assert client.post("/translate", content=b"{").status_code == 422
+        large = client.post("/translate", json={"text": "a" * engine.MOST_BYTES})
+        assert large.status_code == 413 and "12,000,000 bytes at most" in large.text
+
+
+def test_large_answers_are_refused(there, monkeypatch, learned_pairs):
+    english = learned_pairs[0][0]
+    monkeypatch.setattr(engine, "MOST_NUMBERS", 10)
+    monkeypatch.setattr(engine, "MOST_ANSWERED", 1_000)
+    said = httpx.post(f"{there}/explain", json={"text": english})
+    assert said.status_code == 422 and "numbers; at most 10 are sent" in said.json()["error"]
+    status, text = raw(there, "explain", named(source=english))
+    assert status == 422 and "bytes; at most 1,000 are sent" in text
+
+
+def test_what_a_page_sends_at_once_is_taken(there, running, reader):
+    rows = [many.Row(f"{number} good films.", None) for number in range(50)]
+    with closing(RemoteReviews(Engine(there))) as service:
+        *_, (done, judged) = many.judge(service, rows)
+    assert done == 50 and all(one.label for one in judged)
+    longest = max(len(chunk) for chunk in many._chunks([many.Row("", None)] * 10_000))
+    assert longest <= engine.MOST_TEXTS + 1
+
+
+@pytest.fixture
+def guarded(there, running, reader, monkeypatch):
+    """That engine, which asks for a token."""
+    for service in (running, reader):
+        monkeypatch.setattr(service, "guard", service.guard)
+    engine.protect("sesame", ["engine.example.org"])
+    yield there
+    engine.protect()
+
+
+def test_who_has_no_token_gets_nothing_but_health(guarded, learned_pairs):
+    english = learned_pairs[0][0]
+    for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": "sesam"}):
+        for method, path in (("POST", "/translate"), ("GET", "/services"), ("GET", "/openapi.json"), ("GET", "/docs"),
+                             ("POST", "/call/translation/info")):
+            answer = httpx.request(method, guarded + path, headers=headers, json={"text": english})
+            assert answer.status_code == 401 and answer.text.count(".") == 1 and "asks for a token" in answer.text
+    assert httpx.get(f"{guarded}/health").status_code == 200
+    assert httpx.post(f"{guarded}/translate", json={"text": english},
+                      headers={"Authorization": "Bearer sesame"}).json()["text"]
+    with closing(Engine(guarded, "sesame")) as far:
+        assert far.services() == ["translation", "reviews"]
+        assert RemoteTranslation(far).translate(english).best.text
+    with closing(Engine(guarded, "other")) as far, pytest.raises(UserError, match="asks for a token, and this is not"):
+        far.services()
+
+
+def test_only_known_names_lead_to_the_engine(guarded):
+    for host, code in (("engine.example.org", 200), ("127.0.0.1:8000", 200), ("evil.example", 403)):
+        answer = httpx.get(f"{guarded}/health", headers={"Host": host})
+        assert answer.status_code == code, host
+    assert "This engine is not served under the name 'evil.example'" in answer.text
+    answer = httpx.get(f"{guarded}/health", headers={"Origin": "https://evil.example"})
+    assert answer.status_code == 403 and "may not use this engine" in answer.text
+
+
+def test_an_engine_serves_as_many_and_for_as_long_as_a_page(guarded, running, reader):
+    assert running.guard is reader.guard
+    assert (running.guard.people, running.guard.seconds) == (limits.MOST_PEOPLE, limits.MOST_SECONDS)
+
+
+@pytest.mark.parametrize("token", ["", "two words", "ñ", "a\nb"])
+def test_a_token_that_no_header_takes_is_refused(capsys, monkeypatch, token):
+    wanted = "The engine's token must be one word of printable ASCII characters, without spaces.\n"
+    page = ["app", "--engine", "http://127.0.0.1:9", f"--engine-token={token}"]
+    for command in (["serve", f"--token={token}"], page):
+        assert main(command) == 2 and capsys.readouterr().err == wanted
+    if token:
+        monkeypatch.setenv("XFORMER_ENGINE_TOKEN", token)
+        assert main(["serve"]) == 2 and capsys.readouterr().err == wanted
 
 
 @pytest.mark.parametrize(("text", "wanted"), [(None, (0, 0)), ("3", (3, 3)), ("1:8", (1, 8))])

@@ -13,7 +13,8 @@ from starlette.responses import PlainTextResponse
 from tests.pages import run
 from xformer.commands import app
 from xformer.results import UserError
-from xformer.ui.hosts import Hosts, allowed_name
+from xformer.serve.hosts import Hosts, allowed_name
+from xformer.ui.gradio_private import served_at
 
 EVIL = "evil.example"
 OWN = socket.gethostname().lower()
@@ -35,7 +36,7 @@ def answer(allowed=(), share_url=None, local_url="http://127.0.0.1:7860/", **hea
     blocks = SimpleNamespace(local_url=local_url, share_url=share_url)
     scope = {"type": "http", "method": "GET", "path": "/", "app": SimpleNamespace(get_blocks=lambda: blocks),
              "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}
-    run(Hosts(PlainTextResponse("served"), allowed)(scope, None, send))
+    run(Hosts(PlainTextResponse("served"), allowed, served_at)(scope, None, send))
     return said[0]["status"], said[1]["body"].decode()
 
 
@@ -78,7 +79,7 @@ def test_names_that_are_allowed_are_served_and_only_those():
                                     "http://localhost", "http://127.0.0.1.evil.example", "nonsense", "http://[", ""])
 def test_pages_of_other_sites_may_not_use_it(origin):
     status, said = answer(host="127.0.0.1:7860", origin=origin)
-    assert status == 403 and "may not use this one; open it in a tab of its own" in said
+    assert status == 403 and "may not use this page; open it in a tab of its own" in said
     assert answer(host="127.0.0.1:7860", origin=origin, sec_fetch_site="cross-site")[0] == 403
 
 

@@ -74,7 +74,7 @@ class Options:
                   "top_k": (0, 100_000), "top_p": (0, 1), "alternatives": (0, 32)}
         for name, (low, high) in limits.items():
             value = getattr(self, name)
-            if not low <= value <= high:
+            if not isinstance(value, (int, float)) or not low <= value <= high:
                 raise ValueError(f"{name} is {value}; it must be between {low} and {high}")
         if not self.sampling and self.n_best > self.beam:
             raise ValueError(f"n_best is {self.n_best}, but a beam of {self.beam} ends with {self.beam} hypotheses; "
@@ -117,6 +117,10 @@ class Translation:
     options: Options  # of the search
     max_length: int | None  # limit of target pieces that was asked for, </s> included; None: the model's own
     source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
+
+    def __post_init__(self) -> None:
+        if not self.n_best:
+            raise ValueError("n_best is empty; a translation has one hypothesis or more")
 
     @property
     def best(self) -> Candidate:

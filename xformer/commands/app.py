@@ -11,6 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from xformer.commands.arguments import add_token, token_of
 from xformer.hub import shipped
 from xformer.hub.shipped import (
     CHECKPOINT_HELP,
@@ -57,13 +58,13 @@ def private(server_name: str | None, share: bool | None) -> bool:
     return not (share or _set("GRADIO_SHARE")) and (name in ("localhost", "::1") or name.startswith("127."))
 
 
-def remote(address: str) -> tuple[Models, Any]:
+def remote(address: str, token: str = "") -> tuple[Models, Any]:
     """Return the translation model and the classifier, or None, of an engine elsewhere. Raises UserError where it is
-    away or of another version."""
+    away, of another version, or asks for another token."""
     _prepare()
     from xformer.serve.pool import Models
     from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
-    engine = Engine(address)
+    engine = Engine(address, token)
     try:
         found = engine.services()
     except UserError:
@@ -129,6 +130,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--language-model", metavar="NAME", help=WRITER_HELP)
     p.add_argument("--engine", metavar="URL", help="have an engine elsewhere translate and classify, as started by "
                                                    "“python -m xformer serve”; instead of --checkpoint and --sentiment")
+    add_token(p, "--engine-token")
     p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
     p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
                    help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
@@ -150,9 +152,9 @@ def run(args: argparse.Namespace) -> int:
     if _spoilt_port():
         return 2
     _prepare()
+    from xformer.serve.hosts import allowed_name
     from xformer.serve.study import Study
     from xformer.ui import create, launch
-    from xformer.ui.hosts import allowed_name
     user, colon, password = (args.auth or "").partition(":")
     share, mcp = args.share or _set("GRADIO_SHARE"), args.mcp or _set("GRADIO_MCP_SERVER")
     try:
@@ -168,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
         if args.engine and (args.checkpoint or args.sentiment or args.any_model):
             raise UserError("An engine has its own models: leave out --checkpoint, --sentiment and --any-model, or "
                             "--engine.")
-        translators, reviews = remote(args.engine) if args.engine else (
+        translators, reviews = remote(args.engine, token_of(args)) if args.engine else (
             models(tuple(args.checkpoint), args.device, any_name, args.precision),
             reader(args.sentiment, args.device))
         demo = create(translators, Study(), reviews, writer(args.language_model, args.device),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -24,6 +26,7 @@ SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
 PRECISION_HELP = ("int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 on CUDA, else float32 "
                   "(default auto)")
 LARGEST_SEED = 2**63 - 1
+TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that ask it
 
 
 class Within(argparse.Action):
@@ -115,3 +118,19 @@ def plainly(missing: str | None = None) -> Iterator[None]:
         raise UserError(missing) from error
     except ValueError as error:
         raise error if isinstance(error, UserError) else UserError(f"{error}.") from error
+
+
+def add_token(p: argparse.ArgumentParser, flag: str) -> None:
+    """Add the flag of the token that an engine asks for."""
+    p.add_argument(flag, dest="token", metavar="TOKEN",
+                   help=f"that the engine asks of programs and pages, any word; better given as {TOKEN_VARIABLE}, "
+                        "which no list of processes shows")
+
+
+def token_of(args: argparse.Namespace) -> str:
+    """Return the token of the flag or of the environment, "" for none. Raises UserError for one that no header takes.
+    """
+    token = os.environ.get(TOKEN_VARIABLE, "") if args.token is None else args.token
+    if not re.fullmatch(r"[!-~]*", token) or args.token == "":
+        raise UserError("The engine's token must be one word of printable ASCII characters, without spaces.")
+    return token

@@ -7,7 +7,7 @@ import os
 import re
 from importlib.util import find_spec
 
-from xformer.commands.arguments import Within, add_device, add_precision
+from xformer.commands.arguments import Within, add_device, add_precision, add_token, token_of
 from xformer.hub import shipped
 from xformer.hub.shipped import (
     CHECKPOINT_HELP,
@@ -29,6 +29,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     p.add_argument("--port", type=int, action=Within, least=1, most=65_535, default=8000, help="default: %(default)s")
+    p.add_argument("--allow-host", metavar="NAME", action="append", default=[],
+                   help="a name under which it is reached too, or *.example.org; may be repeated")
+    add_token(p, "--token")
     p.add_argument("--replicas", metavar="MIN:MAX", help="so many copies by Ray Serve, more while more is asked; needs "
                                                          "the extra “cluster”; one in this process if not given")
     p.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster that runs; one is started if not given")
@@ -44,7 +47,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
+    from xformer.serve.hosts import allowed_name
     least, most = replicas(args.replicas)
+    token, hosts = token_of(args), [allowed_name(name) for name in args.allow_host]
     checkpoint = checkpoint_folder(args.checkpoint)
     sentiment: str | None = None
     if args.sentiment or os.environ.get(SENTIMENT_VARIABLE) or (shipped.ROOT / shipped.SENTIMENT_CHECKPOINT).is_dir():
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
                             "leave out --replicas to serve from this process.")
         from xformer.serve import cluster
         cluster.serve(str(checkpoint), sentiment, args.device, args.precision, least, most,
-                      args.cpus, args.gpus, args.patience, args.address, args.host, args.port)
+                      args.cpus, args.gpus, args.patience, args.address, args.host, args.port, token, hosts)
         return 0
     import uvicorn
 
@@ -64,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from xformer.serve.translation import Service
     engine.use(Service.open(checkpoint, args.device, args.precision),
                SentimentService.open(sentiment, args.device) if sentiment else None)
+    engine.protect(token, hosts)
     uvicorn.run(engine.api, host=args.host, port=args.port, log_level="info", access_log=False)
     return 0
 

@@ -24,13 +24,14 @@ class Replica:
     """A copy of the engine in a process of its own. Its services batch the requests that come at the same time."""
 
     def __init__(self, checkpoint: str, sentiment: str | None, device: str | None, precision: str,
-                 seconds: float) -> None:
-        """seconds: in which a check has to translate a word."""
+                 seconds: float, token: str, hosts: list[str]) -> None:
+        """seconds: in which a check has to translate a word. token, hosts: see `engine.protect`."""
         from xformer.serve.reviews import SentimentService
         from xformer.serve.translation import Service
         self.seconds = seconds
         engine.use(Service.open(checkpoint, device, precision),
                    SentimentService.open(sentiment, device) if sentiment else None)
+        engine.protect(token, hosts)
 
     async def check_health(self) -> None:
         """Raise where a word is not translated in time; MISSED of them in a row, and the replica is replaced.
@@ -41,10 +42,11 @@ class Replica:
 
 
 def serve(checkpoint: str, sentiment: str | None, device: str | None, precision: str, least: int, most: int,
-          cpus: float, gpus: float, patience: float, address: str | None, host: str, port: int) -> None:
+          cpus: float, gpus: float, patience: float, address: str | None, host: str, port: int, token: str,
+          hosts: list[str]) -> None:
     """Serve until interrupted, then let the replicas answer what they have begun.
 
-    patience: seconds after which a replica that hangs is replaced, about.
+    patience: seconds after which a replica that hangs is replaced, about. token, hosts: see `engine.protect`.
     """
     timeout = patience / (MISSED + 1)
     here = str(Path(__file__).resolve().parents[2])
@@ -58,7 +60,7 @@ def serve(checkpoint: str, sentiment: str | None, device: str | None, precision:
         health_check_period_s=min(PERIOD, timeout), health_check_timeout_s=timeout, graceful_shutdown_timeout_s=30,
         autoscaling_config={"min_replicas": least, "initial_replicas": least, "max_replicas": most,
                             "target_ongoing_requests": UNDER_WAY})
-    ray_serve.run(deployment.bind(checkpoint, sentiment, device, precision, timeout), name="xformer")
+    ray_serve.run(deployment.bind(checkpoint, sentiment, device, precision, timeout, token, hosts), name="xformer")
     print(f"The engine answers at http://{host}:{port}", flush=True)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

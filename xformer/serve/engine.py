@@ -6,23 +6,82 @@ version (`serve.remote`). Calls run in threads, so that the services batch what 
 
 from __future__ import annotations
 
+import hmac
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from fastapi import Body, FastAPI, Header, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi import FastAPI, Header, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xformer.results import GREEDY, STACKS, Options, UserError
-from xformer.serve import wire
+from xformer.serve import many, wire
+from xformer.serve.hosts import Hosts
+from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.protocol import ReviewService, TranslationService
+from xformer.serve.reviews import MAX_CHARACTERS
 
 MOST_BYTES = 12_000_000  # of a request
+MOST_TEXTS = many.CHUNK // many.ROW  # of a call: as many as a page sends at once, and as many characters
+MOST_CHARACTERS = many.CHUNK + MAX_CHARACTERS
+MOST_COUNT = 100  # neighbours, or ways to split a text
+MOST_ANSWERED = 100_000_000  # bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
+MOST_NUMBERS = 1_000_000  # in the maps of /explain, which writes each with 20 characters: those of 80 pieces
 OPEN = {"translation": TranslationService, "reviews": ReviewService}  # whose public names may be called
 PATIENCE = 20.0  # seconds for the one word that tells whether an engine is well, where nothing else is asked for
 
 api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.")
 _services: dict[str, Any] = {}
+_asked_for: dict[str, Any] = {"token": b"", "hosts": []}  # of who calls: see `protect`
+
+
+def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
+    """Ask for a token, if it is not empty; be reached under these names too; and serve within a page's limits: as many
+    people at once, and each for as long."""
+    _asked_for.update(token=token.encode(), hosts=[*hosts])
+    guard = Guard(most_people(), MOST_SECONDS)
+    for service in _services.values():
+        service.guard = guard
+
+
+class Door:
+    """ASGI middleware that refuses strange hosts, who does not have the token, and what is too large."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        await Hosts(self._inside, _asked_for["hosts"], what="engine")(scope, receive, send)
+
+    async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+        token, received = _asked_for["token"], 0
+        given = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ").encode()
+        if token and scope["path"] != "/health" and not hmac.compare_digest(given, token):
+            said = ("This engine asks for a token, and this is not it: send “Authorization: Bearer TOKEN”, or start "
+                    "the page with --engine-token TOKEN.")
+            await PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+            return
+
+        async def take() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > MOST_BYTES:
+                raise HTTPException(413, f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.")
+            return message
+        await self.app(scope, take, send)
+
+
+api.add_middleware(Door)
 
 
 def use(translation: TranslationService, reviews: ReviewService | None = None) -> None:
@@ -49,6 +108,44 @@ def _refused(_: Request, error: UserError) -> JSONResponse:
     return JSONResponse({"error": error.say()}, 422)
 
 
+@api.exception_handler(RequestValidationError)
+def _misunderstood(_: Request, error: RequestValidationError) -> JSONResponse:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+    return JSONResponse({"error": f"{place} is {str(first.get('input'))[:40]!r}: {first['msg']}."}, 422)
+
+
+@api.exception_handler(HTTPException)
+def _too_much(_: Request, error: HTTPException) -> Response:
+    return PlainTextResponse(str(error.detail), error.status_code)
+
+
+@api.exception_handler(Exception)
+def _unforeseen(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": "Something went wrong while this was computed; the engine's log says what."}, 500)
+
+
+class Asked(BaseModel, extra="forbid", strict=True):
+    """What is to be translated."""
+
+    text: str
+    beam: int = Field(5, ge=1, le=16)
+    n_best: int = Field(1, ge=1, le=16)
+
+
+class Explained(BaseModel, extra="forbid", strict=True):
+    """What is to be explained: a text, with a translation that is not the model's own, if one is given."""
+
+    text: str
+    target: str | None = None
+
+
+class Reviews(BaseModel, extra="forbid", strict=True):
+    """What is to be classified."""
+
+    texts: list[str]
+
+
 @api.get("/health", summary="Whether the engine answers")
 def health() -> dict[str, str]:
     check()
@@ -56,24 +153,27 @@ def health() -> dict[str, str]:
 
 
 @api.post("/translate", summary="Translate an English text to Spanish")
-def translate(text: str = Body(embed=True), beam: int = Body(5, ge=1, le=16, embed=True),
-              n_best: int = Body(1, ge=1, le=16, embed=True)) -> dict[str, Any]:
-    return _service("translation").translate(text, Options(beam=beam, n_best=n_best)).to_json()
+def translate(asked: Asked) -> dict[str, Any]:
+    if asked.n_best > asked.beam:
+        raise UserError(f"n_best is {asked.n_best}; it must be at most the beam, which is {asked.beam}.")
+    return _service("translation").translate(asked.text, Options(beam=asked.beam, n_best=asked.n_best)).to_json()
 
 
 @api.post("/explain", summary="The attention maps of a translation, (layers, heads, queries, keys)")
-def explain(text: str = Body(embed=True), target: str | None = Body(None, embed=True)) -> dict[str, Any]:
-    trace = _service("translation").explain(text, target)
+def explain(asked: Explained) -> dict[str, Any]:
+    trace = _service("translation").explain(asked.text, asked.target)
+    maps = {stack: np.asarray(getattr(trace, stack)) for stack in STACKS}
+    if (numbers := sum(one.size for one in maps.values())) > MOST_NUMBERS:
+        raise UserError(f"The maps of this sentence have {numbers:,} numbers; at most {MOST_NUMBERS:,} are sent: ask "
+                        f"for a shorter one.")
     return {"source": trace.source, "target": trace.target, "predicted": trace.predicted, "log_probs": trace.log_probs,
-            **{stack: np.asarray(getattr(trace, stack)).tolist() for stack in STACKS}}
-
-
-TEXTS = Body(embed=True)
+            **{stack: one.tolist() for stack, one in maps.items()}}
 
 
 @api.post("/classify", summary="Classify English film reviews")
-def classify(texts: list[str] = TEXTS) -> list[dict[str, Any]]:
-    return [one.to_json() for one in _service("reviews").classify(texts)]
+def classify(asked: Reviews) -> list[dict[str, Any]]:
+    _limit("classify", {"texts": asked.texts})
+    return [one.to_json() for one in _service("reviews").classify(asked.texts)]
 
 
 @api.get("/services", summary="What this engine has, for pages")
@@ -89,20 +189,38 @@ async def call(request: Request, service: str, name: str, x_xformer_version: str
                             f"{x_xformer_version[:12] or 'none'}; use the same version of xformer for both.")
         if service not in OPEN or name.startswith("_") or name not in vars(OPEN[service]):
             raise UserError(f"There is no {service[:40]} {name[:40]} to call.")
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                raise UserError(f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.")
-        answer = await run_in_threadpool(_answer, service, name, body)
+        body = await request.body()
+        return Response(await run_in_threadpool(_answer, service, name, body), media_type="application/json")
     except UserError as error:
-        answer = wire.dumps({"error": error.message})
-    return Response(answer, media_type="application/json")
+        return Response(wire.dumps({"error": error.message}), 422, media_type="application/json")
 
 
 def _answer(service: str, name: str, body: bytes) -> str:
     found = getattr(_service(service), name)
-    if not callable(found):
-        return wire.dumps({"answer": found})
-    arguments = wire.loads(body)
-    return wire.dumps({"answer": found(**arguments)})
+    if callable(found):
+        arguments = wire.check_arguments(vars(OPEN[service])[name], wire.loads(body))
+        _limit(name, arguments)
+        found = found(**arguments)
+    if (size := wire.weight(found)) > MOST_ANSWERED:
+        raise UserError(f"The answer has {size:,} bytes; at most {MOST_ANSWERED:,} are sent: ask for less.")
+    return wire.dumps({"answer": found})
+
+
+def _limit(name: str, arguments: dict[str, Any]) -> None:
+    """Raise UserError for more in one call than a page would send."""
+    for key, value in arguments.items():
+        most: float = len(STACKS) if key == "stacks" else MOST_TEXTS
+        if isinstance(value, (list, tuple, set, frozenset)):
+            if len(value) > most:
+                raise UserError(f"The argument {key} of {name} has {len(value):,} entries; at most {most:,} are taken "
+                                f"in a call: send them in parts.")
+            characters = sum(len(one) for one in value if isinstance(one, str))
+            if characters > MOST_CHARACTERS:
+                raise UserError(f"The argument {key} of {name} has {characters:,} characters; at most "
+                                f"{MOST_CHARACTERS:,} are taken in a call: send them in parts.")
+        limit = {"count": MOST_COUNT, "timeout": MOST_SECONDS}.get(key)
+        if limit is not None and value is not None and not 0 < value <= limit:
+            raise UserError(f"The argument {key} of {name} is {value:g}; it must be above 0 and at most {limit:g}.")
+        if key == "stacks" and (strange := [one for one in value if one not in STACKS]):
+            raise UserError(f"The argument stacks of {name} names {strange[0][:40]!r}; choose among "
+                            f"{', '.join(STACKS)}.")

@@ -26,6 +26,7 @@ MAX_ROWS = 10_000
 MAX_COLUMNS = 1_000
 KINDS = (".csv", ".tsv", ".txt")
 CHUNK = 60_000  # characters that are read between two reports of progress: about 2 batches of the model
+ROW = 20  # characters that a row costs besides its text
 TEXT_NAMES = ("text", "review", "sentence", "comment", "content", "phrase", "body", "message", "tweet")
 LABEL_NAMES = ("label", "sentiment", "polarity", "class", "target", "gold", "given")
 CONTAINERS = {b"PK\x03\x04": "XLSX, ODS, ZIP", b"\xd0\xcf\x11\xe0": "XLS", b"%PDF": "PDF", b"\x1f\x8b": "GZIP"}
@@ -280,7 +281,7 @@ def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
     chunk, size = [], 0
     for i in sorted(range(len(rows)), key=lambda i: len(rows[i].text)):
         chunk.append(i)
-        size += len(rows[i].text) + 20  # and what a row costs besides its text
+        size += len(rows[i].text) + ROW
         if size > CHUNK:
             yield chunk
             chunk, size = [], 0

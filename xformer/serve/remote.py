@@ -19,12 +19,13 @@ TRIES = 2  # a call changes nothing in an engine, so it is made again where a re
 
 
 class Engine:
-    """An engine, by its address."""
+    """An engine, by its address, and the token that it asks for."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, token: str = "") -> None:
         self.address = address.rstrip("/")
         self._client = httpx.Client(base_url=self.address, timeout=httpx.Timeout(PATIENCE, connect=5.0),
-                                    headers={"X-Xformer-Version": wire.VERSION},
+                                    headers={"X-Xformer-Version": wire.VERSION,
+                                             **({"Authorization": f"Bearer {token}"} if token else {})},
                                     limits=httpx.Limits(max_connections=256))
 
     def close(self) -> None:
@@ -52,8 +53,10 @@ class Engine:
                 answer = self._client.request(method, path, content=body)
             except httpx.HTTPError:
                 continue
-            if answer.status_code == 200:
+            if answer.status_code in (200, 422):  # 422: with a sentence
                 return answer
+            if answer.status_code in (401, 403, 413):
+                raise UserError(answer.text[:1_000])
         raise UserError(Message.of("engine_away", address=self.address))
 
 

@@ -25,7 +25,7 @@ from xformer.explain.positions import shuffle
 from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
-from xformer.pieces import BOS, EOS, PAD
+from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import (
     OWN,
     STACKS,
@@ -499,8 +499,17 @@ class Service(Pretrained):
 
     def _source(self, source: Source) -> Prepared:
         """A text as the model reads it; of a translation its pieces are known. Raises UserError."""
-        return self._prepare(source) if isinstance(source, str) else Prepared(
-            source.source, list(source.source_tokens), [])
+        if isinstance(source, str):
+            return self._prepare(source)
+        tokens, limit = list(source.source_tokens), self.max_pieces
+        if not tokens:
+            raise UserError(Message.of("error_empty"))
+        if len(tokens) + 1 > limit:
+            raise UserError(Message.of("error_pieces", words=len(source.source.split()), pieces=len(tokens) + 1,
+                                       limit=limit))
+        if not all(EOS < token < self.model.config.vocab_size for token in tokens if token != UNK):
+            raise UserError("The pieces of this source are not of this model's vocabulary; translate it with this one.")
+        return Prepared(source.source, tokens, [])
 
     def _target(self, target: Target) -> list[int]:
         """The tokens of a target, without EOS. Raises UserError."""

@@ -10,8 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from functools import cache
+from inspect import signature
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -22,6 +26,8 @@ RECORDS: dict[str, type] = {name: kind for name, kind in vars(results).items()
                             if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))}
 SEQUENCES: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}
 NUMBERS = "biufc"  # kinds of arrays that are read
+LARGEST = 1 << 63  # above the whole numbers that tensors hold
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", NoneType: "null"}
 
 
 def _names(kind: type) -> list[str]:
@@ -84,4 +90,100 @@ def _unpacked(value: Any) -> Any:
         return {_unpacked(key): _unpacked(one) for key, one in value["items"]}
     if kind in SEQUENCES:
         return SEQUENCES[kind](map(_unpacked, value["items"]))
-    return RECORDS[kind](**{name: _unpacked(one) for name, one in value["fields"].items()})
+    return _record(RECORDS[kind], {name: _unpacked(one) for name, one in value["fields"].items()})
+
+
+def _record(kind: type, values: dict[str, Any]) -> Any:
+    """Make a record of fields that are what it says they are; raises UserError otherwise."""
+    names = _names(kind)
+    for name, value in values.items():
+        if name not in names:
+            raise UserError(f"The record {kind.__name__} has no field {name[:40]!r}; it has {', '.join(names)}.")
+        _check(f"field {name} of {kind.__name__}", value, _hints(kind)[name])
+    try:
+        return kind(**values)
+    except UserError:
+        raise
+    except ValueError as error:
+        raise UserError(f"The record {kind.__name__} cannot be so: {error}.") from error
+
+
+@cache
+def _hints(annotated: Any) -> dict[str, Any]:
+    return get_type_hints(annotated)
+
+
+def check_arguments(wanted: Callable[..., Any], given: Any) -> dict[str, Any]:
+    """Return the arguments for a method, by name; raises UserError for those that it does not take, with the first one
+    that is not what its annotation says."""
+    if not isinstance(given, dict):
+        raise UserError(f"The arguments of {wanted.__name__} are {_short(given)}; they must be a record by name.")
+    parameters = [one for one in signature(wanted).parameters.values() if one.name not in ("self", "progress")]
+    names = [one.name for one in parameters]
+    for name, value in given.items():
+        if name not in names:
+            raise UserError(f"There is no argument {_short(name)} of {wanted.__name__}; it takes "
+                            f"{', '.join(names) or 'none'}.")
+        _check(f"argument {name} of {wanted.__name__}", value, _hints(wanted)[name])
+    if lacking := [one.name for one in parameters if one.default is one.empty and one.name not in given]:
+        raise UserError(f"The call of {wanted.__name__} lacks the argument {lacking[0]}; give all of "
+                        f"{', '.join(names)} that have no default.")
+    return given
+
+
+def _check(what: str, value: Any, kind: Any) -> None:
+    if not _fits(value, kind):
+        raise UserError(f"The {what} is {_short(value)}; it must be {_called(kind)}.")
+
+
+def _short(value: Any) -> str:
+    said = repr(value)
+    return said if len(said) <= 40 else f"{said[:40]}…"
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Tell whether a value is what an annotation says; records have been checked when they were made."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in inner)
+    if kind in (int, float):
+        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
+        return whole or kind is float and isinstance(value, float) and value == value
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return isinstance(value, (list, tuple)) and len(value) == len(inner) and all(map(_fits, value, inner))
+    if origin in (tuple, list, Sequence):
+        return isinstance(value, (list, tuple)) and all(_fits(one, inner[0]) for one in value)
+    if origin in (set, frozenset, Iterable):
+        return isinstance(value, (list, tuple, set, frozenset)) and all(_fits(one, inner[0]) for one in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, dict) and all(_fits(one, inner[0]) and _fits(value[one], inner[1]) for one in value)
+    return isinstance(value, origin or kind)
+
+
+def _called(kind: Any) -> str:
+    """Name what an annotation asks for in a sentence."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " or ".join(map(_called, inner))
+    if origin in (dict, Mapping):
+        return "a record by name"
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return f"a list of {len(inner)} entries: {', '.join(map(_called, inner))}"
+    if origin is not None:
+        return f"a list, each entry {_called(inner[0])}"
+    return KINDS.get(kind) or ("an array" if kind is np.ndarray else f"a record {getattr(kind, '__name__', kind)}")
+
+
+def weight(value: Any) -> int:
+    """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(weight, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(weight, value))
+    return sum(weight(getattr(value, field.name)) for field in fields(value)) if is_dataclass(value) else 0

@@ -45,7 +45,8 @@ RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum i
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
 
-# Gradio's own middleware lets pages of all sites read what a server that is not on localhost answers; see ui/hosts.py.
+# Gradio's own middleware lets pages of all sites read what a server answers that is not on localhost; see
+# serve/hosts.py.
 routes.CustomCORSMiddleware = lambda app, **_: app  # type: ignore[assignment, misc]
 
 # Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps.

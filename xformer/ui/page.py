@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 
 from xformer.figures.notice import notice
 from xformer.results import Message, UserError
+from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 from xformer.ui import (
@@ -32,7 +33,6 @@ from xformer.ui import (
 from xformer.ui.components import ROUTES, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.hosts import Hosts
 from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
 
@@ -75,7 +75,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
            hosts: Sequence[str] = ()) -> str:
     """Serve the app, until interrupted if it is to `wait`; returns its address. None leaves Gradio's defaults.
 
-    hosts: names under which it may be reached, besides those that `ui.hosts.Hosts` knows.
+    hosts: names under which it may be reached, besides those that `serve.hosts.Hosts` knows.
     """
     if auth:
         gradio_private.hide_endpoints(demo)
@@ -84,7 +84,8 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
         theme=THEME, css_paths=[ASSETS / "style.css"], footer_links=["settings"] if auth else ["api", "settings"],
         quiet=not wait, prevent_thread_lock=True, enable_monitoring=False, run_history=False,
         state_session_capacity=sessions.MOST_SESSIONS,
-        app_kwargs={"middleware": [Middleware(SecurityHeaders), Middleware(Hosts, allowed=hosts),
+        app_kwargs={"middleware": [Middleware(SecurityHeaders),
+                                   Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
                                    Middleware(Doorkeeper), Middleware(Gate)],
                     "lifespan": sessions.sessions,
                     "routes": ROUTES},

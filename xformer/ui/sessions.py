@@ -7,13 +7,11 @@ import datetime
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import fields, is_dataclass
 from typing import Any
-
-import numpy as np
 
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.memory import give_back
+from xformer.serve.wire import weight
 from xformer.ui import gradio_private
 from xformer.ui.gradio_private import forget
 
@@ -117,16 +115,3 @@ def make_room(app: Any) -> None:
         kept.remove(session)
         counts[most] -= 1
         forget(app, session)
-
-
-def weight(value: Any) -> int:
-    """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(weight, value.values()))
-    if isinstance(value, (list, tuple)):
-        return sum(map(weight, value))
-    return sum(weight(getattr(value, field.name)) for field in fields(value)) if is_dataclass(value) else 0

@@ -1,4 +1,4 @@
-"""The names by which a page may be reached, and whose pages may use it: no other site's.
+"""The names by which a page or an engine may be reached, and whose pages may use it: no other site's.
 
 A name in an address can be made to lead anywhere, so that a page of another site could talk to a server of this machine
 or network as if it were its own (DNS rebinding); an address in digits cannot. And a browser says which site asks.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -18,7 +19,6 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from xformer.results import UserError
-from xformer.ui.gradio_private import served_at
 
 NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which Gradio tells at what address it is
@@ -46,8 +46,10 @@ class Hosts:
     those in `allowed`. Programs, which say nothing of a page that asks, are served.
     """
 
-    def __init__(self, app: ASGIApp, allowed: Iterable[str] = ()) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), served: Callable[[Any], list[str]] = lambda app: [],
+                 what: str = "page") -> None:
+        """served: the addresses at which an application is served. what: as it is called in sentences."""
+        self.app, self.served, self.what = app, served, what
         self.public = "SPACE_ID" in os.environ  # of Hugging Face, which decides what names lead here
         own = socket.gethostname().lower()
         root = host_of(os.environ.get("GRADIO_ROOT_PATH", ""))
@@ -64,11 +66,11 @@ class Hosts:
         origin = headers.get("origin")
         asking = None if origin is None or headers.get("sec-fetch-site") == "same-origin" else host_of(origin)
         if strange:
-            said = (f"This page is not served under the name {strange[0][:100]!r}; whoever runs it can allow that with "
-                    f"--allow-host {strange[0][:100]}.")
+            said = (f"This {self.what} is not served under the name {strange[0][:100]!r}; whoever runs it can allow "
+                    f"that with --allow-host {strange[0][:100]}.")
         elif asking is not None and asking not in reached and not self._allows(asking):
-            said = (f"Pages of {asking[:100]!r} may not use this one; open it in a tab of its own, or whoever runs it "
-                    f"can allow that with --allow-host {asking[:100]}.")
+            said = (f"Pages of {asking[:100]!r} may not use this {self.what}; open it in a tab of its own, or whoever "
+                    f"runs it can allow that with --allow-host {asking[:100]}.")
         else:
             await self.app(scope, receive, send)
             return
@@ -76,7 +78,7 @@ class Hosts:
 
     def _known(self, name: str, scope: Scope) -> bool:
         return (_in_digits(name) or name == "localhost" or name.endswith(".localhost") or name in self.own
-                or self._allows(name) or name in map(host_of, served_at(scope["app"])))
+                or self._allows(name) or name in map(host_of, self.served(scope["app"])))
 
     def _allows(self, name: str) -> bool:
         _, _, parent = name.partition(".")
