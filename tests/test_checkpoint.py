@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from xformer.__main__ import main
 from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
-from xformer.hub import checkpoint
+from xformer.hub import checkpoint, shipped
 from xformer.model import Transformer
 from xformer.results import UserError
 from xformer.search import Options
@@ -513,3 +513,24 @@ def test_what_cannot_be_extended_is_refused(folder, tmp_path, capsys, again):
     source, out = (tmp_path / "more", tmp_path / "again") if again else (folder, tmp_path / "more")
     assert main(["checkpoint", "extend", str(source), "--out", str(out)]) == 2
     assert ("has bytes for every character already" if again else "is not empty") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("metrics", "said"), [
+    ({"bleu": [1]}, "bleu is '[1]' in place of a number"), ({"scores": 3}, "scores is '3' in place of a list"),
+    ({"scores": [{"set": "a", "bleu": {}}]}, "scores.bleu is '{}' in place of a number"),
+    ({"lengths": []}, "lengths is '[]' in place of a record"),
+    ({"lengths": {"buckets": [{"first": "1", "last": None}]}}, "lengths.buckets.first is '1' in place of a number"),
+    ({"calibration": {"temperature": [1]}}, "calibration.temperature is '[1]'"),
+    ({"calibration": {"bins": [{"count": None}]}}, "calibration.bins.count is 'None'"),
+    ({"label_shares": [{"imdb": "x"}]}, "label_shares.imdb is 'x'"), ({"poolings": [3]}, "poolings is '[3]'"),
+    ({"alignment": {"sentences": "all"}}, "alignment.sentences is 'all' in place of a number")])
+def test_metrics_of_another_form_are_one_sentence_that_names_the_file(tmp_path, metrics, said):
+    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
+    with pytest.raises(UserError) as refused:
+        checkpoint.read_metrics(tmp_path)
+    assert said in str(refused.value) and "metrics.json" in str(refused.value)
+
+
+def test_the_metrics_that_ship_are_whole():
+    for path in shipped.ROOT.glob("checkpoints/*/metrics.json"):
+        assert checkpoint.read_metrics(path.parent), path

@@ -177,7 +177,9 @@ def test_a_run_rests_while_somebody_is_served():
     ({"layers": 9}, "The value of layers is 9; choose a number from 1 to 8."), ({"steps": 0}, "steps is 0"),
     ({"peak": float("nan")}, "peak is nan"), ({"peak": 1.0}, "from 0 to 0.1"), ({"warmup": -1}, "warmup is -1"),
     ({"task": "<b>"}, "task is “<b>”; choose one of reverse, numbers, copy"), ({"norm": "no"}, "norm is “no”"),
-    ({"seed": -1}, "The seed is -1")])
+    ({"seed": -1}, "The seed is -1"), ({"schedule": None}, "schedule is “None”; choose one of cosine, noam"),
+    ({"layers": None}, "layers is None; choose"), ({"peak": {}}, "peak is {}; choose"), ({"seed": 0.5}, "seed is 0.5"),
+    ({"steps": float("inf")}, "steps is inf")])
 def test_settings_that_are_not_offered_are_refused_in_a_sentence(change, said):
     for ask in (lambda settings: Study().schedule(settings),
                 lambda settings: next(Study().train(settings, threading.Event()))):
@@ -207,6 +209,15 @@ def test_buttons_come_back_when_a_run_is_refused():
     answer = Ask.always(Study(), ENGLISH).answer(part.run, runs=(), **VALUES | {"live_seed": -4})
     assert "The seed is -4" in answer["problem"]
     assert answer["start"]["interactive"] and not answer["stop"]["interactive"]
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"live_schedule": None}, "schedule is “None”"), ({"live_peak": None}, "peak is “None”"),
+    ({"live_layers": {}}, "layers is {}"), ({"live_steps": float("nan")}, "steps is nan"),
+    ({"live_seed": float("nan")}, "The seed is nan"), ({"live_smoothing": None}, "smoothing is None")])
+def test_fields_that_hold_nonsense_are_said(change, said):
+    from html import unescape
+    assert said in unescape(Ask.always(Study(), ENGLISH).answer(part.plan, runs=(), **VALUES | change)["problem"])
 
 
 def test_presets_are_settings_that_the_controls_offer():

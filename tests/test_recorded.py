@@ -97,7 +97,12 @@ def test_a_run_that_diverges_leaves_its_history(tmp_path):
     (lambda stored: stored.pop("loss"), "'loss' is missing"),
     (lambda stored: stored["loss"].pop(), "its columns are of unequal length"),
     (lambda stored: stored["loss"].__setitem__(0, None), "None is no finite number"),
-    (lambda stored: stored["scores"][0].pop("step"), "'step' is missing")])
+    (lambda stored: stored["scores"][0].pop("step"), "'step' is missing"),
+    (lambda stored: stored["step"].__setitem__(0, float("inf")), "inf is no whole number of at least 0"),
+    (lambda stored: stored["seen"].__setitem__(0, [3]), "[3] is no whole number"),
+    (lambda stored: stored["scores"][0].update(step=1e400), "inf is no whole number"),
+    (lambda stored: stored["scores"][0].update(bleu=float("inf")), "inf is no finite number"),
+    (lambda stored: stored["scores"][0].update(bleu=[1]), "[1] is no finite number")])
 def test_a_broken_history_is_one_sentence(tmp_path, change, words):
     assert read_history(tmp_path) is None
     history = History()
@@ -222,6 +227,27 @@ def test_broken_moments_are_one_sentence(tmp_path, tokenizer, gold):
         path.write_bytes(broken)
         with pytest.raises(UserError, match="holds no moments of a training run"):
             read_moments(tmp_path)
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda one: Moments(one.moments, one.courses, one.errors[:, :, :, :0]), "not of the layers and heads of its maps"),
+    (lambda one: Moments(one.moments, one.courses, np.zeros((1, 2, 0, 0), np.float32)), "not of the layers and heads"),
+    (lambda one: Moments(one.moments, one.courses, one.errors + 2), "an error rate is not between 0 and 1"),
+    (lambda one: Moments(one.moments, one.courses, one.errors * np.float32("nan")), "not between 0 and 1"),
+    (lambda one: Moments(one.moments, (vary(one.courses[0], one.courses[0].maps["cross"][:, :0]),), one.errors),
+     "are of 0 layers and 1 heads; each must be from 1 to 64"),
+    (lambda one: Moments(one.moments, (vary(one.courses[0], one.courses[0].maps["cross"][:, :, :0]),), one.errors),
+     "are of 1 layers and 0 heads"),
+    (lambda one: Moments((Moment(float("inf"), 0.0, 0, 0.0),), one.courses, one.errors), "inf is no whole number"),
+    (lambda one: Moments((Moment([1], 0.0, 0, 0.0),), one.courses, one.errors), "[1] is no whole number")])
+def test_hostile_moments_are_one_sentence_that_names_the_file(tmp_path, tokenizer, gold, change, said):
+    recorder = MomentsRecorder(tmp_path, translator("additive", tokenizer), tokenizer, gold, 3)
+    recorder.resume(0, 0.0)
+    recorder.take(Moment(0, 0.0, 0, 0.0))
+    (tmp_path / recorded.MOMENTS).write_bytes(moments_bytes(change(recorder.kept)))
+    with pytest.raises(UserError) as refused:
+        read_moments(tmp_path)
+    assert said in str(refused.value) and recorded.MOMENTS in str(refused.value)
 
 
 def vary(course, cross):

@@ -10,7 +10,7 @@ import torch
 
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import STOPS, Options, UserError
-from xformer.search import LOOKAHEAD, check_prefix, grow, search
+from xformer.search import LOOKAHEAD, check_prefix, drawn_with, grow, search
 
 A, B, C, D = 4, 5, 6, 7
 VOCABULARY = 8
@@ -597,3 +597,9 @@ def test_a_tree_tells_what_greedy_search_dropped_of_the_trap():
 def test_samples_make_no_tree():
     with pytest.raises(ValueError, match="set the temperature to 0"):
         grow(Toy(TRAP), 5, Options(temperature=1.0))
+
+
+@pytest.mark.parametrize("options", [Options(temperature=1e-300), Options(temperature=1.0, top_p=1e-300)])
+def test_the_likeliest_is_certain_at_the_smallest_settings(options):
+    scores = torch.tensor([[-0.7, -5.0, -torch.inf, -9.0]])
+    assert drawn_with(scores, options).tolist() == [[1, 0, 0, 0]]

@@ -115,3 +115,32 @@ def test_the_controls_are_in_the_address(running, writer):
         "writer", TEXT, 2, 1.3, 5, 9]
     for example in part.TEXTS:
         assert len(example) == 2
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"lm_temperature": math.nan}, "temperature is nan; choose a number from 0 to 2"),
+    ({"lm_temperature": {}}, "temperature is {}"), ({"lm_top_k": math.nan}, "top_k is nan"),
+    ({"lm_top_p": 1e-300}, "top_p is 1e-300; choose a number from 0.05 to 1"), ({"lm_seed": {}}, "seed is {}"),
+    ({"lm_seed": -1}, "seed is -1")])
+def test_settings_that_are_none_are_one_sentence(ask, change, said):
+    answer = ask.answer(part.read, shown=None, lm_text="This film", lm_place=0, **SAMPLING | change)
+    assert said in unescape(answer["problem"])
+
+
+def test_a_temperature_near_zero_takes_the_likeliest(ask):
+    values = SAMPLING | {"lm_temperature": 1e-300}
+    shown = ask.answer(part.read, shown=None, lm_text="This film", lm_place=math.nan, **values)["shown"]
+    assert shown.chances[0] == 1 and sum(shown.chances) == 1
+
+
+@pytest.mark.parametrize("sent", [
+    {}, {"what": None}, {"what": {}}, {"what": "take"}, {"what": "take", "place": math.nan, "rank": 1},
+    {"what": "take", "place": {}, "rank": 1}, {"what": "take", "place": 1, "rank": None},
+    {"what": "take", "place": math.inf, "rank": 1}])
+def test_events_that_no_script_sends_are_one_sentence(ask, sent):
+    shown = ask.answer(part.read, shown=None, lm_text="This film", lm_place=0, **SAMPLING)["shown"]
+    answer = ask.answer(part.act, shown=shown, lm_text="", lm_place=0, event=SimpleNamespace(**sent), **SAMPLING)
+    assert "which is none; reload the page." in unescape(answer["problem"])
+    for place in (None, {}, math.nan):
+        with pytest.raises(UserError, match="reload the page"):
+            part.look(None, ENGLISH, event=event(place=place))

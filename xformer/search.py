@@ -20,6 +20,7 @@ LOOKAHEAD = 5  # tokens; with 3, the third best differs from "bound" in a few of
 
 T = TypeVar("T")
 Alternatives = list[list[tuple[int, float]]]  # by step or row: the likeliest tokens and their log-probabilities
+COLDEST = 1e-30  # the lowest temperature that scores are divided by: float32 has no 1e-50
 
 
 def finish(steps: Generator[None, None, T]) -> T:
@@ -59,12 +60,13 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
     """
     if not options.sampling:
         return torch.zeros_like(scores).scatter(1, scores.argmax(dim=1, keepdim=True), 1.0)
-    scaled, tokens = (scores / options.temperature).sort(dim=1, descending=True)
+    scaled, tokens = (scores / max(options.temperature, COLDEST)).sort(dim=1, descending=True)
     if options.top_k:
         scaled[:, options.top_k:] = -torch.inf
     probabilities = scaled.softmax(dim=1)
     before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
-    probabilities[before >= options.top_p] = 0  # the likeliest always stays
+    before[:, 0] = -1  # the likeliest always stays, however small top_p is
+    probabilities[before >= options.top_p] = 0
     probabilities /= probabilities.sum(dim=1, keepdim=True)
     return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # by token again
 

@@ -34,6 +34,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
 MOST_POSITIONS = 1 << 16  # upper limit of max_length, which no shape in the file of weights confirms
 MOST_BYTES = 1 << 26  # upper limit of the other files' sizes, which are read as a whole
+MAY_LACK = ("last", "bleu", "chrf", "training", "steps")  # numbers of metrics.json that may be null
 TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16
 
 
@@ -326,7 +327,32 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     if not _finite(metrics):
         raise UserError(f"The file {path} holds a number that is NaN or infinite; take it out, and measure again with "
                         f"“python -m xformer evaluate … --save”.")
+    if wrong := _misshapen(metrics):
+        raise UserError(f"The file {path} is not as measuring writes it: {wrong}; take it out, and measure again with "
+                        f"“python -m xformer evaluate … --save”.")
     return metrics
+
+
+def _misshapen(metrics: dict[str, Any]) -> str:
+    """Say what is no number, or no list, of what the page shows of metrics.json; "" where all is well."""
+    inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment")}
+    for name, value in inside.items():
+        if not isinstance(value, dict):
+            return f"{name} is {str(value)[:40]!r} in place of a record"
+    lists = {"scores": metrics.get("scores", []), "label_shares": metrics.get("label_shares", []),
+             "poolings": metrics.get("poolings", []), "lengths.buckets": inside["lengths"].get("buckets", []),
+             "calibration.bins": inside["calibration"].get("bins", [])}
+    for name, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            return f"{name} is {str(value)[:40]!r} in place of a list of records"
+    numbers = [("bleu", metrics.get("bleu", 0)), ("alignment.sentences", inside["alignment"].get("sentences", 0)),
+               *((f"calibration.{key}", value) for key, value in inside["calibration"].items() if key != "bins"),
+               *((f"{name}.{key}", value) for name, entries in lists.items() for one in entries
+                 for key, value in one.items()
+                 if (key in ("bleu", "chrf", "accuracy") if name == "scores" else key != "pooling")
+                 and not (value is None and key in MAY_LACK))]
+    return next((f"{name} is {str(value)[:40]!r} in place of a number" for name, value in numbers
+                 if not isinstance(value, (int, float))), "")
 
 
 def _finite(metrics: Any) -> bool:

@@ -14,7 +14,9 @@ from xformer.results import STACKS, Course, DevScores, History, Moment, Moments,
 
 HISTORY, MOMENTS = "history.json", "moments.safetensors"
 COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
+WHOLE = ("step", "seen")  # of the columns
 MOST_BYTES = 1 << 24
+MOST_SHAPE = 64  # layers, and heads of each
 REMEDY = "train the model again, or take the file away"
 
 
@@ -26,10 +28,11 @@ def read_history(folder: Path) -> History | None:
     try:
         _bounded(path)
         stored = json.loads(path.read_text(encoding="utf-8"))
-        columns = {name: tuple(_finite(value) for value in stored[name]) for name in COLUMNS}
+        columns = {name: tuple((_whole if name in WHOLE else _finite)(value) for value in stored[name])
+                   for name in COLUMNS}
         if len({len(column) for column in columns.values()}) != 1:
             raise ValueError("its columns are of unequal length")
-        scores = tuple(DevScores(int(line["step"]), _finite(line["seconds"]), int(line["seen"]),
+        scores = tuple(DevScores(_whole(line["step"]), _finite(line["seconds"]), _whole(line["seen"]),
                               {name: _finite(value) for name, value in line.items()
                                if name not in ("step", "seconds", "seen")}) for line in stored["scores"])
         return History(**columns, scores=scores)
@@ -61,22 +64,36 @@ def read_moments(folder: Path) -> Moments | None:
         with safe_open(path, "np") as file:
             about = json.loads((file.metadata() or {})["about"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        moments = tuple(Moment(int(moment["step"]), _finite(moment["seconds"]), int(moment["seen"]),
+        moments = tuple(Moment(_whole(moment["step"]), _finite(moment["seconds"]), _whole(moment["seen"]),
                                _finite(moment["done"])) for moment in about["moments"])
         courses = tuple(_course(number, course, arrays, len(moments))
                         for number, course in enumerate(about["courses"]))
         errors = arrays.get("errors", np.zeros((len(moments), 2, 0, 0), np.float32))
         if not moments or not courses:
             raise ValueError("it holds no moment")
-        if errors.ndim != 4 or errors.shape[:2] != (len(moments), 2) or not np.isfinite(errors).all():
+        if errors.ndim != 4 or errors.shape[:2] != (len(moments), 2) or errors.dtype != np.float32:
             raise ValueError("its error rates are of another number of moments")
+        if not ((errors >= 0) & (errors <= 1)).all():
+            raise ValueError("an error rate is not between 0 and 1")
+        shapes = {course.maps["cross"].shape[1:3] if "cross" in course.maps else (0, 0) for course in courses}
+        if shapes != {errors.shape[2:]}:
+            raise ValueError("its error rates are not of the layers and heads of its maps")
+        if len({tuple((stack, maps.shape[1:3]) for stack, maps in course.maps.items()) for course in courses}) > 1:
+            raise ValueError("its sentences have maps of different layers and heads")
         return Moments(moments, courses, errors)
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError) as error:
         raise UserError(f"The file {path} holds no moments of a training run ({_reason(error)}); {REMEDY}.") from error
 
 
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return a list of texts, or raise ValueError."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{str(value)[:40]!r} is no list of texts")
+    return tuple(value)
+
+
 def _course(number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], moments: int) -> Course:
-    source, target, predicted, translations = (tuple(map(str, stored[name])) for name in (
+    source, target, predicted, translations = (_texts(stored[name]) for name in (
         "source", "target", "predicted", "translations"))
     maps = {stack: arrays[f"{stack}.{number}"] for stack in STACKS if f"{stack}.{number}" in arrays}
     for stack, array in maps.items():
@@ -84,6 +101,9 @@ def _course(number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], 
         if array.ndim != 5 or array.dtype != np.uint8 or array.shape[::4] != (moments, seen[1]) \
                 or array.shape[3] != seen[0]:
             raise ValueError(f"the maps of sentence {number + 1} do not fit its pieces")
+        if not (0 < array.shape[1] <= MOST_SHAPE and 0 < array.shape[2] <= MOST_SHAPE):
+            raise ValueError(f"the maps of sentence {number + 1} are of {array.shape[1]} layers and {array.shape[2]} "
+                             f"heads; each must be from 1 to {MOST_SHAPE}")
     if len(translations) != moments or len(predicted) != len(target):
         raise ValueError(f"sentence {number + 1} is of another number of moments")
     return Course(str(stored["english"]), str(stored["reference"]), source, target, predicted, translations, maps)
@@ -97,7 +117,14 @@ def _bounded(path: Path) -> None:
 def _finite(value: Any) -> Any:
     """Return a number, or raise ValueError where it is none that can be drawn."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e300 < value < 1e300:
-        raise ValueError(f"{value!r} is no finite number")
+        raise ValueError(f"{str(value)[:40]} is no finite number")
+    return value
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number of at least 0, or raise ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 53:
+        raise ValueError(f"{str(value)[:40]} is no whole number of at least 0")
     return value
 
 

@@ -170,17 +170,20 @@ def _check(settings: RunSettings) -> None:
             ("layers", settings.layers, 1, LIVE_LAYERS), ("steps", settings.steps, 1, LIVE_STEPS),
             ("warmup", settings.warmup, 0, LIVE_WARMUP), ("peak", settings.peak, 0, LIVE_PEAK),
             ("smoothing", settings.smoothing, 0, 0.5)):
-        if not (math.isfinite(value) and least <= value <= most):
-            raise UserError(Message.of("live_error_number", name=name, value=f"{value:g}", least=least, most=most))
+        known = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (known and math.isfinite(value) and least <= value <= most):
+            raise UserError(Message.of("live_error_number", name=name, least=least, most=most,
+                                       value=f"{value:g}" if known else str(value)[:40]))
     for name, word, offered in (("task", settings.task, TASKS), ("norm", settings.norm, NORMS),
                                 ("schedule", settings.schedule, SCHEDULES)):
         if word not in offered:
-            raise UserError(Message.of("live_error_choice", name=name, value=word[:40], options=", ".join(offered)))
+            raise UserError(Message.of("live_error_choice", name=name, value=str(word)[:40],
+                                       options=", ".join(offered)))
     _check_seed(settings.seed)
 
 
 def _check_seed(seed: int) -> None:
-    if not 0 <= seed <= LARGEST_SEED:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
         raise UserError(Message.of("train_error_seed", seed=seed))
 
 

@@ -13,7 +13,7 @@ from xformer.strings import Language
 from xformer.ui import attention
 from xformer.ui.components import PICTURES, canvas
 from xformer.ui.controls import Controls
-from xformer.ui.handlers import QUIET
+from xformer.ui.handlers import QUIET, number_of, text_of
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "architecture"
@@ -63,4 +63,4 @@ def draw(service: TranslationService, language: Language, *, trace: Trace | None
 
 def open_attention(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
     """Open the Attention tab at the block that was clicked."""
-    return attention.open_layer(service, language, event.stack, int(event.layer))
+    return attention.open_layer(service, language, text_of(event, "stack"), number_of(event, "layer"))

@@ -23,7 +23,7 @@ from xformer.strings import Language
 from xformer.ui import ablation, attribution_methods, counterfactual, export, weighing, word_link
 from xformer.ui.components import FILES, PICTURES, canvas, script
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
-from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
@@ -241,7 +241,7 @@ def other_stack(service: TranslationService, language: Language, *, trace: Trace
 def choose(service: TranslationService, language: Language, *, trace: Trace | None, event: gr.EventData, **look: Any
            ) -> dict[str, Any]:
     """Show a head of the grid; or, with Shift, join it with others or leave it out of them again."""
-    clicked = Head(look["stack"], int(event.layer), int(event.head))
+    clicked = Head(look["stack"], number_of(event, "layer"), number_of(event, "head"))
     look |= {"layer": clicked.layer, "head": clicked.head}
     if event.add:
         others = [name for name in look["heads"] if name != str(clicked)]
@@ -257,7 +257,7 @@ def choose(service: TranslationService, language: Language, *, trace: Trace | No
 def undo(service: TranslationService, language: Language, *, trace: Trace | None, event: gr.EventData, **look: Any
          ) -> dict[str, Any]:
     """Take one choice of the View menu back, whose chip was clicked."""
-    key = str(event.key)
+    key = text_of(event, "key")
     if key not in CHIPS:
         return {}
     value = getattr(Choice, key)

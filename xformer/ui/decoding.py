@@ -21,7 +21,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls, OneOf, Real, Whole
-from xformer.ui.handlers import QUIET, SWIFT, needs, refused
+from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, refused
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
@@ -203,13 +203,13 @@ def _forced_views(waiting: set[str], forced: Forced, trace: Trace, translation: 
 
 def pick(service: TranslationService, language: Language, *, event: gr.EventData, **shown: Any) -> dict[str, Any]:
     """Choose a step in a table, and draw it there."""
-    step = int(event.step)
+    step = number_of(event, "step")
     return {**draw(service, language, **{**shown, "step": step}), "step": step}
 
 
 def step_to(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, int]:
     """Keep the step that the player shows, for the address and for the other parts."""
-    return {"step": int(event.step)}
+    return {"step": number_of(event, "step")}
 
 
 @refused(tree=None, why="", went="", go=gr.update(visible=False), grown=Grown())
@@ -231,7 +231,7 @@ def grow(service: TranslationService, language: Language, *, grown: Grown, trans
 
 def tell(service: TranslationService, language: Language, *, grown: Grown, event: gr.EventData) -> dict[str, Any]:
     """Say why the hypothesis that was clicked won or lost."""
-    node = int(event.node)
+    node = number_of(event, "node")
     if grown.tree is None or not 0 <= node < len(grown.tree.branches):
         return {}
     return {"why": beam_tree.why(grown.tree, node, language), "went": "", "tree_node": node + 1}

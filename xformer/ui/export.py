@@ -16,7 +16,7 @@ from xformer.explain.export import encode
 from xformer.results import Head, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.handlers import needs
+from xformer.ui.handlers import needs, text_of
 
 KINDS = ("json", "npz", "html")
 
@@ -25,7 +25,7 @@ KINDS = ("json", "npz", "html")
 def save(service: TranslationService, language: Language, *, trace: Trace, stack: str, layer: int, head: int,
          event: gr.EventData) -> dict[str, Any]:
     """The whole pass as a file, for assets/download.js."""
-    info, kind = service.info, str(event.kind)
+    info, kind = service.info, text_of(event, "kind")
     given = given_heads(info, service.alignment_errors)
     content = encode(trace, info, f".{kind}", Head(stack, layer, head), language, given)
     return {"file": {"name": f"{info.name.replace('/', '-')}-attention.{kind}",

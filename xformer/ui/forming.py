@@ -18,7 +18,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Whole
 from xformer.ui.generations import generation
-from xformer.ui.handlers import QUIET, Ask, refused
+from xformer.ui.handlers import QUIET, Ask, number_of, refused
 from xformer.ui.tabs import Page, Tab
 
 ID = "forming"
@@ -82,7 +82,8 @@ def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments,
 
 def choose(models: ModelPool, language: Language, *, event: gr.EventData, **values: Any) -> dict[str, Any]:
     """Show the head of the grid that was clicked."""
-    return draw(models, language, **{**values, "form_layer": int(event.layer), "form_head": int(event.head)})
+    return draw(models, language, **{**values, "form_layer": number_of(event, "layer"),
+                                     "form_head": number_of(event, "head")})
 
 
 @refused(**NOTHING)

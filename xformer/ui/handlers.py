@@ -56,6 +56,24 @@ def refused(**values: Any) -> Callable[[Handler], Handler]:
     return declare
 
 
+def number_of(event: Any, name: str) -> int:
+    """Return a whole number that a script sends with an event. Raises UserError where it sends none."""
+    value = getattr(event, name, None)
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e9 < value < 1e9:
+        raise UserError(Message.of("error_event", name=name, value=str(value)[:40]))
+    return int(value)
+
+
+def text_of(event: Any, name: str) -> str:
+    """Return a text that a script sends with an event. Raises UserError where it sends none."""
+    value = getattr(event, name, None)
+    if not isinstance(value, str):
+        raise UserError(Message.of("error_event", name=name, value=str(value)[:40]))
+    return value
+
+
 @dataclass(frozen=True)
 class Ask:
     """Makes listeners for one page: a handler is called with a service, the page's language, and inputs by name."""

@@ -14,7 +14,7 @@ from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Real, Values, Words
-from xformer.ui.handlers import QUIET, SWIFT, Ask, refused
+from xformer.ui.handlers import QUIET, SWIFT, Ask, refused, text_of
 from xformer.ui.tabs import Page, View
 
 POWER = Real(-1, *kernels.POWERS, step=0.25)
@@ -79,7 +79,7 @@ def draw(models: ModelPool, language: Language, *, kernel_points: str, kernel_po
 def move(models: ModelPool, language: Language, *, kernel_points: str, kernel_power: float, event: gr.EventData
          ) -> dict[str, Any]:
     """Draw what is changed by a point that was moved."""
-    moved = str(event.points)
+    moved = text_of(event, "points")
     return {**draw(models, language, kernel_points=moved, kernel_power=kernel_power), "kernel_points": moved}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import training as figures
-from xformer.results import LiveWait, RunSettings, TrainingCourse
+from xformer.results import LiveWait, Message, RunSettings, TrainingCourse, UserError
 from xformer.serve.protocol import (
     LARGEST_SEED,
     LIVE_LAYERS,
@@ -106,9 +106,17 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
 def settings_of(values: dict[str, Any]) -> RunSettings:
     """Read the settings of a run from the controls."""
-    return RunSettings(values["live_task"], values["live_order"], int(values["live_layers"]), values["live_schedule"],
-                       int(values["live_warmup"]), float(values["live_peak"]), float(values["live_smoothing"]),
-                       int(values["live_seed"] or 0), int(values["live_steps"]))
+    peak = values["live_peak"]
+    if peak not in PEAKS:
+        raise UserError(Message.of("live_error_choice", name="peak", value=str(peak)[:40], options=", ".join(PEAKS)))
+    return RunSettings(values["live_task"], values["live_order"], _whole(values["live_layers"]),
+                       values["live_schedule"], _whole(values["live_warmup"]), float(peak), values["live_smoothing"],
+                       _whole(values["live_seed"] or 0), _whole(values["live_steps"]))
+
+
+def _whole(value: Any) -> Any:
+    """A number without a fraction as a whole one; anything else as it is, for the service to refuse."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def plan(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any) -> dict[str, Any]:

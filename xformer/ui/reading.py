@@ -20,7 +20,7 @@ from xformer.strings import Language
 from xformer.ui import judging
 from xformer.ui.components import PICTURES, canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Switch, Whole, Words
-from xformer.ui.handlers import QUIET, SWIFT, Ask, refused
+from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
 from xformer.ui.tabs import Page, Tab
 
 ID = "maps"
@@ -138,8 +138,8 @@ def run(readers: Readers, language: Language, *, shown: Shown | None, maps_text:
 
 def choose(readers: Readers, language: Language, *, event: gr.EventData, **values: Any) -> dict[str, Any]:
     """Show the head of the grid that was clicked."""
-    return draw(readers, language, **{**values, "maps_layer": int(event.layer), "maps_head": int(event.head),
-                                      "maps_show": "head"})
+    return draw(readers, language, **{**values, "maps_layer": number_of(event, "layer"),
+                                      "maps_head": number_of(event, "head"), "maps_show": "head"})
 
 
 def draw(readers: Readers, language: Language, *, shown: Shown | None, maps_text: str | None, **look: Any

@@ -16,7 +16,7 @@ from xformer.serve.protocol import StudyService
 from xformer.strings import Language
 from xformer.ui.components import figure, plot
 from xformer.ui.controls import Controls, OneOf
-from xformer.ui.handlers import QUIET, Ask
+from xformer.ui.handlers import QUIET, Ask, text_of
 from xformer.ui.tabs import Page, Tab
 
 ID = "recorded"
@@ -73,4 +73,4 @@ def _paragraphs(sentences: Sequence[str]) -> str:
 
 def pick(_: StudyService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
     """Choose the run whose curve was clicked."""
-    return {"chosen": str(event.curve)}
+    return {"chosen": text_of(event, "curve")}

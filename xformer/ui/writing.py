@@ -10,12 +10,12 @@ import gradio as gr
 from xformer.figures import writing as figures
 from xformer.figures.labels import of_model
 from xformer.figures.notice import notice
-from xformer.results import Options, Scored, UserError
+from xformer.results import Message, Options, Scored, UserError
 from xformer.serve.protocol import WriterService
 from xformer.strings import ASSETS, Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls, Real, Whole, Words
-from xformer.ui.handlers import QUIET, Ask, needs, refused
+from xformer.ui.handlers import QUIET, Ask, needs, number_of, refused, text_of
 from xformer.ui.tabs import Page, Tab
 
 ID = "writer"
@@ -24,7 +24,9 @@ TAB = "sentiment"
 BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads((ASSETS / "likelier.json").read_text(encoding="utf-8"))
 MOST_PLACES = 100_000  # no text has so many pieces
-SAMPLING = ("lm_temperature", "lm_top_k", "lm_top_p", "lm_seed")
+SAMPLING: dict[str, Real | Whole] = {
+    "lm_temperature": Real(0.8, 0, 2, 0.05), "lm_top_k": Whole(0, 0, 100), "lm_top_p": Real(0.95, 0.05, 1, 0.05),
+    "lm_seed": Whole(1, 0, 999_999)}
 
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
@@ -45,11 +47,11 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                                 info=say("lm_text_info"))
             place = controls.add("lm_place", Whole(0, 0, MOST_PLACES), gr.Number, visible=False, precision=0)
             button = gr.Button(say("lm_read"), variant="primary")
-            controls.add("lm_temperature", Real(0.8, 0, 2, 0.05), gr.Slider, label=say("lm_temperature"),
+            controls.add("lm_temperature", SAMPLING["lm_temperature"], gr.Slider, label=say("lm_temperature"),
                          info=say("lm_temperature_info"))
-            controls.add("lm_top_k", Whole(0, 0, 100), gr.Slider, label=say("lm_top_k"))
-            controls.add("lm_top_p", Real(0.95, 0.05, 1, 0.05), gr.Slider, label=say("lm_top_p"))
-            controls.add("lm_seed", Whole(1, 0, 999_999), gr.Number, label=say("lm_seed"), precision=0)
+            controls.add("lm_top_k", SAMPLING["lm_top_k"], gr.Slider, label=say("lm_top_k"))
+            controls.add("lm_top_p", SAMPLING["lm_top_p"], gr.Slider, label=say("lm_top_p"))
+            controls.add("lm_seed", SAMPLING["lm_seed"], gr.Number, label=say("lm_seed"), precision=0)
             gr.HTML(f'<p class="note">{html("lm_about", name=info.name, layers=info.n_layers, heads=info.n_heads)} '
                     f'{of_model(info, f"{info.name} {info.identity}", hidden=True)}</p>')
     shown = gr.State()
@@ -78,9 +80,21 @@ def _template(language: Language) -> str:
 
 
 def options_of(sampling: dict[str, Any]) -> Options:
-    """The options of sampling that the controls stand for."""
-    return Options(temperature=float(sampling["lm_temperature"] or 0), top_k=int(sampling["lm_top_k"] or 0),
-                   top_p=float(sampling["lm_top_p"] or 1), seed=int(sampling["lm_seed"] or 0))
+    """The options of sampling that the controls stand for; an empty field is its default. Raises UserError."""
+    values = dict[str, float]()
+    for name, kind in SAMPLING.items():
+        value = kind.default if sampling[name] is None else sampling[name]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not kind.least <= value <= kind.most:
+            raise UserError(Message.of("live_error_number", name=name.removeprefix("lm_"), value=str(value)[:40],
+                                       least=kind.least, most=kind.most))
+        values[name.removeprefix("lm_")] = int(value) if isinstance(kind, Whole) else float(value)
+    return Options(temperature=values["temperature"], top_k=int(values["top_k"]), top_p=values["top_p"],
+                   seed=int(values["seed"]))
+
+
+def _place(value: Any) -> int:
+    """The place that is looked at; the first where the field holds no number."""
+    return int(value) if isinstance(value, (int, float)) and 0 <= value <= MOST_PLACES else 0
 
 
 def _answer(text: Scored, place: int, language: Language) -> dict[str, Any]:
@@ -100,7 +114,7 @@ def read_first(service: WriterService, language: Language, *, shown: Scored | No
     """Read the text of the address where none is shown yet, or another, and look at the place of the address."""
     if shown is not None and shown.text == (lm_text or ""):
         return {}
-    place = int(lm_place or 0)
+    place = _place(lm_place)
     answer = _answer(service.read(lm_text or "", options=options_of(sampling)), place, language)
     return {**answer, "lm_place": place if place <= len(answer["shown"].tokens) else 0}
 
@@ -111,7 +125,7 @@ def again(service: WriterService, language: Language, *, shown: Scored | None, l
     if shown is None:
         return {}
     text = service.choose(shown, len(shown.tokens), options=options_of(sampling))
-    return {"shown": text, "picture": figures.payload(text, int(lm_place or 0), language)}
+    return {"shown": text, "picture": figures.payload(text, _place(lm_place), language)}
 
 
 def act(service: WriterService, language: Language, *, shown: Scored | None, lm_text: str | None,
@@ -119,13 +133,13 @@ def act(service: WriterService, language: Language, *, shown: Scored | None, lm_
     """Write a piece, put another in a place and drop what follows, or take the last one away."""
     if shown is None:
         return {}
-    options, what, place = options_of(sampling), str(event.what), len(shown.tokens)
+    options, what, place = options_of(sampling), text_of(event, "what"), len(shown.tokens)
     if what == "more":
         text = service.write(shown, options)
     elif what == "take":
-        place = int(event.place) - 1
+        place = number_of(event, "place") - 1
         listed = shown.likeliest[place] if 0 <= place < len(shown.likeliest) else ()
-        rank = int(event.rank)
+        rank = number_of(event, "rank")
         text = service.choose(shown, place, listed[rank].token if 0 <= rank < len(listed) else None, options)
     else:
         text = service.choose(shown, max(0, place - 1), options=options)
@@ -134,7 +148,7 @@ def act(service: WriterService, language: Language, *, shown: Scored | None, lm_
 
 def look(service: WriterService, language: Language, *, event: gr.EventData) -> dict[str, int]:
     """Keep the place that is looked at, for the address."""
-    return {"lm_place": int(event.place)}
+    return {"lm_place": number_of(event, "place")}
 
 
 def _likelier(ask: Ask, controls: Controls) -> None:
