@@ -209,6 +209,8 @@ def page() -> gr.Blocks:
 
 def _prepare() -> None:
     """Do what has to come before gradio and torch are imported."""
+    from xformer.serve.memory import few_arenas
+    few_arenas()
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
     with suppress(ImportError):  # on hosts that lend GPUs; it has to come before torch
         import spaces  # noqa: F401

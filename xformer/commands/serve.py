@@ -64,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     import uvicorn
 
+    from xformer.serve.memory import few_arenas
+    few_arenas()
     from xformer.serve import engine
     from xformer.serve.reviews import SentimentService
     from xformer.serve.translation import Service
