@@ -335,7 +335,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
 
 def _misshapen(metrics: dict[str, Any]) -> str:
     """Say what is no number, or no list, of what the page shows of metrics.json; "" where all is well."""
-    inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment")}
+    inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment", "guesses")}
     for name, value in inside.items():
         if not isinstance(value, dict):
             return f"{name} is {str(value)[:40]!r} in place of a record"
