@@ -149,7 +149,8 @@ def test_the_table_of_the_paper_is_right_for_a_length():
 
 
 def test_the_times_are_measured_and_said(monkeypatch):
-    times = layer_times()
+    state, times = torch.get_rng_state(), layer_times()
+    assert torch.equal(torch.get_rng_state(), state), "others draw from it too"
     assert [one.pieces for one in times] == [*LENGTHS]
     assert all(one.recurrence > 0 < one.attention and one.library > 0 for one in times)
     study = Study()

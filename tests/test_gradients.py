@@ -1,6 +1,7 @@
 """Gradients before the first step, against numerical ones and what Xiong et al. say of them."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -69,6 +70,21 @@ def test_nobody_elses_random_numbers_are_used_up():
     assert gradients_at_the_beginning(SHAPE, 1) == first != gradients_at_the_beginning(SHAPE, 2)
     with torch.inference_mode():
         assert gradients_at_the_beginning(SHAPE, 1) == first
+
+
+def test_a_seed_gives_the_same_beside_others_who_draw():
+    seeds = range(8)
+    alone = [gradients_at_the_beginning(SHAPE, seed) for seed in seeds]
+
+    def draw(seed):
+        for _ in range(20):
+            torch.manual_seed(seed)
+            Transformer(SHAPE)
+
+    with ThreadPoolExecutor(4) as pool:
+        others = [pool.submit(draw, seed) for seed in seeds]
+        assert [*pool.map(lambda seed: gradients_at_the_beginning(SHAPE, seed), seeds)] == alone
+        assert all(other.result() is None for other in others)
 
 
 def test_the_command_prints_both_orders(capsys):

@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from random import Random
 
@@ -74,6 +75,18 @@ def test_a_frame_shows_the_numbers_the_map_and_answers():
     assert last.probabilities.shape == (len(last.queries), len(last.keys)) and last.keys[-1] == "</s>" and EOS
     np.testing.assert_allclose(last.probabilities.sum(1), 1, atol=1e-5)
     assert all(right == question for question, _, right in last.answers) and len(last.answers) == live.SHOWN
+
+
+def test_a_seed_gives_the_same_run_beside_others():
+    def learned(seed):
+        *_, last = watched(replace(SMALL, seed=seed))
+        return last.course.loss, last.course.norm, last.answers
+
+    seeds = [1, 2, 3, 1, 2, 3]
+    alone, state = [learned(seed) for seed in seeds], torch.get_rng_state()
+    with ThreadPoolExecutor(len(seeds)) as pool:
+        assert [*pool.map(learned, seeds)] == alone
+    assert torch.equal(torch.get_rng_state(), state), "nobody else's random numbers are used up"
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from xformer import products
 from xformer.pieces import PAD
@@ -504,6 +505,22 @@ class Cache:
             self.memories = [memory if isinstance(memory, Absorbed) else memory.index_select(1, sentences)
                              for memory in self.memories]
             self.memory_mask = self.memory_mask.index_select(0, sentences)
+
+
+class Seeded(TorchFunctionMode):
+    """Within it, the weights of modules that this thread makes are drawn from a generator of its own.
+
+    `torch.nn.init` draws from the one generator that all threads share, so that what a seed gives would depend on what
+    others draw meanwhile. They are the numbers that follow `torch.manual_seed(seed)` in a thread that is alone.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        return func(*args, **({**kwargs, "generator": self.generator} if "generator" in kwargs else kwargs))
 
 
 class Network(nn.Module):

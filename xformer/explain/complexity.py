@@ -8,7 +8,7 @@ from statistics import median
 
 import torch
 
-from xformer.model import Attention, Config
+from xformer.model import Attention, Config, Seeded
 from xformer.recurrent import GRU
 from xformer.results import LayerTimes
 
@@ -25,11 +25,13 @@ def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
     One direction of the one and eight heads of the other, both of width WIDTH with random weights: the numbers they
     calculate with do not change the time. pause: called between measurements.
     """
-    gru, library = GRU(WIDTH, WIDTH).eval(), torch.nn.GRU(WIDTH, WIDTH, batch_first=True).eval()
-    attention = Attention(Config(vocab_size=8, d_model=WIDTH, n_heads=8)).eval()
+    with Seeded(0) as drawn:
+        gru, library = GRU(WIDTH, WIDTH).eval(), torch.nn.GRU(WIDTH, WIDTH, batch_first=True).eval()
+        attention = Attention(Config(vocab_size=8, d_model=WIDTH, n_heads=8)).eval()
     times = []
     for pieces in LENGTHS:
-        x, mask = torch.randn(1, pieces, WIDTH), torch.ones(1, pieces, dtype=torch.bool)
+        x = torch.randn(1, pieces, WIDTH, generator=drawn.generator)
+        mask = torch.ones(1, pieces, dtype=torch.bool)
         readers: list[Callable[[], object]] = [lambda x=x, mask=mask: gru(x, mask),  # type: ignore[misc]
                                                lambda x=x: library(x),  # type: ignore[misc]
                                                lambda x=x: attention(x)]  # type: ignore[misc]

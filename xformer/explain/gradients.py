@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from xformer.model import Config, Transformer
+from xformer.model import Config, Seeded, Transformer
 from xformer.pieces import BOS
 from xformer.results import SublayerGradient
 
@@ -29,11 +29,11 @@ def gradients_at_the_beginning(config: Config, seed: int = 0) -> list[SublayerGr
 
     Dropout is left out. The loss is the mean cross-entropy of the target pieces.
     """
-    with torch.inference_mode(False), torch.enable_grad(), torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = Transformer(config).eval()
-        source, target = torch.randint(BOS + 1, config.vocab_size, (2, BATCH, LENGTH))
-        wanted = torch.randint(BOS + 1, config.vocab_size, (BATCH, LENGTH))
+    with torch.inference_mode(False), torch.enable_grad():
+        with Seeded(seed) as drawn:
+            model = Transformer(config).eval()
+        source, target = torch.randint(BOS + 1, config.vocab_size, (2, BATCH, LENGTH), generator=drawn.generator)
+        wanted = torch.randint(BOS + 1, config.vocab_size, (BATCH, LENGTH), generator=drawn.generator)
         F.cross_entropy(model(source, target).flatten(0, 1), wanted.flatten()).backward()
     gradients = []
     for stack, layers in (("encoder", model.encoder.layers), ("decoder", model.decoder.layers)):

@@ -77,6 +77,7 @@ def run(study: Study, settings: RunSettings, tokenizer: Tokenizer, train: Sequen
     options = TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=settings.peak,
                               warmup=settings.warmup, clip=math.inf, precision="float32", seed=settings.seed)
     learner = Learner(TranslationTask(model, tokenizer, batches, dev, settings.smoothing), options, device)
+    torch.manual_seed(settings.seed)
     floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
     began, scores = time.monotonic(), list[tuple[int, float, float]]()
     every = max(1, settings.steps // study.scored)

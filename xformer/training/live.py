@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from xformer.model import Config, Trace, Transformer
+from xformer.model import Config, Seeded, Trace, Transformer
 from xformer.pieces import BOS, EOS, SPECIAL
 from xformer.results import Head, LiveFrame, Options, RunSettings, TrainingCourse, UserError
 from xformer.training.corpora import Ids
@@ -142,13 +142,12 @@ def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[
     of training, which may stand still while others train.
     """
     examples = Examples(settings.task, settings.seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(settings.seed)
+    with Seeded(settings.seed):
         model = Transformer(Config(
             vocab_size=len(examples.pieces), d_model=WIDTH, n_heads=HEADS, n_layers=settings.layers, d_ff=4 * WIDTH,
-            norm=settings.norm, dropout=0.0, max_length=32))
-        task = ExamplesTask(model, examples, settings.smoothing)
-        learner = Learner(task, options(settings), torch.device("cpu"))
+            norm=settings.norm, dropout=0.0, max_length=32))  # dropout would draw from what all threads share
+    task = ExamplesTask(model, examples, settings.smoothing)
+    learner = Learner(task, options(settings), torch.device("cpu"))
     rng = random.Random(0)
     floor = guess([examples.encode(draw(settings.task, rng).answer) for _ in range(500)], len(examples.pieces),
                   settings.smoothing)

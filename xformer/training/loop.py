@@ -157,13 +157,15 @@ class Made(NamedTuple):
 
 
 class Learner:
-    """A run of a task in memory, which is given steps one by one and writes nothing."""
+    """A run of a task in memory, which is given steps one by one and writes nothing.
+
+    What is drawn on the way, as by dropout, is drawn from torch's generator, which is left as it is found.
+    """
 
     def __init__(self, task: Task, options: TrainingOptions, device: torch.device) -> None:
         self.task, self.options, self.device = task, options, device
         self.rank = dist.get_rank() if dist.is_initialized() else 0
         self.processes = dist.get_world_size() if dist.is_initialized() else 1
-        torch.manual_seed(options.seed + self.rank)
         task.model.to(device)
         self.optimizer = torch.optim.AdamW(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9,
                                            weight_decay=options.weight_decay, fused=True)
@@ -283,6 +285,7 @@ class Trainer(Learner):
         if device.type == "cpu":
             keep_memory()
         super().__init__(task, options, device)
+        torch.manual_seed(options.seed + self.rank)
         self.folder = folder
         self.begun_with = dict(begun_with or {})
         self.best = -math.inf
