@@ -27,6 +27,7 @@ export default function start({element, props, trigger, watch}) {
   const xOf = node => LEFT + node.step * COLUMN, yOf = node => TOP + node.row * ROW;
   // A node whose hypothesis ended is round; `fate` is a class for its colours.
   const kindOf = node => node.place === 1 ? 'winner' : node.fate;
+  const fateOf = node => say(`tree_${kindOf(node)}`) + (node.cut ? `, ${say('tree_cut')}` : '');
 
   function edge(node) {
     const from = tree.nodes[node.parent];
@@ -37,7 +38,7 @@ export default function start({element, props, trigger, watch}) {
 
   function box(node, i) {
     const x = xOf(node), y = yOf(node), kind = kindOf(node);
-    const values = {piece: node.piece, step: node.step + 1, rank: node.row + 1, fate: say(`tree_${kind}`),
+    const values = {piece: node.piece, step: node.step + 1, rank: node.row + 1, fate: fateOf(node),
                     total: node.total.toFixed(3), score: node.score.toFixed(4), log_prob: node.log_prob.toFixed(3)};
     const hint = escapeHtml(say('tree_hover', values));
     return `<g class="node ${kind}${node.best ? ' best' : ''}" data-node="${i}" role="button" ` +
@@ -117,7 +118,7 @@ export default function start({element, props, trigger, watch}) {
                      'tree_log_prob', 'tree_total', 'tree_score', 'tree_fate'].map(key => say(key));
     const rows = tree.nodes.map(node => [
       node.step + 1, node.row + 1, node.piece, node.parent === null ? '' : tree.nodes[node.parent].row + 1,
-      node.log_prob, node.total, node.score, say(`tree_${kindOf(node)}`)]);
+      node.log_prob, node.total, node.score, fateOf(node)]);
     return {columns, rows};
   }
 

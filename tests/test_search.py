@@ -466,6 +466,12 @@ def test_the_likeliest_alone_is_greedy_search():
             assert best.log_probs == pytest.approx(greedy[0].log_probs)
 
 
+def test_without_top_k_and_top_p_nothing_is_left_out():
+    scores = torch.linspace(0, -25, 8000)[None].log_softmax(dim=1)
+    assert (drawn_with(scores, Options(temperature=0.5)) > 0).all()
+    assert not (drawn_with(scores, Options(temperature=0.5, top_p=0.999)) > 0).all()
+
+
 @pytest.mark.parametrize(("options", "allowed"), [
     ({"top_k": 2}, {A, B}), ({"top_k": 3}, {A, B, C}), ({"top_k": 100}, set(LIKELY)),
     ({"top_p": 0.39}, {A}), ({"top_p": 0.41}, {A, B}), ({"top_p": 0.69}, {A, B}), ({"top_p": 0.71}, {A, B, C}),

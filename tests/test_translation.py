@@ -259,7 +259,7 @@ def test_a_spanish_text_is_cut_into_pieces_once(running, counted):
 
 def test_a_beam_tells_all_that_it_thought_of(running, learned_pairs):
     english, spanish = learned_pairs[4]
-    tree = running.grow_tree(english, Options(beam=3))
+    tree = running.grow_tree(english, Options(beam=3, n_best=3))
     wanted = running.translate(english, Options(beam=3, n_best=3))
     assert [c.text for c in tree.translation.n_best] == [c.text for c in wanted.n_best]
     assert tree.translation.best.text == spanish
@@ -270,7 +270,7 @@ def test_a_beam_tells_all_that_it_thought_of(running, learned_pairs):
         tokens.append(tree.branches[at].token)
         at = tree.branches[at].parent
     assert tuple(tokens[::-1]) == tree.translation.best.tokens
-    again = running.grow_tree(tree.translation, Options(beam=3))
+    again = running.grow_tree(tree.translation, Options(beam=3, n_best=3))
     assert again.branches == tree.branches, "from a translation, whose pieces are known"
     dropped = next(branch for branch in tree.branches if branch.fate == "dropped" and branch.step == 0)
     assert running.grow_tree(english, prefix=[dropped.token]).translation.best.tokens[0] == dropped.token

@@ -66,6 +66,20 @@ def test_a_word_of_the_source_is_replaced_or_left_out_where_it_stands(running):
     assert figures.without(trace, ("source", 99)) is None
 
 
+@pytest.mark.parametrize(("text", "pieces", "word", "wanted"), [
+    ("I saw the dog and it's funny, so I like it.", "▁I ▁saw ▁the ▁dog ▁and ▁it ' s ▁funny , ▁so ▁I ▁like ▁it .", 13,
+     "I saw the dog and it's funny, so I like her."),
+    ("I'll call you if I need you.", "▁I ' ll ▁call ▁you ▁if ▁I ▁need ▁you .", 6, "I'll call you if her need you."),
+    ("I’ll call you if I need you.", "▁I ' ll ▁call ▁you ▁if ▁I ▁need ▁you .", 6, "I’ll call you if her need you."),
+    ("I’ll call you if I need you.", "▁I ' ll ▁call ▁you ▁if ▁I ▁need ▁you .", 0, "her call you if I need you."),
+    ("He said 'it', and it.", "▁He ▁said ▁' it ', ▁and ▁it .", 3, "He said 'her', and it."),
+    ("The cats' milk, the cats.", "▁The ▁cats ' ▁milk , ▁the ▁cats .", 6, "The cats' milk, the her."),
+    ("The cats' milk, the cats.", "▁The ▁cats ' ▁milk , ▁the ▁cats .", 1, "The her' milk, the cats.")])
+def test_a_word_with_an_apostrophe_is_another_word(trace, text, pieces, word, wanted):
+    trace = dataclasses.replace(trace, text=text, source=(*pieces.split(), "</s>"))
+    assert figures.without(trace, ("source", word), "her") == wanted
+
+
 def test_a_word_is_found_again_in_another_pass(running, trace, learned_pairs):
     other = running.explain("The cat eats the bread.")
     dog, bread = place(trace, "dog"), place(trace, "bread")

@@ -64,9 +64,10 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
     if options.top_k:
         scaled[:, options.top_k:] = -torch.inf
     probabilities = scaled.softmax(dim=1)
-    before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
-    before[:, 0] = -1  # the likeliest always stays, however small top_p is
-    probabilities[before >= options.top_p] = 0
+    if options.top_p < 1:  # a sum in float32 reaches 1 before its end
+        before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
+        before[:, 0] = -1  # the likeliest always stays, however small top_p is
+        probabilities[before >= options.top_p] = 0
     probabilities /= probabilities.sum(dim=1, keepdim=True)
     return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # by token again
 
@@ -163,8 +164,9 @@ def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int
          device: torch.device | None = None) -> tuple[list[Hypothesis], list[Branch]]:
     """Search for one sentence by beam, and tell what was kept and dropped at each step, best first in each.
 
-    Of a beam of K the 2K best continuations of each step are told. Arguments as of `searching`. Raises ValueError,
-    also for samples, which are not compared with each other.
+    Of a beam of K the 2K best continuations of each step are told, and the K best hypotheses; the search is that for
+    the n_best of them, and ends with it. Arguments as of `searching`. Raises ValueError, also for samples, which are
+    not compared with each other.
     """
     if options.sampling:
         raise ValueError("samples are drawn one by one and make no tree; set the temperature to 0")
@@ -181,6 +183,7 @@ class _Search:
         self.tree = tree
         self.scorer, self.options, self.device = scorer, options, device
         self.width = options.n_best if options.sampling else options.beam
+        self.most = options.beam if tree else options.n_best  # hypotheses of a sentence that are set aside
         self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
         self.max_lengths, self.prefixes = max_lengths, prefixes
         self.history: list[_Choices] = []  # one a step
@@ -202,7 +205,7 @@ class _Search:
         if not all(self.ended):  # no number is more or less than NaN, so that nothing was chosen
             raise UserError("The model gives no probabilities, but numbers that are none (NaN), so that there is "
                             "nothing to choose from; its weights are spoilt or far too large: take another checkpoint.")
-        return [ended[:self.options.n_best] for ended in self.ended]
+        return [ended[:self.most] for ended in self.ended]
 
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, Alternatives]:
         """List what each row may go on with: tokens [N, C], their log-probabilities [N, C], and its alternatives."""
@@ -303,7 +306,7 @@ class _Search:
         if options.stop == "lookahead":
             length = min(length, len(self.history) + LOOKAHEAD)
         attainable = best / length ** options.length_penalty
-        return len(ended) == options.n_best and attainable <= ended[-1].score
+        return len(ended) >= options.n_best and attainable <= ended[options.n_best - 1].score
 
     def _score(self, total: float) -> float:
         """The score of a hypothesis that the newest step has lengthened."""
@@ -313,7 +316,7 @@ class _Search:
         """Set a hypothesis aside that ends with a token chosen at the newest step as a continuation of `row`; tell
         whether it is among the best."""
         ended, score = self.ended[sentence], self._score(total)
-        if self.bounded and len(ended) == self.options.n_best:
+        if self.bounded and len(ended) == self.most:
             if score <= ended[-1].score:
                 return False
             ended.pop()

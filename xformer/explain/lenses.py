@@ -35,16 +35,17 @@ def encoder_states(model: Transformer, source: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def translate_by_layer(model: Transformer, source: Sequence[int], options: Options | None = None) -> list[Hypothesis]:
+def translate_by_layer(model: Transformer, source: Sequence[int], options: Options | None = None,
+                       max_length: int | None = None) -> list[Hypothesis]:
     """Translate from the encoder's state after 0 to N layers, all in one batch; the last is the model's translation.
 
-    source: pieces without EOS. DecoderLens, Langedijk et al. 2023.
+    source: pieces without EOS. max_length: the most target pieces, EOS included. DecoderLens, Langedijk et al. 2023.
     """
     tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
     memory = encoder_states(model, tokens)
     mask = padding_mask(tokens).expand(len(memory), -1, -1, -1)
     cache = Cache(model.decoder.keys_values(memory), mask)
-    limits = [target_limit(tokens.shape[1], model.config.max_length)] * len(memory)
+    limits = [max_length or target_limit(tokens.shape[1], model.config.max_length)] * len(memory)
     return [best for best, *_ in search(CachedScorer(model, cache), limits, options, device=tokens.device)]
 
 

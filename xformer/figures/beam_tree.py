@@ -8,12 +8,13 @@ from typing import Any
 
 from xformer.figures.labels import sentence, shown
 from xformer.figures.tables import header
+from xformer.pieces import EOS, SPECIAL
 from xformer.results import BeamTree
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
 TEXTS = ("tree_title", "tree_step", "tree_hover", "tree_kept", "tree_ended", "tree_dropped", "tree_winner",
-         "tree_label", "tree_column_step", "tree_column_rank", "tree_column_piece", "tree_column_parent",
+         "tree_cut", "tree_label", "tree_column_step", "tree_column_rank", "tree_column_piece", "tree_column_parent",
          "tree_log_prob", "tree_total", "tree_score", "tree_fate")
 
 
@@ -43,6 +44,11 @@ def winner(tree: BeamTree) -> int:
     return next(node for node, place in places(tree).items() if place == 1)
 
 
+def is_cut(tree: BeamTree, node: int) -> bool:
+    """Whether a hypothesis was taken as it stood at the greatest length, without </s>."""
+    return tree.branches[node].fate == "ended" and tree.pieces[node] != SPECIAL[EOS]
+
+
 def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
     """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and what became of it.
 
@@ -56,7 +62,7 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
         nodes.append({"parent": branch.parent, "step": branch.step, "row": row, "piece": shown(piece),
                       "log_prob": round(branch.log_prob, 6), "total": round(branch.total, 6),
                       "score": round(branch.score, 6), "fate": branch.fate, "place": ranks.get(at, 0),
-                      "best": at in best})
+                      "best": at in best, "cut": is_cut(tree, at)})
     return {"title": language.say("tree_title", width=tree.translation.options.beam,
                                   text=tree.translation.source), "nodes": nodes, "chosen": node,
             "texts": {name: language.texts[name] for name in TEXTS}}
@@ -94,23 +100,25 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     say, branch, best = language.say, tree.branches[node], winner(tree)
     step = [at for at, one in enumerate(tree.branches) if one.step == branch.step]
     rank, width, winning = step.index(node) + 1, tree.translation.options.beam, tree.branches[best]
+    cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut(tree, node) else ""
     if node == best:
-        return say("tree_why_won", score=f"{branch.score:.4f}", count=len(tree.translation.n_best))
+        ended = sum(one.fate == "ended" for one in tree.branches)
+        return cut + say("tree_why_won", score=f"{branch.score:.4f}", count=ended)
     if branch.fate == "ended":
         place = places(tree).get(node)
         if place is None:
-            return say("tree_why_displaced", score=f"{branch.score:.4f}", width=width)
+            return cut + say("tree_why_displaced", score=f"{branch.score:.4f}", width=width)
         said = say("tree_why_place", place=place, score=f"{branch.score:.4f}", winner=f"{winning.score:.4f}",
                    below=f"{winning.score - branch.score:.4f}")
         likelier = branch.total > winning.total
-        return f'{said} {say("tree_why_shorter" if likelier else "tree_why_less")}'
+        return f'{cut}{said} {say("tree_why_shorter" if likelier else "tree_why_less")}'
     if branch.fate == "dropped":
-        if tree.pieces[node] == "</s>":
-            return say("tree_why_no_end" if rank > width else "tree_why_end_worse", step=branch.step + 1, rank=rank,
-                       width=width, score=f"{branch.score:.4f}")
         kept = [tree.branches[at].total for at in step if tree.branches[at].fate == "kept"]
-        return say("tree_why_dropped", step=branch.step + 1, rank=rank, width=width, total=f"{branch.total:.3f}",
-                   least=f"{min(kept, default=winning.total):.3f}")
+        values = {"step": branch.step + 1, "rank": rank, "width": width, "score": f"{branch.score:.4f}"}
+        if tree.pieces[node] == SPECIAL[EOS] or not kept:  # where nothing is kept, the limit is reached
+            return say("tree_why_end_worse" if rank <= width else "tree_why_no_end" if kept else "tree_why_limit",
+                       **values)
+        return say("tree_why_dropped", total=f"{branch.total:.3f}", least=f"{min(kept):.3f}", **values)
     said = say("tree_why_kept", step=branch.step + 1, rank=rank, width=width)
     return f"{said} {_later(tree, node, best, language)}"
 
@@ -127,8 +135,11 @@ def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
     for at, branch in enumerate(tree.branches):
         if branch.parent in descendants:
             descendants.add(at)
-    last = max(tree.branches[at].step for at in descendants)
-    if last == max(branch.step for branch in tree.branches) and any(
-            tree.branches[at].step == last and tree.branches[at].fate == "kept" for at in descendants):
+    ended = [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]
+    if ended:
+        return say("tree_later_displaced", score=f"{max(ended):.4f}", width=tree.translation.options.beam)
+    # What is kept at a step is gone at the next, or something that came of it is kept there.
+    last = max(tree.branches[at].step for at in descendants if tree.branches[at].fate == "kept")
+    if last == max(branch.step for branch in tree.branches):
         return say("tree_later_alive")
-    return say("tree_later_dropped", step=last + 1)
+    return say("tree_later_dropped", step=last + 2)

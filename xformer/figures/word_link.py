@@ -95,7 +95,9 @@ def without(trace: Trace, word: Word, instead: str = "") -> str | None:
     at = next((i for i, group in enumerate(groups) if word[1] in group), None)
     if at is None or not spelled[at]:
         return None
-    found = [*re.finditer(rf"(?<!\w){re.escape(spelled[at])}(?!\w)", trace.text)]
+    # An apostrophe between letters belongs to the word: "it" does not stand in "it's". Pieces have straight ones only.
+    wanted = re.escape(spelled[at]).replace("'", "['’]")
+    found = [*re.finditer(rf"(?<!\w)(?<!\w['’]){wanted}(?!\w)(?!['’]\w)", trace.text)]
     nth = spelled[:at].count(spelled[at])
     if nth >= len(found):
         return None

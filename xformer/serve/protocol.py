@@ -164,10 +164,12 @@ class TranslationService(Protocol):
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
         """Leave out each head in turn; the one whose loss hurts most comes first."""
 
-    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = ()) -> BeamTree:
+    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = (),
+                  max_length: int | None = None) -> BeamTree:
         """Everything that a beam thinks of while it translates. prefix: tokens to begin with."""
 
-    def translate_by_layer(self, source: Source, options: Options | None = None) -> tuple[Candidate, ...]:
+    def translate_by_layer(self, source: Source, options: Options | None = None, max_length: int | None = None
+                           ) -> tuple[Candidate, ...]:
         """Translations from the encoder's state after 0 to all of its layers."""
 
     def read_decoder(self, source: Source, target: Target) -> DecoderReadings:

@@ -235,10 +235,8 @@ class Service(Pretrained):
         """Queue sources and wait for their translations. Arguments as of `translate_many`."""
         began, options, requests = time.perf_counter(), options or Options(), list[Request]()
         for i, (_, tokens, _) in enumerate(sources):
-            # One that is cut off lacks </s>, and the pass that looks into it needs a position more, for <s>.
-            longest = min(target_limit(len(tokens) + 1, self.model.config.max_length), self.model.config.max_length - 1)
             prefix = list(prefixes[i]) if prefixes is not None else []
-            limit = max(min(longest, max_length or longest), min(len(prefix) + 1, self.model.config.max_length))
+            limit = self._limit(tokens, max_length, prefix)
             self._check(prefix, limit)  # here, since in a batch it would fail for everybody
             requests.append(Request(tokens, options, prefix, limit, change))
             if progress is not None:
@@ -255,6 +253,13 @@ class Service(Pretrained):
         seconds = time.perf_counter() - began
         return [self._translation(source, hypotheses, seconds, options, max_length)
                 for source, hypotheses in zip(sources, answers, strict=True)]
+
+    def _limit(self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()) -> int:
+        """The most pieces of a translation, EOS included. source: pieces without EOS. max_length: as asked for."""
+        # One that is cut off lacks </s>, and the pass that looks into it needs a position more, for <s>.
+        most = self.model.config.max_length
+        longest = min(target_limit(len(source) + 1, most), most - 1)
+        return max(min(longest, max_length or longest), min(len(prefix) + 1, most))
 
     def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], seconds: float, options: Options,
                      max_length: int | None) -> Translation:
@@ -399,35 +404,36 @@ class Service(Pretrained):
             return passes.head_effects(self._transformer, pair, stacks, pause, progress)
 
     @computes
-    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = ()) -> BeamTree:
-        """Translate by beam, and tell what was kept and dropped at each step. prefix: tokens to begin with.
+    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = (),
+                  max_length: int | None = None) -> BeamTree:
+        """Translate by beam, and tell what was kept and dropped at each step; the best is that of `translate`.
 
-        Raises UserError, also for samples.
+        Arguments as of `translate`. Raises UserError, also for samples.
         """
         options = options or Options()
         if options.sampling:
             raise UserError(Message.of("error_tree_sampling"))
         prepared = self._source(source)
-        limit = target_limit(len(prepared.tokens) + 1, self.model.config.max_length)
+        limit = self._limit(prepared.tokens, max_length, prefix)
         self._check(prefix, limit)
         with self.guard.work():
             began = time.perf_counter()
-            options = replace(options, n_best=options.beam)
             hypotheses, branches = grow_tree(self.model, prepared.tokens, options, prefix, limit)
-            translation = self._translation(prepared, hypotheses, time.perf_counter() - began, options, None)
+            translation = self._translation(prepared, hypotheses, time.perf_counter() - began, options, max_length)
         pieces = self.tokenizer.pieces([branch.token for branch in branches])
         return BeamTree(translation, tuple(branches), tuple(pieces))
 
     @computes
-    def translate_by_layer(self, source: Source, options: Options | None = None) -> tuple[Candidate, ...]:
+    def translate_by_layer(self, source: Source, options: Options | None = None, max_length: int | None = None
+                           ) -> tuple[Candidate, ...]:
         """Translate from the encoder's state after 0 to all of its layers; the last is the model's own translation.
 
-        Raises UserError.
+        options and max_length: as for `translate`. Raises UserError.
         """
         tokens = self._source(source).tokens
-        options = replace(options or Options(), n_best=1)
         with self.guard.work():
-            return tuple(map(self._candidate, lenses.translate_by_layer(self._transformer, tokens, options)))
+            return tuple(map(self._candidate, lenses.translate_by_layer(self._transformer, tokens, options,
+                                                                        self._limit(tokens, max_length))))
 
     @computes
     def read_decoder(self, source: Source, target: Target) -> DecoderReadings:

@@ -16,7 +16,7 @@ from xformer.figures.ablation import changed_words
 from xformer.figures.labels import sentence
 from xformer.figures.notice import notice
 from xformer.pieces import EOS
-from xformer.results import BeamTree, Forced, Message, Options, Trace, Translation, UserError
+from xformer.results import BeamTree, Forced, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -174,9 +174,10 @@ def draw(service: TranslationService, language: Language, *, drawn: Drawn, trace
             by = "typed" if not _is_own(trace, translation) else "draw" if translation.options.sampling else "beam"
             answer["player"] = step_player.payload(trace.source, forced, at, language, masked, by)
     if "by_layer" in waiting:
-        options = Options(beam=translation.options.beam, length_penalty=translation.options.length_penalty)
-        answer["by_layer"] = layers.by_layer(translation.source, service.translate_by_layer(translation, options),
-                                             language)
+        asked = translation.options
+        options = replace(asked, temperature=0.0, n_best=min(asked.n_best, asked.beam))
+        found = service.translate_by_layer(translation, options, translation.max_length)
+        answer["by_layer"] = layers.by_layer(translation.source, found, language)
     if "lens" in waiting:
         answer["lens"] = layers.lens(service.read_decoder(trace.text, trace.tokens), trace.source, at, language)
     return {**answer, "drawn": Drawn(trace, forced, {**drawn.views, **wanted})}
@@ -220,8 +221,8 @@ def grow(service: TranslationService, language: Language, *, grown: Grown, trans
     width = int(tree_width)
     if translation is None or decode != PARTS[0] or (grown.translation is translation and grown.width == width):
         return {}
-    options = replace(translation.options, beam=width, n_best=1, alternatives=1)
-    tree = service.grow_tree(translation, options)
+    options = replace(translation.options, beam=width, n_best=min(translation.options.n_best, width), alternatives=1)
+    tree = service.grow_tree(translation, options, max_length=translation.max_length)
     node = int(tree_node or 0) - 1 if grown.translation is None else -1
     chosen = node if 0 <= node < len(tree.branches) else beam_tree.winner(tree)
     return {"grown": Grown(translation, width, tree), "tree": beam_tree.payload(tree, chosen, language),
