@@ -56,6 +56,13 @@ export const escapeHtml = text => String(text).replace(/[&<>"']/g, character => 
 // Replaces each {name} of a template with its value.
 export const fill = (template, values) => template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
 
+// Writes a probability in percent, as percent in xformer/figures/labels.py does: as 100 % only where it is certain.
+export function percent(p) {
+  const value = 100 * p;
+  if (value >= 99.95) return p >= .9999995 ? '100 %' : '> 99.9 %';
+  return value >= .1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+}
+
 // Parts of an SVG, as text. attributes: more of them, already escaped.
 export const rect = (x, y, width, height, attributes) =>
   `<rect x="${x}" y="${y}" width="${width}" height="${height}" ${attributes}/>`;

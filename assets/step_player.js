@@ -3,10 +3,9 @@
 // of the sentence, and by arrow keys. A step that is chosen triggers 'choose' {step}, from 1.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, rect} from './shared.js';
+import {escapeHtml, fill, label, percent, rect} from './shared.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
-const percent = p => p >= 0.99995 && p < 1 ? '> 99.9 %' : p < 0.001 ? '< 0.1 %' : `${(100 * p).toFixed(1)} %`;
 const cut = text => text.length > 12 ? text.slice(0, 11) + '…' : text;
 
 export default function start({element, props, trigger, watch}) {

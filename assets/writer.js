@@ -5,11 +5,10 @@
 // at triggers 'choose' {place}, from 1; 0 is the place after the last piece.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill} from './shared.js';
+import {escapeHtml, fill, percent} from './shared.js';
 
 const PAUSE = 250, MOST = 60;  // milliseconds between two pieces; pieces after which writing pauses
 const START = '\u2581';  // the mark of a word's start
-const percent = p => p >= 0.99995 && p < 1 ? '> 99.9 %' : p < 0.001 ? '< 0.1 %' : `${(100 * p).toFixed(1)} %`;
 const bits = logProb => Math.max(0, -logProb / Math.LN2);
 
 export default function start({element, props, trigger, watch}) {

@@ -112,11 +112,26 @@ def test_the_curve_of_brevity_passes_through_the_mark():
        st.lists(st.sampled_from(["el", "gato", "pan", "y"]), min_size=1, max_size=7))
 def test_the_sum_that_stands_beside_sacrebleus_score_is_its_score(said, wanted):
     parts = bleu(" ".join(said), " ".join(wanted))
+    if not any(parts.matches):
+        assert figures.smoothed(parts) == "0: no n-gram matches" and parts.smoothed == 0
+        return
     penalty, product, root = re.fullmatch(r"([\d.]+) · \((.*)\)<sup>1/(\d)</sup>", figures.smoothed(parts)).groups()
     factors = [eval(one) for one in re.sub(r"<sup>(.*?)</sup>⁄<sub>(\d+)</sub>", r"(\1)/\2", product).split(" · ")]
-    if any(parts.matches):
-        assert float(penalty) == pytest.approx(parts.brevity_penalty, abs=6e-4)
-        assert 100 * parts.brevity_penalty * math.prod(factors) ** (1 / int(root)) == pytest.approx(parts.smoothed)
+    assert float(penalty) == pytest.approx(parts.brevity_penalty, abs=6e-4)
+    assert 100 * parts.brevity_penalty * math.prod(factors) ** (1 / int(root)) == pytest.approx(parts.smoothed)
+
+
+def test_where_nothing_matches_sacrebleu_s_score_is_said_to_be_0():
+    answer = shown("perro", "gato")
+    assert "= 0: no n-gram matches" in answer["scores"]
+    assert "= 0: ningún n-grama coincide" in shown("perro", "gato", language=SPANISH)["scores"]
+
+
+@pytest.mark.parametrize("sign", ["\u00ad", "\u200b"])
+def test_both_texts_are_cleaned(sign):
+    text = f"El ga{sign}to duerme en la mesa."
+    assert bleu(text, text).score == pytest.approx(100) == bleu(text, text).smoothed
+    assert bleu(sign, text).score == 0
 
 
 def test_short_texts_are_scored_by_the_orders_that_exist_and_the_laboratory_says_so():

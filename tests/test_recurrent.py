@@ -5,6 +5,7 @@ import json
 from contextlib import closing
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -12,7 +13,8 @@ from torch import nn
 from tests.conftest import learn_by_heart
 from tests.pages import laid_out
 from xformer.__main__ import main
-from xformer.figures.attention import Choice
+from xformer.figures import counterfactual as counterfactual_figures
+from xformer.figures.attention import Choice, units
 from xformer.hub import checkpoint
 from xformer.model import Config, Trace, Transformer
 from xformer.pieces import BOS, EOS, PAD
@@ -248,6 +250,23 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_se
             assert "has no attention heads to show" in said["problem"]  # that file would be an empty page
         else:
             assert not said["problem"] and said["file"]["data"]
+
+
+def test_another_word_moves_the_attention_once_it_was_read(recurrent_service):
+    """The state asks before it reads: the row of the next piece is the same, the one after it is not."""
+    service = recurrent_service
+    if service.info.architecture == "gru":
+        return
+    old, new = (service.trace("The cat eats the bread.", text) for text in ("El gato come.", "El perro come pan."))
+    step = next(i for i, (a, b) in enumerate(zip(old.predicted, new.predicted, strict=False)) if a != b)
+    np.testing.assert_allclose(new.cross[:, :, :step + 2], old.cross[:, :, :step + 2], atol=1e-6)
+    drawn = counterfactual_figures.difference(old, new, step).data[0].z
+    np.testing.assert_allclose(drawn, (new.cross[:, :, step + 2] - old.cross[:, :, step + 2])[0], atol=1e-6)
+    assert np.abs(drawn).max() > 1e-5
+    assert "or with the piece after it" in counterfactual_figures.summary(old, old, len(old.predicted) - 2)
+    rows = units(old.cross[0, 0], old.of("cross"), Choice("cross"), True).queries
+    assert rows[0].startswith("before <s> is read → predicts ")
+    assert "before {given} is read" in old.page() and "after {given}" not in old.page()
 
 
 def test_alignment_is_evaluated_where_there_is_attention(recurrent_service, tmp_path, capsys):

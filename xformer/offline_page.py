@@ -20,14 +20,15 @@ def page(about: Mapping[str, Any], maps: Mapping[str, np.ndarray], start: tuple[
          ) -> str:
     """Fill the template assets/explain.html with numbers and texts.
 
-    about: the lists `source`, `target` and `predicted`, a line about the `model`, and the names of `given` heads, whose
-    rows are named by the piece that they were given. maps: by stack (layers, heads, queries, keys), float. start: the
-    stack, layer and head on which the page opens, the nearest that there is.
+    about: the lists `source`, `target` and `predicted`, a line about the `model`, the names of `given` heads, whose rows
+    are named by the piece that they were given, and `late`, as in `results.Maps`. maps: by stack (layers, heads,
+    queries, keys), float. start: the stack, layer and head on which the page opens, the nearest that there is.
     """
     stack, *_ = start
     layers, heads = maps[stack].shape[:2]
     layer, head = (min(number, count) - 1 for number, count in zip(start[1:], (layers, heads), strict=True))
-    data = {**about, "texts": {key: language.texts[key] for key in TEXTS},
+    row = "row_target_late" if about.get("late") else "row_target"
+    data = {**about, "texts": {**{key: language.texts[key] for key in TEXTS}, "row_target": language.texts[row]},
             "start": {"stack": stack, "layer": layer, "head": head},  # the script counts from 0
             # Three decimals are more than a screen shows, and a quarter of the size.
             **{name: np.round(values.astype(float), 3).tolist() for name, values in maps.items()}}

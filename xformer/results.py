@@ -181,6 +181,7 @@ class Maps:
     seen: tuple[str, ...]  # K key pieces
     probabilities: np.ndarray  # (layers, heads, Q, K) float32, rows sum to 1
     norms: np.ndarray  # (layers, heads, K), as in `Trace`
+    late: bool = False  # a query was made before its piece was read, as a recurrent decoder makes it
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,13 @@ class Trace:
         return {"encoder_self": Maps(self.source, (), self.source, self.encoder_self, self.encoder_self_norms),
                 "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
                                      self.decoder_self_norms),
-                "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms)}[stack]
+                "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms,
+                              self.asks_late)}[stack]
+
+    @property
+    def asks_late(self) -> bool:
+        """Whether the query of a row was made before the piece of the row was read: that of a recurrent decoder."""
+        return self.origin is not None and self.origin.info.architecture != "transformer"
 
 
     def page(self, head: Head | str | None = None, language: Language = ENGLISH) -> str:
@@ -240,7 +247,7 @@ class Trace:
             start = Head(stacks[0], 1, 1)
         about = {"source": self.source, "target": self.target, "predicted": self.predicted,
                  "model": origin.info.line(language) if origin else "",
-                 "given": sorted(map(str, origin.given)) if origin else []}
+                 "given": sorted(map(str, origin.given)) if origin else [], "late": self.asks_late}
         return offline_page.page(about, {stack: self.of(stack).probabilities for stack in STACKS}, start, language)
 
     def _repr_html_(self) -> str:

@@ -6,6 +6,7 @@ import html
 import numpy as np
 import pytest
 
+from xformer.figures.labels import percent
 from xformer.figures.palettes import PALETTES
 from xformer.strings import ASSETS
 
@@ -78,6 +79,11 @@ def test_markup_is_text_between_tags_and_in_attributes(page):
     }""", escaped) == [said, said, said, 0]
     label = page.evaluate("shared.label('<i>', 1, 2.5, 'fill=\"red\"')")
     assert label == '<text x="1" y="2.5" fill="red">&#60;i&#62;</text>'
+
+
+def test_a_probability_is_written_as_everywhere(page):
+    chances = [0, 0.0004, 0.00099, 0.001, 0.0123, 0.5, 0.9994, 0.9995, 0.9997, 0.99994, 0.99996, 0.9999994, 1]
+    assert page.evaluate("chances => chances.map(shared.percent)", chances) == [percent(p) for p in chances]
 
 
 def test_a_template_is_filled_once(page):

@@ -2,7 +2,8 @@
 
 The maps are the cross-attention (layers, heads, T, S) of two passes over one source, whose targets are the same before
 `step` (from 0) and differ there. Row t of a map is computed from the first t pieces, so rows 0 to `step` are equal, and
-row `step` + 1 is the first that can differ.
+row `step` + 1 is the first that can differ. `late`: as in `results.Maps`; then row t is computed from the first t - 1,
+and row `step` + 2 is the first.
 """
 
 from __future__ import annotations
@@ -12,29 +13,30 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def comparable(old: np.ndarray, new: np.ndarray, step: int) -> bool:
-    """Whether both passes have a row after the step; one whose piece there was </s> has none."""
-    return min(old.shape[-2], new.shape[-2]) > step + 1
+def comparable(old: np.ndarray, new: np.ndarray, step: int, late: bool = False) -> bool:
+    """Whether both passes have the first row that can differ; one whose piece at the step was </s> has none."""
+    return min(old.shape[-2], new.shape[-2]) > step + 1 + late
 
 
-def difference(old: np.ndarray, new: np.ndarray, step: int) -> np.ndarray:
+def difference(old: np.ndarray, new: np.ndarray, step: int, late: bool = False) -> np.ndarray:
     """Subtract each head's attention after the old piece from that after the new one: (layers, heads, S), -1 to 1.
 
     Raises ValueError where they are not comparable.
     """
-    if not comparable(old, new, step):
+    row = step + 1 + late
+    if not comparable(old, new, step, late):
         raise ValueError(f"passes of {old.shape[-2]} and {new.shape[-2]} rows cannot be compared after step {step}; "
-                         f"both must have more than {step + 1}")
-    return new[:, :, step + 1] - old[:, :, step + 1]
+                         f"both must have more than {row}")
+    return new[:, :, row] - old[:, :, row]
 
 
-def distance(old: np.ndarray, new: np.ndarray, step: int) -> np.ndarray:
+def distance(old: np.ndarray, new: np.ndarray, step: int, late: bool = False) -> np.ndarray:
     """Total variation distance of each head's attention after the two pieces, (layers, heads).
 
     It is half the sum of the absolute differences: 0 where both look at the same, 1 where at nothing in common. Raises
     ValueError where the passes are not comparable.
     """
-    return np.abs(difference(old, new, step)).sum(axis=-1) / 2
+    return np.abs(difference(old, new, step, late)).sum(axis=-1) / 2
 
 
 def parting(given: Sequence[int], free: Sequence[int]) -> int | None:

@@ -143,7 +143,8 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
     queries = line
     if to_come:  # the word given last, and the one to predict
         before = [shown(attention.asks[0]), *line[:-1]]
-        queries = [language.say("row_target", given=g, wanted=w) for g, w in zip(before, line, strict=True)]
+        row = "row_target_late" if attention.late else "row_target"
+        queries = [language.say(row, given=g, wanted=w) for g, w in zip(before, line, strict=True)]
     keys = [_label(attention.seen, group) for group in key_groups]
     of_rows, of_keys = _sinks(rows, row_groups), _sinks(attention.seen, key_groups)
     if choice.hide:

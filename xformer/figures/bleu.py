@@ -88,10 +88,10 @@ def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     product = " · ".join(precisions) or "0"
     root = f"{penalty} · ({product})<sup>1/{max(orders, 1)}</sup>"
     halves = " · ".join(f"({one})<sup>1/{2 ** n}</sup>" for n, one in enumerate(precisions, 1)) or "0"
+    of_sacrebleu = smoothed(parts, language)
     sections = [
         _score("paper", parts.score, f"BP · (∏ <i>p<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {root}", language),
-        _score("sacre", parts.smoothed, f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {smoothed(parts)}",
-               language),
+        _score("sacre", parts.smoothed, f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {of_sacrebleu}", language),
         _score("notes", parts.variant,
                "exp(min(0, 1 − <i>r</i>/<i>c</i>)) · ∏ <i>p<sub>n</sub></i><sup>1/2<sup><i>n</i></sup></sup> = "
                f"{penalty} · {halves}", language)]
@@ -102,8 +102,11 @@ def scores(parts: Bleu, language: Language = ENGLISH) -> str:
                    [language.say("bleu_lab_formula"), language.say("bleu_lab_score")], rows)
 
 
-def smoothed(parts: Bleu) -> str:
-    """Write sacrebleu's sentence score with its numbers: a precision of 0 counts as 1/2, 1/4, … of one n-gram. HTML."""
+def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
+    """Write sacrebleu's sentence score with its numbers: a precision of 0 counts as 1/2, 1/4, … of one n-gram, but
+    where no n-gram matches at all the score is 0. HTML."""
+    if not any(parts.matches):
+        return language.html("bleu_no_match")
     factors, halvings = [], 0
     for match, total in zip(parts.matches[:parts.orders], parts.totals, strict=False):
         if match == 0:

@@ -25,10 +25,10 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     a model without attention.
     """
     say = language.say
-    if not old.cross.size or not counterfactual.comparable(old.cross, new.cross, step):
+    if not old.cross.size or not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):
         return None
-    values = counterfactual.difference(old.cross, new.cross, step)
-    distances = counterfactual.distance(old.cross, new.cross, step)
+    values = counterfactual.difference(old.cross, new.cross, step, old.asks_late)
+    distances = counterfactual.distance(old.cross, new.cross, step, old.asks_late)
     old_piece, new_piece = shown(old.predicted[step]), shown(new.predicted[step])
     (safe_piece,) = literal([new_piece])
 
@@ -66,10 +66,10 @@ def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> 
     """Name the MOST heads that changed most, and the source pieces; or say why there is nothing to compare."""
     if not old.cross.size:
         return language.say("no_maps_model")
-    if not counterfactual.comparable(old.cross, new.cross, step):
-        return language.say("rivals_end")
-    values = counterfactual.difference(old.cross, new.cross, step).reshape(-1, len(old.source))
-    distances = counterfactual.distance(old.cross, new.cross, step)
+    if not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):
+        return language.say("rivals_end_late" if old.asks_late else "rivals_end")
+    values = counterfactual.difference(old.cross, new.cross, step, old.asks_late).reshape(-1, len(old.source))
+    distances = counterfactual.distance(old.cross, new.cross, step, old.asks_late)
     heads, labels = _heads(distances), shown_all(old.source)
     named = [language.say("rivals_head", head=place(heads[i], language), distance=f"{distances.flat[i]:.2f}",
                           more=labels[values[i].argmax()], less=labels[values[i].argmin()])

@@ -10,7 +10,7 @@ import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from xformer.results import Bleu, NGram
-from xformer.serve.text import clean
+from xformer.serve.text import clean, one_line
 
 ORDERS = 4  # n-grams of 1 to so many tokens
 
@@ -21,7 +21,7 @@ def bleu(translation: str, reference: str) -> Bleu:
     The precisions' mean is over the n of which the translation has n-grams: a text of three tokens has none of four,
     and without this a perfect one would score 0.
     """
-    reference, _ = clean(reference)
+    (reference, _), (translation, _) = clean(reference), one_line(translation)
     said, wanted = (Tokenizer13a()(text.rstrip()).split() for text in (translation, reference))
     ngrams = tuple(_ngrams(said, wanted, n) for n in range(1, ORDERS + 1))
     matches = tuple(sum(ngram.matches for ngram in of_n) for of_n in ngrams)
