@@ -28,7 +28,9 @@ def make(folder, tokenizer):
             model = RecurrentTranslator(RecurrentConfig(attention=attention, **shape))
         else:
             model = Transformer(Config(n_heads=2, n_layers=2, d_ff=16, norm=name.removesuffix("-norm"), **shape))
-        metrics = {"bleu": 21.5, "lengths": {"buckets": BUCKETS}, "scores": [
+        kept = {"step": 8, "seen": 8_000, "minutes": 0.8, "done": 0.8} if name == "pre-norm" else {
+            "step": 10, "seen": 10_000, "minutes": 1.0, "done": 1.0}
+        metrics = {**kept, "bleu": 21.5, "lengths": {"buckets": BUCKETS}, "scores": [
             {"set": "far-away", "bleu": 12.25, "beam": 5}, {"set": "far-away", "bleu": 9.0, "plain": True}]}
         if name != "gru":
             heads = [[0.3]] if name == "gru-attention" else [[0.5, 0.4], [0.25, 0.6]]

@@ -24,7 +24,7 @@ FALLING = [3.5 - 0.1 * i for i in range(30)]
 
 def test_a_rise_for_good_is_a_divergence_with_its_step_and_norms():
     found = courses.verdict(course([*FALLING, 0.6, 2.9, 3.0, 3.0, 3.1, 3.0], [*[0.8] * 30, 2.0, 61.0, 30, 5, 5, 5]))
-    assert found.say() == ("Diverged at step 320: the gradient’s norm rose from 0.8 to 61, and the loss went from 0.70 "
+    assert found.say() == ("Diverged at step 320: the gradient’s norm rose from 0.8 to 61, and the loss went from 0.60 "
                            "up to 3.00.")
 
 
@@ -83,6 +83,26 @@ def test_right_answers_are_learning():
     assert found.say() == "Learned: 97 % of held-out answers right after 18 s; more than 90 % since step 200."
     bleu = courses.verdict(course(FALLING, scores=[(300, 18.0, 12.34)], measure="bleu"))
     assert "BLEU is 12.3" in bleu.say()
+
+
+def test_since_is_from_where_it_stays_above():
+    scores = [(200, 12.0, 0.95), (220, 13.0, 0.91), (240, 14.0, 0.84), (260, 15.0, 0.97)]
+    assert "more than 90 % since step 260" in courses.verdict(course(FALLING, scores=scores)).say()
+
+
+def test_losses_in_a_sentence_are_those_of_the_curve():
+    loss = [5.69, 5.2, 5.08, *FALLING, 0.7, 0.9]
+    said = courses.verdict(course(loss, scores=[(320, 18.0, 2.0)], measure="bleu")).say()
+    assert "the loss fell from 5.69 to 0.90" in said
+
+
+def test_the_sentences_of_the_recorded_runs_agree_with_their_table():
+    kept = courses.read(ASSETS / "divergence.json").courses
+    for one in kept:
+        values = dict(courses.verdict(one).values)
+        assert values["last"] == f"{one.loss[-1]:.2f}" and values["first"] == f"{one.loss[0]:.2f}"
+    best = dict(courses.findings(kept)[2].values)
+    assert best["loss"] in {f"{one.loss[-1]:.2f}" for one in kept}
 
 
 def test_recorded_runs_are_read_as_they_were_written(tmp_path):

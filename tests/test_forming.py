@@ -69,6 +69,12 @@ def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, 
     assert last["form_moment"]["value"] == 3, "beyond the last is the last"
 
 
+def test_it_says_where_the_last_moment_is_not_of_the_kept_weights(generations):
+    said = drawn(generations, form_moment=2)["said"]
+    assert "The last moment, step 10, is the end of the training." in said and "weights of step 8, which" in said
+    assert "Elsewhere" not in drawn(generations, "post-norm")["said"]
+
+
 def test_a_head_is_chosen_in_the_grid_and_another_stack_begins_with_its_first(generations):
     ask = Ask.always(generations, ENGLISH)
     event = SimpleNamespace(layer=1, head=2)

@@ -1,6 +1,7 @@
 """Four generations of translators beside each other: their answers, maps, curves and costs, and what is not there."""
 
 import json
+import re
 import shutil
 from contextlib import closing
 from dataclasses import replace
@@ -121,6 +122,15 @@ def test_what_was_measured_is_gathered_once_and_every_curve_is_drawn(generations
         assert names == [figures.label(name) for name in GENERATIONS]
     loss = json.loads(ask.answer(part.draw, found=first["found"], gen_curve="loss")["curves"]["figure"])["data"][0]
     assert loss["y"][0] == 8.0 and loss["x"][-1] == 0.01
+
+
+def test_the_pieces_and_minutes_are_those_of_the_kept_weights(generations):
+    facts = asked(generations).answer(part.draw, found=None, gen_curve="bleu")["facts"]
+    rows = re.findall(r"<tr><th scope=row>(.*?)</th>(.*?)</tr>", facts)
+    assert [re.findall(r"<td>(.*?)</td>", cells)[1:3] for _, cells in rows] == [
+        *[["0.01 M", "1.0 min"]] * 3, ["0.01 M", "0.8 min"]]
+    assert facts.count("the weights are those of step") == 1 and "equally many" not in ENGLISH.say("gen_look")
+    assert f"{figures.label('pre-norm')}: the weights are those of step 8 of 10, which had the best BLEU" in facts
 
 
 def test_a_broken_history_is_a_sentence_and_a_missing_one_too(folders, tiny_checkpoint, tmp_path):

@@ -20,8 +20,8 @@ def page(about: Mapping[str, Any], maps: Mapping[str, np.ndarray], start: tuple[
          ) -> str:
     """Fill the template assets/explain.html with numbers and texts.
 
-    about: the lists `source`, `target` and `predicted`, a line about the `model`, the names of `given` heads, whose rows
-    are named by the piece that they were given, and `late`, as in `results.Maps`. maps: by stack (layers, heads,
+    about: the lists `source`, `target` and `predicted`, a line about the `model`, the names of `given` heads, whose
+    rows are named by the piece that they were given, and `late`, as in `results.Maps`. maps: by stack (layers, heads,
     queries, keys), float. start: the stack, layer and head on which the page opens, the nearest that there is.
     """
     stack, *_ = start

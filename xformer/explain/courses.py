@@ -37,27 +37,28 @@ def rise(course: TrainingCourse) -> int | None:
 
 
 def verdict(course: TrainingCourse) -> Message:
-    """Say what happened in a run, from its numbers."""
+    """Say what happened in a run, from its numbers. Losses are those of the curve."""
     if course.ended == "diverged" or not course.loss:
         return Message.of("run_no_number", step=course.step[-1] if course.step else 1)
     turned = rise(course)
-    loss, seconds = smoothed(course.loss), f"{course.seconds:.0f}"
+    seconds = f"{course.seconds:.0f}"
     if turned is not None:
         before = course.norm[max(0, turned - 20):turned] or course.norm[:1]
         return Message.of("run_diverged", step=course.step[turned], before=f"{median(before):.2g}",
-                          after=f"{max(course.norm[max(0, turned - 3):]):.2g}", low=f"{min(loss):.2f}",
-                          last=f"{loss[-1]:.2f}")
+                          after=f"{max(course.norm[max(0, turned - 3):]):.2g}",
+                          low=f"{min(course.loss[:turned + 1]):.2f}", last=f"{course.loss[-1]:.2f}")
     reached = course.scores[-1][2] if course.scores else 0.0
-    losses = {"first": f"{loss[0]:.2f}", "last": f"{loss[-1]:.2f}", "step": course.step[-1],
+    losses = {"first": f"{course.loss[0]:.2f}", "last": f"{course.loss[-1]:.2f}", "step": course.step[-1],
               "guess": f"{course.guess:.2f}"}
-    if loss[-1] > STALLED * course.guess:
+    if course.loss[-1] > STALLED * course.guess:
         return Message.of("run_stalled", least=f"{100 * (1 - STALLED):.0f}", **losses)
     if course.measure == "bleu":
         return Message.of("run_bleu", bleu=f"{reached:.1f}", **losses)
     share = f"{100 * reached:.0f}"
     if reached < LEARNED:
         return Message.of("run_halfway", share=share, **losses)
-    since = next(step for step, _, value in course.scores if value >= LEARNED)
+    below = max((i for i, (_, _, value) in enumerate(course.scores) if value < LEARNED), default=-1)
+    since = course.scores[below + 1][0]  # from where it stays above
     return Message.of("run_learned", share=share, seconds=seconds, since=since, least=f"{100 * LEARNED:.0f}")
 
 

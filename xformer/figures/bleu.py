@@ -88,10 +88,10 @@ def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     product = " · ".join(precisions) or "0"
     root = f"{penalty} · ({product})<sup>1/{max(orders, 1)}</sup>"
     halves = " · ".join(f"({one})<sup>1/{2 ** n}</sup>" for n, one in enumerate(precisions, 1)) or "0"
-    of_sacrebleu = smoothed(parts, language)
+    lenient = smoothed(parts, language)
     sections = [
         _score("paper", parts.score, f"BP · (∏ <i>p<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {root}", language),
-        _score("sacre", parts.smoothed, f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {of_sacrebleu}", language),
+        _score("sacre", parts.smoothed, f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {lenient}", language),
         _score("notes", parts.variant,
                "exp(min(0, 1 − <i>r</i>/<i>c</i>)) · ∏ <i>p<sub>n</sub></i><sup>1/2<sup><i>n</i></sup></sup> = "
                f"{penalty} · {halves}", language)]

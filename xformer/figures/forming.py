@@ -11,7 +11,7 @@ from xformer.explain.formation import better_reading, error_course
 from xformer.figures.labels import place
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE
-from xformer.results import Course, Head, Moments
+from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
 LONGEST = 160  # characters of a translation that are shown: before it has learned to end, a model goes on for long
@@ -33,11 +33,11 @@ def story(moments: Moments, course: Course, at: int, language: Language = ENGLIS
             f'</tfoot></table>')
 
 
-def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bool, language: Language = ENGLISH
-            ) -> str:
+def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bool, kept: Moment | None = None,
+            language: Language = ENGLISH) -> str:
     """Say where in the training a moment is, and how well a head aligns then and at the end; HTML.
 
-    best: whether the head is the one that aligns best in the end.
+    best: whether the head is the one that aligns best in the end. kept: the moment whose weights the model has.
     """
     moment = moments.moments[at]
     said = [language.html("form_where", step=moment.step, percent=f"{100 * moment.done:.3g}", pieces=moment.seen,
@@ -48,6 +48,8 @@ def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bo
                                   now=f"{errors[at]:.2f}", end=f"{errors[-1]:.2f}"))
     elif not moments.errors.size:
         said.append(language.html("no_maps_model"))
+    if kept is not None and kept.step != moments.moments[-1].step:
+        said.append(language.html("form_kept", last=moments.moments[-1].step, step=kept.step))
     return "".join(f"<p>{one}</p>" for one in said)
 
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
-from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo
+from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
 
 COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
@@ -36,6 +36,7 @@ class Generation:
     scores: dict[str, float]  # BLEU on other sets of sentences, by their names
     lengths: tuple[LengthScore, ...]
     history: History | None
+    kept: Moment | None = None  # of the training, whose weights these are; None where it was not noted
     broken: str = ""  # why the history cannot be read, in a sentence
 
 
@@ -85,21 +86,28 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     """Tabulate size, training and scores; HTML. A history that cannot be read is said below."""
     rows, sets = [], list(dict.fromkeys(name for one in found for name in one.scores))
     for one in found:
-        history = one.history
-        cells = [f"{one.info.parameters / 1e6:.1f} M",
-                 "–" if history is None else f"{history.seen[-1] / 1e6:.2f} M" if history.seen else "–",
-                 "–" if history is None or not history.seconds else language.say(
-                     "gen_minutes", minutes=f"{history.seconds[-1] / 60:.1f}"),
+        kept = one.kept
+        cells = [f"{one.info.parameters / 1e6:.1f} M", "–" if kept is None else f"{kept.seen / 1e6:.2f} M",
+                 "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
                  _number(one.bleu, 1), *(_number(one.scores.get(name), 1) for name in sets), _number(one.error, 3)]
         rows.append(f"<tr><th scope=row>{escape(label(one.name, language))}</th>"
                     + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
     names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     broken = "".join(f'<p class="note">{escape(one.broken)}</p>' for one in found if one.broken)
+    broken += "".join(f'<p class="note">{_early(one, language)}</p>' for one in found if _early(one, language))
     lacking = [label(one.name, language) for one in found if one.history is None and not one.broken]
     if lacking:
         broken += f'<p class="note">{language.html("gen_no_history", names=", ".join(lacking))}</p>'
     return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>{broken}'
+
+
+def _early(one: Generation, language: Language) -> str:
+    """Say where weights were kept that are not those of the end of the training; HTML, empty where they are."""
+    if one.kept is None or one.history is None or not one.history.step or one.kept.step >= one.history.step[-1]:
+        return ""
+    return language.html("gen_kept", name=label(one.name, language), step=one.kept.step, steps=one.history.step[-1],
+                         seen=f"{one.history.seen[-1] / 1e6:.2f}")
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -12,12 +12,12 @@ from xformer.figures import forming as figures
 from xformer.figures import generations, head_payload
 from xformer.figures import grid_payload as grid
 from xformer.figures.attention import Choice, picture
-from xformer.results import GENERATIONS, STACKS, Course, Head, Message, Moments, Trace, UserError
+from xformer.results import GENERATIONS, STACKS, Course, Head, Message, Moment, Moments, Trace, UserError
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Whole
-from xformer.ui.generations import generation
+from xformer.ui.generations import generation, kept_moment
 from xformer.ui.handlers import QUIET, Ask, number_of, refused
 from xformer.ui.tabs import Page, Tab
 
@@ -68,16 +68,16 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     return Tab(controls)
 
 
-def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments, str]:
-    """Return the moments of a generation, and the name and identity of its model; raises UserError where there are
-    none."""
+def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments, str, Moment | None]:
+    """Return the moments of a generation, the name and identity of its model, and the moment whose weights were kept
+    where it is known; raises UserError where there are none."""
     if name not in models.names:
         raise UserError(Message.of("form_missing", name=name))
     with generation(models, name) as service:
         moments = service.moments
         if moments is None:
             raise UserError(Message.of("form_none", name=name))
-        return moments, f"{service.info.name} {service.info.identity}"
+        return moments, f"{service.info.name} {service.info.identity}", kept_moment(service)
 
 
 def choose(models: ModelPool, language: Language, *, event: gr.EventData, **values: Any) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def draw(models: ModelPool, language: Language, *, form_model: str, form_sentenc
 
     drawn: the model whose moments and sentences the controls offer already, so that nothing is set while it is moved.
     """
-    moments, identity = recorded(models, form_model, language)
+    moments, identity, kept = recorded(models, form_model, language)
     count = len(moments.moments)
     at = min(int(form_moment), count) - 1
     number = min(int(form_sentence or 1), len(moments.courses)) - 1
@@ -106,7 +106,8 @@ def draw(models: ModelPool, language: Language, *, form_model: str, form_sentenc
     head = _head(best, form_stack, place, stack_maps.shape[:2])
     reading = _reading(moments, best, head)
     answer = {**NOTHING, "story": figures.story(moments, course, at, language),
-              "said": figures.summary(moments, at, head, reading, best is not None and head == best[0], language),
+              "said": figures.summary(moments, at, head, reading, best is not None and head == best[0], kept,
+                                      language),
               "drawn": form_model, "form_layer": head.layer if head and place != (0, 0) else 0,
               "form_head": head.head if head and place != (0, 0) else 0}
     if form_model != drawn:

@@ -15,7 +15,7 @@ from xformer.figures import generations as figures
 from xformer.figures import head_payload
 from xformer.figures.attention import Choice, picture
 from xformer.figures.generations import CURVES, Answer, Generation
-from xformer.results import GENERATIONS, Message, Trace, Translation, UserError
+from xformer.results import GENERATIONS, Message, Moment, Trace, Translation, UserError
 from xformer.serve.protocol import ModelPool, StudyService, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
@@ -161,7 +161,16 @@ def _measured(service: TranslationService, name: str, language: Language) -> Gen
     bleu = service.metrics.get("bleu")
     return Generation(name, service.info, service.best_head if service.info.layers("cross") else None,
                       min(errors) if errors else None, float(bleu) if isinstance(bleu, (int, float)) else None,
-                      _scores(service), tuple(service.length_scores), history, broken)
+                      _scores(service), tuple(service.length_scores), history, kept_moment(service), broken)
+
+
+def kept_moment(service: TranslationService) -> Moment | None:
+    """Return the moment of the training whose weights were kept; None where it was not noted."""
+    try:
+        step, seen, minutes, done = (service.metrics[name] for name in ("step", "seen", "minutes", "done"))
+        return Moment(int(step), 60 * float(minutes), int(seen), float(done))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
 
 
 def _scores(service: TranslationService) -> dict[str, float]:
