@@ -553,7 +553,8 @@ class Network(nn.Module):
         """Make inference in float32 on a CPU faster, for the price of copies of the weights, see `products.py`.
 
         Call it last: the copies do not follow when the weights change or move. Elsewhere than in float32 on a CPU the
-        model stays as it is. Results differ in the last bits; with `quantised`, in 8 bits, by some hundredths.
+        model stays as it is. Results differ in the last bits; with `quantised`, in 8 bits, by 0.015 nats a
+        piece of a translation on average, and 0.13 in one of a hundred.
         """
         weight = self.embedding.weight
         if weight.device.type != "cpu" or weight.dtype != torch.float32:

@@ -1,11 +1,14 @@
 """The functions that all scripts share, in Chromium, against Python's own."""
 
 import base64
+import csv
 import html
+import io
 
 import numpy as np
 import pytest
 
+from tests.browser.acts import saved
 from xformer.figures.labels import percent
 from xformer.figures.palettes import PALETTES
 from xformer.strings import ASSETS
@@ -108,3 +111,39 @@ def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
     light = np.array([0.2126, 0.7152, 0.0722]) @ linear
     contrast = np.where(np.array(inks) == "#000", (light + 0.05) / 0.05, 1.05 / (light + 0.05))
     assert set(inks) <= {"#000", "#fff"} and contrast.min() >= 4.5
+
+
+# What assets/readings.js saves of a table
+
+PIECES = [".", "...", "1.2.3", "-", "-1.50", "7", "El"]
+READINGS = f"""<div class="about"><span data-name="small" data-identity="x"></span></div>
+<div id="part"><button data-save="csv">Save</button><div class="table" data-title="readings"><table>
+<tr><th>step</th>{"".join(f"<th>{i}</th>" for i in range(len(PIECES)))}</tr>
+<tr><th>wanted</th>{"".join(f"<td>{piece}</td>" for piece in PIECES)}</tr></table></div></div>
+<script type="module">
+import start from '/readings.js';
+start({{element: document.getElementById('part'), trigger: () => {{}}}});
+document.body.dataset.ready = true;
+</script>"""
+
+
+@pytest.fixture
+def readings(chromium):
+    page = chromium.new_page()
+
+    def answer(route):
+        name = route.request.url.rpartition("/")[2]
+        if not name:
+            return route.fulfill(body=READINGS, content_type="text/html; charset=utf-8")
+        return route.fulfill(path=ASSETS / name, content_type="text/javascript; charset=utf-8")
+
+    page.route("http://scripts.test/**", answer)
+    page.goto("http://scripts.test/")
+    page.locator("body[data-ready]").wait_for()
+    yield page
+    page.close()
+
+
+def test_a_full_stop_is_saved_as_it_is_and_numbers_as_numbers(readings):
+    rows = [*csv.reader(io.StringIO(saved(readings, readings.get_by_role("button", name="Save").click)[0].decode()))]
+    assert rows[1] == ["wanted", ".", "...", "1.2.3", "'-", "-1.5", "7", "El"]
