@@ -16,13 +16,13 @@ def followed(moments: Moments) -> tuple[Head, str] | None:
     last = moments.errors[-1]
     if not last.size:
         return None
-    reading, layer, head = (int(i) for i in np.unravel_index(last.argmin(), last.shape))
+    reading, layer, head = (int(i) for i in np.unravel_index(np.argmin(last), last.shape))
     return Head("cross", layer + 1, head + 1), READINGS[reading]
 
 
 def better_reading(moments: Moments, head: Head) -> str:
     """Name the reading in which a head of the cross-attention aligns better at the last moment."""
-    return READINGS[int(moments.errors[-1, :, head.layer - 1, head.head - 1].argmin())]
+    return READINGS[int(np.argmin(moments.errors[-1, :, head.layer - 1, head.head - 1]))]
 
 
 def error_course(moments: Moments, head: Head, reading: str) -> list[float]:

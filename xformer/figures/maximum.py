@@ -92,7 +92,7 @@ def explained(attribution: Attribution, found: Maximum, language: Language = ENG
     html, adds = language.html, found.adds
     toward, against = (label_name(label, language) for label in (attribution.toward, found.against))
     gives = np.bincount(found.givers, minlength=len(found.words))
-    most = int(gives.argmax())
+    most = int(np.argmax(gives))
     said = html("gives_said", word=_bare(found.words[most]), count=int(gives[most]), all=len(adds),
                 sum=f"{float(adds.sum()):+.2f}", bias=f"{found.bias:+.2f}",
                 total=f"{float(adds.sum()) + found.bias:+.2f}", toward=toward, against=against)

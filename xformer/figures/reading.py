@@ -54,7 +54,7 @@ def distances(before: Trace, after: Trace, chosen: Head, language: Language = EN
             f"{value:.2f}</td>" for head, value in enumerate(far[layer]))
         rows.append(f'<tr><th scope="row">{html("layer_short")}{layer + 1}</th>{cells}</tr>')
     names = "".join(f'<th scope="col">{html("head_short")}{head + 1}</th>' for head in range(heads))
-    most = Head("encoder_self", *(int(i) + 1 for i in np.unravel_index(far.argmax(), far.shape)))
+    most = Head("encoder_self", *(int(i) + 1 for i in np.unravel_index(np.argmax(far), far.shape)))
     said = html("maps_moved", where=place(chosen, language), value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}",
                 most=place(most, language), largest=f"{far.max():.2f}")
     body = (f'<p class="said" role="status">{said}</p><table><thead><tr><td></td>{names}</tr></thead>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -53,13 +54,13 @@ def serve(checkpoint: str, sentiment: str | None, device: str | None, precision:
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
                    "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1"}  # one that hangs would not end when it is asked to
     ray.init(address=address, runtime_env={"env_vars": environment}, include_dashboard=None if address else False,
-             logging_level="warning")
+             logging_level=logging.WARNING)
     ray_serve.start(http_options={"host": host, "port": port})
-    deployment = ray_serve.deployment(Replica).options(
+    deployment = ray_serve.deployment(
         name="engine", ray_actor_options={"num_cpus": cpus, "num_gpus": gpus}, max_ongoing_requests=MOST_UNDER_WAY,
         health_check_period_s=min(PERIOD, timeout), health_check_timeout_s=timeout, graceful_shutdown_timeout_s=30,
         autoscaling_config={"min_replicas": least, "initial_replicas": least, "max_replicas": most,
-                            "target_ongoing_requests": UNDER_WAY})
+                            "target_ongoing_requests": UNDER_WAY})(Replica)
     ray_serve.run(deployment.bind(checkpoint, sentiment, device, precision, timeout, token, hosts), name="xformer")
     print(f"The engine answers at http://{host}:{port}", flush=True)
     ended = threading.Event()

@@ -202,7 +202,7 @@ def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> Alig
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])
-    reading, layer, head = (int(i) for i in np.unravel_index(rates.argmin(), rates.shape))
+    reading, layer, head = (int(i) for i in np.unravel_index(np.argmin(rates), rates.shape))
     return AlignmentScores(dict(zip(alignment.READINGS, rates, strict=True)), alignment.READINGS[reading], layer + 1,
                            head + 1, len(gold))
 
