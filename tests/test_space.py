@@ -44,7 +44,8 @@ def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, 
     files = latest(server)
     assert {path.split("/")[0] for path in files} == {
         ".gitattributes", "README.md", "LICENSE", "app.py", "requirements.txt", "xformer", "assets", "checkpoints"}
-    assert all(content == (ROOT / path).read_bytes() for path, content in files.items() if path != ".gitattributes")
+    assert {path for path, content in files.items() if path == ".gitattributes" or content != (ROOT / path).read_bytes()
+            } == {".gitattributes", "requirements.txt"}
     assert not [path for path in files if "__pycache__" in path]
     assert sum(line.startswith("PUT /large/") for line in server.requests()) >= 2  # weights go as large files
 
@@ -124,9 +125,23 @@ def test_the_front_matter_is_what_hosts_offer():
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = {r.name: r.specifier for r in (Requirement(line.split("#")[0]) for line in lines if line[0].isalpha())}
     assert data["sdk_version"] in wanted["gradio"]
-    # Those of hosts that lend GPUs:
-    assert "2.8.0" in wanted["torch"] and "2.11.0" in wanted["torch"]
-    assert data["python_version"] in ("3.10.13", "3.12.12")
+    assert space.NEWEST_TORCH in wanted["torch"]
+    assert data["python_version"] in ("3.10.13", "3.12.12")  # of hosts that lend GPUs
+    cards = [ModelCard.load(ROOT / folder / "README.md").data for folder in space.CHECKPOINTS.values()]
+    assert data["datasets"] == [name for one in cards for name in one["datasets"]]
+
+
+def test_a_space_is_asked_for_nothing_that_its_host_brings(server, client, tiny_checkpoint, tiny_classifier):
+    """gradio, huggingface_hub and spaces are the host's, and of torch it has versions to lend GPUs for."""
+    for name, folder in (("me/en-es", tiny_checkpoint), ("me/reviews", tiny_classifier)):
+        server.add(name, {path.name: path.read_bytes() for path in folder.iterdir()})
+    assert client("space", "push", NAME, "--checkpoint", "me/en-es", "--sentiment", "me/reviews").status == 0
+    kept, own = ({r.name: str(r.specifier) for line in text.splitlines() if line[0].isalpha()
+                  for r in [Requirement(line.partition("#")[0])]}
+                 for text in (latest(server)["requirements.txt"].decode(), (ROOT / "requirements.txt").read_text()))
+    assert kept.pop("torch") == f"<={space.NEWEST_TORCH}" and own.pop("torch")
+    assert own.keys() - kept.keys() == {"gradio", "huggingface-hub"}
+    assert all(own[name] == limits for name, limits in kept.items())
 
 
 def test_the_generations_go_with_the_model_that_ships(server, client, generation_checkpoints, tmp_path):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from xformer.hub import card, checkpoint, repository, shipped
 from xformer.results import GENERATIONS, UserError
 
 FILES = ("README.md", "LICENSE", "app.py", "requirements.txt")
+OF_THE_HOST = {"gradio", "huggingface-hub", "spaces"}  # it brings its own: other versions break its image or its GPUs
+NEWEST_TORCH = "2.13.0"  # that GPUs are lent for
 FOLDERS = ("xformer", "assets")
 CHECKPOINTS = {"translation": shipped.DEFAULT_CHECKPOINT, "sentiment": shipped.SENTIMENT_CHECKPOINT}
 VARIABLES = {"translation": shipped.CHECKPOINT_VARIABLE, "sentiment": shipped.SENTIMENT_VARIABLE}
@@ -43,6 +46,7 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
             variables[VARIABLES[kind]] = str(commit)
             preloaded[commit.repository] = f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
     files["README.md"] = _readme(root / "README.md", preloaded)
+    files["requirements.txt"] = _requirements((root / "requirements.txt").read_text(encoding="utf-8"))
     return repository.push_space(name, files, (*FOLDERS, "checkpoints"), variables, private=private,
                                  commit_message=message)
 
@@ -73,6 +77,18 @@ def _examine(folder: Path, kind: str) -> None:
     if held.train != kind:
         wanted = next(known for known in checkpoint.KINDS.values() if known.train == kind)
         raise UserError(f"The checkpoint {folder} holds a {held.name}, but a {wanted.name} is needed; name another.")
+
+
+def _requirements(text: str) -> bytes:
+    """Leave out of the requirements what a Space's host has, and of torch the limits but its own."""
+    wanted = []
+    for line in text.splitlines():
+        named = re.match(r"[\w-]+", line)
+        if named and named[0] == "torch":
+            wanted.append(f"torch<={NEWEST_TORCH}")
+        elif named and named[0] not in OF_THE_HOST:
+            wanted.append(line)
+    return "".join(f"{line}\n" for line in wanted).encode()
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
