@@ -7,7 +7,7 @@ SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js)
 
 IN_TWO = -n 2 --dist loadfile  # two processes; the tests of a file share its servers and pages
 
-.PHONY: demo test quick bench lint clean
+.PHONY: demo test quick pythons bench lint clean
 demo: .venv/app
 	$(BIN)/python app.py
 
@@ -17,6 +17,10 @@ test: .venv/dev .venv/chromium .venv/haproxy lint
 # What can be told without a browser, a started app or training, to run after each change.
 quick: .venv/dev lint
 	$(BIN)/python -m pytest $(IN_TWO) --ignore=tests/browser -m "not server and not slow"
+
+# Style, types and the quick tests on each Python that is here, in .venv-3.10 to .venv-3.14.
+pythons:
+	tests/pythons.sh
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -56,7 +60,7 @@ bench: .venv/bench .venv/chromium
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-3.*
 
 install = if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq $(1) >/dev/null; \
 	elif command -v sudo >/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq $(1) >/dev/null; \

@@ -35,6 +35,59 @@ def test_an_extra_is_what_the_file_of_requirements_says(extra):
     assert PROJECT["project"]["optional-dependencies"][extra] == requirements(f"requirements-{extra}.txt")
 
 
+def test_gradio_is_the_same_wherever_it_is_asked_for():
+    """One with MCP that is older or newer than the page's would be another page's."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    asked = [line for line in (*requirements("requirements.txt"), *requirements("requirements-dev.txt"),
+                               *extras["mcp"], *extras["dev"]) if line.startswith("gradio")]
+    assert len(asked) == 4 and len({str(Requirement(line).specifier) for line in asked}) == 1
+
+
+def test_every_python_that_is_promised_is_tried():
+    lead = "Programming Language :: Python :: "
+    promised = {line.removeprefix(lead) for line in PROJECT["project"]["classifiers"] if line.startswith(lead)}
+    assert promised == {f"3.{minor}" for minor in range(10, 15)}
+    assert PROJECT["project"]["requires-python"] == ">=3.10"
+    matrix = WORKFLOW["jobs"]["quick"]["strategy"]["matrix"]
+    steps = WORKFLOW["jobs"]["all"]["steps"]
+    assert promised == {*matrix["python"], *(one["python"] for one in matrix["include"]),
+                        *(step["with"]["python-version"] for step in steps if "python" in step.get("uses", ""))}
+    script = (ROOT / "tests" / "pythons.sh").read_text(encoding="utf-8")
+    assert promised == {*re.search(r"for version in ([\d. ]+);", script)[1].split()}
+    assert "Python 3.10 to 3.14" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="make and bash are not of Windows")
+def test_every_python_here_is_tried_and_one_that_fails_is_said(tmp_path):
+    """Of three stand-ins for Python: one where all passes, one whose types are wrong, one without venv."""
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "pythons.sh", tmp_path / "tests")
+    step = tmp_path / "step"
+    step.write_text(r"""#!/bin/bash
+echo "$(basename "$0") $*" >> asked
+case "$0 $*" in
+    *-c\ import*) [[ $0 != *3.12 ]] ;;
+    *-m\ venv*) mkdir -p "$3/bin" && for name in python ruff mypy; do cp "$0" "$3/bin/$name"; done ;;
+    *3.13/bin/mypy*) exit 1 ;;
+esac
+""")
+    step.chmod(0o755)
+    for place in ("bin/python3.11", "bin/python3.12", ".pyenv/versions/3.13.0/bin/python"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(step, tmp_path / place)
+    for tool in ("bash", "basename", "cp", "dirname", "mkdir"):
+        (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
+    ran = subprocess.run([tmp_path / "tests" / "pythons.sh"], capture_output=True, text=True, check=False,
+                         env={"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")})
+    absent = "not on this machine, or without venv"
+    assert ran.returncode == 1 and ran.stdout.splitlines()[-5:] == [
+        f"3.10: {absent}", "3.11: all passed", f"3.12: {absent}",
+        "3.13: failed: .venv-3.13/bin/mypy --python-version 3.13", f"3.14: {absent}"]
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert sum(line.startswith("python -m pip install ") for line in asked) == 2
+    assert asked.count("python -m pytest -n 2 --dist loadfile --ignore=tests/browser -m not server and not slow") == 1
+
+
 def test_every_package_is_in_the_wheel():
     here = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "xformer").rglob("__init__.py")}
     assert here | {"xformer.assets", "xformer.checkpoints"} == {*PROJECT["tool"]["setuptools"]["packages"]}
@@ -43,9 +96,10 @@ def test_every_package_is_in_the_wheel():
 def test_the_workflow_tries_the_lowest_versions_on_three_systems():
     matrix = WORKFLOW["jobs"]["quick"]["strategy"]["matrix"]
     assert {one.split("-")[0] for one in matrix["os"]} == {"ubuntu", "macos", "windows"}
-    lowest = " ".join(one["versions"] for one in matrix["include"] if one["which"] == "lowest")
-    wanted = [Requirement(line) for line in requirements("requirements.txt") if line.startswith(("torch", "gradio"))]
-    assert len(wanted) == 2
+    (lowest,) = (one["versions"] for one in matrix["include"] if one["python"] == matrix["python"][0])
+    wanted = [Requirement(line) for line in requirements("requirements.txt")
+              if line.startswith(("torch", "gradio", "huggingface-hub"))]
+    assert len(wanted) == 3
     for one in wanted:
         least = next(limit.version for limit in one.specifier if limit.operator == ">=")
         assert f"{one.name}=={least}." in lowest

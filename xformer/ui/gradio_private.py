@@ -26,7 +26,7 @@ from gradio.utils import get_function_description
 
 from xformer.strings import ENGLISH, SPANISH
 
-TRIED = ("6.31.0", "6.31.0")  # the oldest and the newest version
+TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
 # anybody who asks, recordings, an editor, a monitor.
 CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
