@@ -20,7 +20,6 @@ from huggingface_hub import (
     CommitOperationDelete,
     HfApi,
     constants,
-    get_session,
     get_token,
     hf_hub_download,
     try_to_load_from_cache,
@@ -43,7 +42,6 @@ from xformer.results import Message, UserError
 
 REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
 COMMIT = re.compile(r"[0-9a-f]{40}")
-PATIENCE = 60.0  # seconds without a byte after which a transfer is given up; the client by itself waits for ever
 
 
 class Access(NamedTuple):
@@ -130,7 +128,6 @@ def fetch(name: RepositoryName, access: Access = USUAL) -> Path:
 
 def _fetch(name: RepositoryName, access: Access) -> Path:
     with _plainly(name, access.token):
-        get_session().timeout = PATIENCE
         info = HfApi(token=access.token).model_info(name.repository, revision=name.revision, files_metadata=True,
                                   timeout=constants.HF_HUB_ETAG_TIMEOUT)
         offered = {file.rfilename: file for file in info.siblings or ()}
@@ -210,7 +207,6 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
     card.check(folder)
     _may_write(name, token)
     with _plainly(name, token):
-        get_session().timeout = PATIENCE
         api = HfApi(token=token)
         api.create_repo(name.repository, private=private, exist_ok=True)
         if branch:
@@ -232,7 +228,6 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
     _may_write(name)
     kind = constants.REPO_TYPE_SPACE
     with _plainly(name):
-        get_session().timeout = PATIENCE
         api = HfApi()
         api.create_repo(name.repository, repo_type=kind, space_sdk="gradio", private=private, exist_ok=True)
         there = api.get_space_variables(name.repository)

@@ -7,7 +7,6 @@ brings too few, and it ends at its next byte.
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -15,14 +14,15 @@ from concurrent import futures
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from huggingface_hub import constants, get_session
-from huggingface_hub.errors import HTTPError
+from huggingface_hub import constants, get_session, set_client_factory
+from huggingface_hub.utils import httpx
+from huggingface_hub.utils._http import default_client_factory
 
 T = TypeVar("T")
+PATIENCE = 60.0  # seconds without a byte after which a transfer is given up; the client by itself waits for ever
 WINDOW = 60.0  # seconds in each of which a fetch must bring
 LEAST = 300_000  # bytes that it did not have before: 5 kB a second
 MOST = 32  # fetches at the same time, with those that were given up and still hang on a connection
-_httpx = importlib.import_module(HTTPError.__module__.partition(".")[0])  # httpx2; httpx for older clients
 _running = threading.BoundedSemaphore(MOST)
 _mine = threading.local()  # `progress`: of the fetch that runs in a thread
 
@@ -44,6 +44,7 @@ class _Progress:
 
     def __init__(self) -> None:
         self.stopped = False
+        self.counted = True  # not where a program has set another maker of clients since
         self._farthest: dict[str, int] = defaultdict(int)
 
     @property
@@ -57,7 +58,7 @@ class _Progress:
         self._farthest[file] = max(self._farthest[file], place)
 
 
-class _Counted(_httpx.SyncByteStream):  # type: ignore[name-defined]
+class _Counted(httpx.SyncByteStream):
     """The body of an answer, whose bytes are noted as they come."""
 
     def __init__(self, stream: Any, progress: _Progress, file: str, place: int) -> None:
@@ -85,7 +86,7 @@ def watched(work: Callable[[], T]) -> T:
     def run() -> None:
         _mine.progress = progress
         try:
-            _count()
+            progress.counted = _begin in get_session().event_hooks["request"]
             result.set_result(work())
         except BaseException as error:
             result.set_exception(error)
@@ -97,7 +98,7 @@ def watched(work: Callable[[], T]) -> T:
     try:
         while not futures.wait([result], WINDOW).done:
             brought = progress.new - before
-            if brought < LEAST:
+            if progress.counted and brought < LEAST:
                 raise Stalled(brought)
             before += brought
     finally:
@@ -105,21 +106,23 @@ def watched(work: Callable[[], T]) -> T:
     return result.result()
 
 
-def _count() -> None:
-    """Have the client's session count what comes; it is shared, and may be made anew at any time."""
-    session = get_session()
-    hooks = session.event_hooks
-    if _begin not in hooks["request"]:
-        session.event_hooks = {"request": [*hooks["request"], _begin], "response": [*hooks["response"], _wrap]}
+def _client() -> httpx.Client:
+    """Make the session that all requests to the Hub share: as its client does, but patient only so long, and one that
+    counts what comes."""
+    made = default_client_factory()
+    made.timeout = PATIENCE
+    made.event_hooks = {"request": [*made.event_hooks["request"], _begin],
+                        "response": [*made.event_hooks["response"], _wrap]}
+    return made
 
 
-def _begin(request: Any) -> None:
+def _begin(request: httpx.Request) -> None:
     """Let a fetch that was given up ask for nothing more."""
     if progress := getattr(_mine, "progress", None):
         progress.note("", 0)
 
 
-def _wrap(response: Any) -> None:
+def _wrap(response: httpx.Response) -> None:
     """Count the body of an answer, where it belongs to a fetch."""
     progress = getattr(_mine, "progress", None)
     if progress is None:
@@ -129,3 +132,6 @@ def _wrap(response: Any) -> None:
     begins = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
     place = int(begins) if response.status_code == 206 and begins.isdecimal() else 0
     response.stream = _Counted(response.stream, progress, response.request.url.path, place)
+
+
+set_client_factory(_client)
