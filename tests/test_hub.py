@@ -16,7 +16,7 @@ import torch
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
-from tests.hub_client import Client, as_people_know_it, impatient, watched, with_a_token
+from tests.hub_client import Client, as_people_know_it, impatient, store, storing, watched, with_a_token
 from xformer.__main__ import main
 from xformer.hub import card, checkpoint
 from xformer.hub import repository as hub
@@ -428,8 +428,33 @@ def test_a_hub_that_does_not_come_forward_is_given_up(server, client, carded, fa
     assert client("checkpoint", "pull", NAME).status == 0
 
 
-def test_files_of_the_newer_storage_are_fetched_as_all_others(server, client, carded):
-    """Its own way would need a server that there is not here, and nobody would see whether it comes forward."""
+def test_large_files_come_by_the_newer_storage_and_are_counted(server, client, carded, tmp_path):
+    """From Xet's own stand-in for its servers, a folder; by HTTP the weights are not asked for at all."""
+    server.add(NAME, files(carded))
+    folder = f"local://{tmp_path / 'stored'}"
+    weights = (carded / "model.safetensors").stat().st_size
+    name = client(carded / "model.safetensors", folder, work=store).out.strip()
+
+    def xet(handler, path):
+        if path == "/token":
+            handler.answer({}, headers={"X-Xet-Cas-Url": folder, "X-Xet-Access-Token": "token",
+                                        "X-Xet-Token-Expiration": "9999999999"})
+        elif path.endswith("model.safetensors"):
+            send = handler.send_header
+            handler.send_header = lambda key, value: (send(key, value), key == "ETag" and (
+                send("X-Xet-Hash", name), send("X-Xet-Refresh-Route", f"{server.url}/token")))
+        return path == "/token"
+
+    server.faults.append(xet)
+    done = client("checkpoint", "pull", NAME, work=storing, HF_HUB_DISABLE_XET="0")
+    assert done.status == 0, done.err
+    pulled, brought = done.out.split()
+    assert files(pulled) == files(carded) and int(brought) == weights
+    assert not [line for line in server.requests() if line.startswith("GET") and line.endswith("model.safetensors")]
+
+
+def test_small_files_of_the_newer_storage_are_fetched_as_all_others(server, client, carded):
+    """Each is one request then, and ends when it is given up."""
     server.add(NAME, files(carded))
 
     def stored(handler, path):

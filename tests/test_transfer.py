@@ -5,7 +5,8 @@ import time
 from contextlib import suppress
 
 import pytest
-from huggingface_hub import get_session
+from huggingface_hub import close_session, get_session, set_client_factory
+from huggingface_hub.utils import httpx
 
 from xformer.hub import transfer
 
@@ -50,6 +51,21 @@ def read(url, count=1 << 40):
             if taken >= count:
                 break
     return taken
+
+
+def test_every_session_of_the_client_is_patient_only_so_long():
+    assert get_session().timeout.read == transfer.PATIENCE
+    close_session()
+    assert get_session().timeout.read == transfer.PATIENCE
+
+
+def test_a_program_that_makes_its_own_sessions_has_its_own_patience(limits):
+    """What they bring is not counted, so that nothing is given up for it."""
+    set_client_factory(httpx.Client)
+    try:
+        assert transfer.watched(lambda: threading.Event().wait(3 * transfer.WINDOW) or 7) == 7
+    finally:
+        set_client_factory(transfer._client)
 
 
 def fetches():

@@ -136,7 +136,8 @@ def _fetch(name: RepositoryName, access: Access) -> Path:
             if file in offered:
                 path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
                                             cache_dir=access.cache_dir, force_download=access.force_download,
-                                            etag_timeout=constants.HF_HUB_ETAG_TIMEOUT))
+                                            etag_timeout=constants.HF_HUB_ETAG_TIMEOUT,
+                                            tqdm_class=transfer.bars()))
                 _check_download(name, path, offered[file])
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):

@@ -12,16 +12,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from concurrent.futures import Future
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from huggingface_hub import constants, get_session, set_client_factory
-from huggingface_hub.utils import httpx
+from huggingface_hub.utils import httpx, tqdm
 from huggingface_hub.utils._http import default_client_factory
 
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds without a byte after which a transfer is given up; the client by itself waits for ever
 WINDOW = 60.0  # seconds in each of which a fetch must bring
 LEAST = 300_000  # bytes that it did not have before: 5 kB a second
+LARGE = 100_000_000  # bytes from which on a file comes by the Hub's newer storage, Xet, in parts at the same time
 MOST = 32  # fetches at the same time, with those that were given up and still hang on a connection
 _running = threading.BoundedSemaphore(MOST)
 _mine = threading.local()  # `progress`: of the fetch that runs in a thread
@@ -44,6 +46,7 @@ class _Progress:
 
     def __init__(self) -> None:
         self.stopped = False
+        self.by_storage = False  # whether its files come by Xet, whose bytes only its progress bars tell
         self.counted = True  # not where a program has set another maker of clients since
         self._farthest: dict[str, int] = defaultdict(int)
 
@@ -127,11 +130,35 @@ def _wrap(response: httpx.Response) -> None:
     progress = getattr(_mine, "progress", None)
     if progress is None:
         return
-    # Without it the client fetches by plain HTTP, and not by its storage back end, whose bytes cannot be counted here.
-    response.headers.pop(constants.HUGGINGFACE_HEADER_X_XET_HASH, None)
+    # Without its name there a file is fetched by plain HTTP, which ends at the next byte when it is given up.
+    size = response.headers.get("X-Linked-Size", "")
+    if not size.isdecimal() or int(size) < LARGE or constants.HF_HUB_DISABLE_XET or find_spec("hf_xet") is None:
+        response.headers.pop(constants.HUGGINGFACE_HEADER_X_XET_HASH, None)
+    elif constants.HUGGINGFACE_HEADER_X_XET_HASH in response.headers:
+        progress.by_storage = True
     begins = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
     place = int(begins) if response.status_code == 206 and begins.isdecimal() else 0
     response.stream = _Counted(response.stream, progress, response.request.url.path, place)
+
+
+def bars() -> type[tqdm]:
+    """The progress bars of the fetch that runs in this thread, which count what comes by Xet, shown or not.
+
+    It has one for bytes that came and one for bytes written, and calls them from threads of its own, where nothing may
+    be raised: what was given up ends by itself.
+    """
+    progress = _mine.progress
+
+    class Bar(tqdm):
+        taken = 0
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.taken += int(n or 0)
+            if progress.by_storage and not progress.stopped:
+                progress.note("Xet", self.taken)
+            return super().update(n)
+
+    return Bar
 
 
 set_client_factory(_client)
