@@ -85,7 +85,11 @@ def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int
 
 
 class Average:
-    """Exponential moving average of a model's weights, which forgets faster at the beginning."""
+    """Exponential moving average of a model's weights, which forgets faster at the beginning.
+
+    PyTorch's AveragedModel cannot be swapped with the model and begins with the weights after the first step; with it
+    and LambdaLR, which knows steps but no minutes, a step of 1.5 million weights took 3 to 8 ms longer.
+    """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.model, self.decay, self.steps = model, decay, 0
