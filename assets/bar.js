@@ -26,6 +26,7 @@ function openAddress(event) {
     else query.set(key, value);
   }
   history.pushState(null, '', `${location.pathname}?${query}`);
+  window.dispatchEvent(new Event('addresschange'));
   follow();
 }
 

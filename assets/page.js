@@ -43,6 +43,24 @@ function write(own, ...values) {
   const step = window.settled && ['tab', 'text'].some(key => former.has(key) && former.get(key) !== query.get(key));
   history[step ? 'pushState' : 'replaceState'](null, '', location.pathname + '?' + query + location.hash);
   window.writtenAddress = location.search;
+  window.dispatchEvent(new Event('addresschange'));
+}
+
+// On a Space the page stands in a frame of the Hub's, whose address is what a visitor keeps and passes on: it is told
+// what this one's says, as huggingface.co/docs/hub/spaces-handle-url-parameters asks. No other site that frames the
+// page is told; and what the Hub adds is left out: __theme, and __sign, which lets anybody into a private Space.
+function tellHub() {
+  if (parent === window) return;
+  let told;
+  const tell = () => {
+    const shown = [...new URLSearchParams(location.search)].filter(([key]) => !key.startsWith('__'));
+    const queryString = new URLSearchParams(shown).toString();
+    if (!window.settled || queryString === told) return;
+    parent.postMessage({queryString, hash: location.hash}, 'https://huggingface.co');
+    told = queryString;
+  };
+  window.addEventListener('addresschange', tell);
+  window.addEventListener('settled', tell);
 }
 
 // The page shows what its address says: from now on, others are steps in the history.

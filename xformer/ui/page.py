@@ -180,6 +180,7 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
         yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)))
 
     demo.load(None, js=script("removeBase"), **QUIET)
+    demo.load(None, js=script("tellHub"), **QUIET)
     in_order = [*(view.component for view in page.views.values()), *setting_order(controls), sentence, page.tabs,
                 problems]
     settle = {"fn": None, "js": script("settle"), **QUIET}
