@@ -258,8 +258,8 @@ def test_pairs_written_for_training_come_along_but_for_what_is_held_out(server, 
 
 def test_all_pairs_written_for_training_come_with_the_program(written):
     rows = read_marked_pairs(written)
-    assert len(rows) == len({row[:2] for row in rows}) == 56_387
-    assert {row[2] for row in rows} == {"written", "in-test"} and len(read_test_overlap(written)) == 45
+    assert len(rows) == len({row[:2] for row in rows}) == 93_876
+    assert {row[2] for row in rows} == {"written", "in-test", "entry"} and len(read_test_overlap(written)) == 45
 
 
 def test_archive_fetched_by_hand_is_read_from_disk(tmp_path, capsys):

@@ -61,11 +61,11 @@ def test_scores_by_length_are_those_of_the_checkpoint():
 def test_pairs_that_come_with_the_program_are_counted():
     text = TEXTS[ROOT / "docs" / "TRAINING.md"]
     with lzma.open(ROOT / "xformer" / "training" / "written.tsv.xz", "rt", encoding="utf-8") as file:
-        pairs = sum(1 for _ in file)
-    found = re.search(r"program: ([\d,]+) pairs.*?([\d,]+) are for words.*?Of the others ([\d,]+) are in.*?and\s+"
-                      r"([\d,]+) are everyday", text, re.DOTALL)
-    whole, first, register, everyday = (int(number.replace(",", "")) for number in found.groups())
-    assert whole == pairs == first + register + everyday
+        marks = [line.rstrip("\n").split("\t")[2] for line in file]
+    found = re.search(r"program: ([\d,]+) pairs.*?([\d,]+) of them, marked.*?([\d,]+) sentences are for words.*?"
+                      r"Of the others ([\d,]+) are in.*?and\s+([\d,]+) are everyday", text, re.DOTALL)
+    whole, entries, first, register, everyday = (int(number.replace(",", "")) for number in found.groups())
+    assert whole == len(marks) == entries + first + register + everyday and entries == marks.count("entry")
 
 
 def test_the_hours_of_training_are_the_sum_of_its_minutes():
