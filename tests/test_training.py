@@ -273,7 +273,7 @@ def test_a_folder_may_hold_written_pairs_and_a_second_corpus(data, tmp_path, cap
         (folder / f"{name}.tsv{'.xz' * packed}").write_bytes(lzma.compress(content) if packed else content)
     epochs, batches = [], TranslationBatches._batches
     monkeypatch.setattr(TranslationBatches, "_batches",
-                        lambda self, pairs, seed: epochs.append(pairs) or batches(self, pairs, seed))
+                        lambda self, pairs, *rest: epochs.append(pairs) or batches(self, pairs, *rest))
     args = command(folder, tmp_path / "out", "--steps", 1, "--extra-weight", 0.5, "--written-weight", 1,
                    "--phrase-weight", 2, "--vocab-size", 50)
     assert main(args) == 0

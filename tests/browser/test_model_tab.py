@@ -43,7 +43,7 @@ def test_neighbours_follow_the_piece_and_the_layer(same_page):
     page = same_page
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_test_id("Words and vectors-radio-label").click()
-    contexts = page.locator(".pieces-of:visible h4", has_text="has the most similar state, after layer 2")
+    contexts = page.locator(".pieces-of:visible h4", has_text="state most like that of")
     expect(contexts).to_have_count(1)
     slider = page.get_by_role("slider", name="After so many layers")
     slider.focus()

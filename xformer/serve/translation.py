@@ -181,8 +181,8 @@ class Service(Pretrained):
         without. positions: those to add to the embeddings. timeout: seconds after which the search is given up; None:
         as many as the guard gives. Raises UserError.
         """
-        return self.translate_many([text], options, [prefix], max_length, off=off, positions=positions,
-                                   timeout=timeout)[0]
+        return self.translate_many([text], options, [prefix] if prefix else None, max_length, off=off,
+                                   positions=positions, timeout=timeout)[0]
 
     @computes
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
@@ -251,7 +251,7 @@ class Service(Pretrained):
             for request in requests:  # of an answer that failed, or is no longer waited for, the others are dropped
                 request.answer.cancel()
         seconds = time.perf_counter() - began
-        return [self._translation(source, hypotheses, seconds, options, max_length)
+        return [self._translation(source, hypotheses, seconds, options, max_length, prefixes is None)
                 for source, hypotheses in zip(sources, answers, strict=True)]
 
     def _limit(self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()) -> int:
@@ -262,13 +262,14 @@ class Service(Pretrained):
         return max(min(longest, max_length or longest), min(len(prefix) + 1, most))
 
     def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], seconds: float, options: Options,
-                     max_length: int | None) -> Translation:
+                     max_length: int | None, free: bool = True) -> Translation:
+        """Make the record of what was found; free: with no prefix, which a person may have made improbable."""
         best, warnings = hypotheses[0], [*source.warnings]
         if not best.finished:
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
         if repeats(best.tokens):
             warnings.append(Message.of("warning_repetition"))
-        elif not options.sampling and sureness(best.log_probs) < self.guess_bound:
+        elif free and not options.sampling and sureness(best.log_probs) < self.guess_bound:
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
         return Translation(source.text, tuple(map(self._candidate, hypotheses)), tuple(warnings), seconds, options,
                            max_length, tuple(source.tokens))
