@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
-SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js)
+SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js benchmarks/*.js)
 
 IN_TWO = -n 2 --dist loadfile  # two processes; the tests of a file share its servers and pages
 
@@ -25,11 +25,11 @@ pythons:
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/oxlint assets tests
+	$(BIN)/oxlint assets benchmarks tests
 	@if LC_ALL=C.UTF-8 grep -nE '.{121}' $(SCRIPTS); then echo "Lines longer than 120 characters"; exit 1; fi
 
 bench: .venv/bench .venv/chromium
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m benchmarks
 
 .venv/python:
 	@$(PYTHON) -m venv --help >/dev/null 2>&1 && $(PYTHON) -c 'import ensurepip' 2>/dev/null || \

@@ -1,6 +1,7 @@
-// The bar above the tabs: the examples open under the sentence, and the menu closes, as a person expects.
+// The bar above the tabs: its examples, its menu, and what Back, Forward, reloading and the skip link do on this page.
+import {state, tell} from './state.js';
 
-// What an address says, but for the open tab.
+// An address's query without the open tab.
 function besidesTab(search) {
   const query = new URLSearchParams(search);
   query.delete('tab');
@@ -8,15 +9,15 @@ function besidesTab(search) {
 }
 
 // Shows what the address says after the browser's Back or Forward.
-function follow() {
+function showAddress() {
   const tab = new URLSearchParams(location.search).get('tab');
   const button = document.querySelector(`[role=tab][data-tab-id="${CSS.escape(tab)}"]`);
-  if (button && besidesTab(location.search) === besidesTab(window.writtenAddress)) return button.click();
-  window.settled = false;  // what is set on the way is no step
+  if (button && besidesTab(location.search) === besidesTab(state.writtenAddress)) return button.click();
+  state.settled = false;  // until the page shows it, no change is a step of the history
   document.querySelector('.go-back').click();
 }
 
-// A click on what names an address (data-address: values by key, null for none) opens the page there.
+// Opens the address that a clicked element names (data-address: values by key; null takes a key out).
 function openAddress(event) {
   const named = event.target.closest('[data-address]');
   if (!named) return;
@@ -26,18 +27,18 @@ function openAddress(event) {
     else query.set(key, value);
   }
   history.pushState(null, '', `${location.pathname}?${query}`);
-  window.dispatchEvent(new Event('addresschange'));
-  follow();
+  tell('addresschange');
+  showAddress();
 }
 
-// A click on what stands for a button elsewhere (data-press: its selector) presses that.
+// Presses the button that a clicked element stands for (data-press: the button's selector).
 function press(event) {
   const named = event.target.closest('[data-press]');
   if (named) document.querySelector(named.dataset.press)?.click();
 }
 
-// Gradio gives each radio button a name of its own; with one name, a group is one stop of the Tab key, and arrow keys
-// choose in it.
+// Gives the radio buttons of a group one name, where Gradio gives each its own: then the Tab key stops once at the
+// group, and arrow keys choose in it.
 function groupRadios() {
   document.querySelectorAll('.gradio-container fieldset').forEach((group, i) => {
     for (const radio of group.querySelectorAll('input[type=radio]'))
@@ -45,7 +46,7 @@ function groupRadios() {
   });
 }
 
-// What the skip link leads to: what is seen first in any tab.
+// The main picture of each tab, to which the skip link leads.
 const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .readings, ' +
   '.picture:not([data-empty=true]), .architecture';
 
@@ -60,23 +61,23 @@ function skip(event) {
   target.focus();
 }
 
-// Fetches Plotly's script while nothing else is done, so that the first figure need not wait for it.
+// Fetches Plotly's script while the browser is idle: the first figure need not wait for it then.
 function fetchAhead() {
   if (navigator.connection?.saveData) return;
   const link = Object.assign(document.createElement('link'), {rel: 'prefetch', as: 'script', href: './plotly.js'});
   document.head.append(link);
 }
 
-// What a visitor has typed is there again after a reload, which Gradio makes too when its server was away, and after
-// the opening of the page, which sets the field; and is asked again if it had been asked.
+// Keeps what a visitor has typed, and whether a translation of it was asked for. It is restored after a reload, which
+// Gradio makes too when its server was away, and after the page has opened, which sets the field.
 function keepTyped(field, button, example) {
-  const typed = {};  // its text, and whether a translation of that was asked for
+  const typed = {};  // {text, asked}
   const [opening] = performance.getEntriesByType('navigation');
   try {
     if (opening?.type === 'reload') Object.assign(typed, JSON.parse(sessionStorage.getItem('typed')));
   } catch { /* a browser that keeps nothing */ }
   const note = asked => Object.assign(typed, {text: field.value, asked});
-  if (field.value !== example) note(false);  // somebody was quicker than this script
+  if (field.value !== example) note(false);  // typed before this script ran
   field.addEventListener('input', () => note(false));
   field.addEventListener('keydown', event => event.key === 'Enter' && !event.shiftKey && note(true));
   button.addEventListener('click', () => note(true));
@@ -88,7 +89,7 @@ function keepTyped(field, button, example) {
     if (asked) requestAnimationFrame(() => button.click());
   }, {once: true});
   window.addEventListener('pagehide', () => {
-    if (window.settled && typed.text !== field.value) note(true);  // an example, say
+    if (state.settled && typed.text !== field.value) note(true);  // an example, say
     try {
       sessionStorage.setItem('typed', JSON.stringify(typed));
     } catch { /* the same */ }
@@ -98,10 +99,10 @@ function keepTyped(field, button, example) {
 export default function start({element}) {
   const bar = element.closest('.bar');
   if (!['.ask textarea', '.ask .field button.primary', '.menu button'].every(one => bar?.querySelector(one))) {
-    requestAnimationFrame(() => start({element}));  // the rest comes in a moment
+    requestAnimationFrame(() => start({element}));  // Gradio has not made all of the bar yet
     return;
   }
-  window.addEventListener('popstate', follow);
+  window.addEventListener('popstate', showAddress);
   document.addEventListener('click', openAddress);
   document.addEventListener('click', press);
   document.addEventListener('focusin', groupRadios);
@@ -111,13 +112,13 @@ export default function start({element}) {
   const ask = bar.querySelector('.ask'), field = ask.querySelector('textarea');
   const menu = bar.querySelector('.menu'), button = menu.querySelector('button'), panel = button.nextElementSibling;
   const opened = () => panel.style.display !== 'none';
-  const shut = () => opened() && button.click();
-  // A long sentence is shown whole while it is typed; the examples, when they are asked for or nothing is there.
+  const closeMenu = () => opened() && button.click();
+  // While a sentence is typed, all of it is shown. The examples open by a click, or by the down arrow at its end.
   const type = (examples = false) => {
     ask.classList.add('typing');
     ask.classList.toggle('open', examples);
   };
-  const rest = () => {
+  const closeExamples = () => {
     ask.classList.remove('typing', 'open');
     field.scrollLeft = 0;
   };
@@ -126,26 +127,26 @@ export default function start({element}) {
   field.addEventListener('input', () => type());
   field.addEventListener('keydown', event => {
     if (event.key === 'ArrowDown' && field.selectionEnd === field.value.length) type(true);
-    if (event.key === 'Enter') rest();
+    if (event.key === 'Enter') closeExamples();
   });
-  ask.addEventListener('focusout', event => ask.contains(event.relatedTarget) || rest());
-  ask.addEventListener('click', event => event.target.closest('button') && rest());
-  // A browser that gives no focus to a button that is clicked would close the examples before the click.
+  ask.addEventListener('focusout', event => ask.contains(event.relatedTarget) || closeExamples());
+  ask.addEventListener('click', event => event.target.closest('button') && closeExamples());
+  // Some browsers do not focus a clicked button: there the examples would close before the click.
   ask.addEventListener('mousedown', event => event.target.closest('.examples') && event.preventDefault());
 
   const {language, example} = element.querySelector('h1').dataset;
   document.documentElement.lang = language;
   keepTyped(field, ask.querySelector('.field button.primary'), example);
   bar.querySelector('.skip').addEventListener('click', skip);
-  const tell = () => button.setAttribute('aria-expanded', opened());
-  new MutationObserver(tell).observe(panel, {attributes: true, attributeFilter: ['style']});
-  tell();
-  document.addEventListener('pointerdown', event => menu.contains(event.target) || shut());
+  const sayOpened = () => button.setAttribute('aria-expanded', opened());
+  new MutationObserver(sayOpened).observe(panel, {attributes: true, attributeFilter: ['style']});
+  sayOpened();
+  document.addEventListener('pointerdown', event => menu.contains(event.target) || closeMenu());
   bar.addEventListener('keydown', event => {
     if (event.key !== 'Escape') return;
-    rest();
+    closeExamples();
     if (opened()) {
-      shut();
+      closeMenu();
       button.focus();
     }
   });

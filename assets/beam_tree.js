@@ -1,6 +1,6 @@
-// Draws a beam as a tree, from props.value (xformer/figures/beam_tree.py): a column a step, in it what the beam thought
-// of as the next piece, the best on top. A click or Enter on one triggers 'choose' {node}; arrow keys go to its parent,
-// to its best continuation, and to the ones above and below.
+// Draws a beam as a tree, from props.value (xformer/figures/beam_tree.py): a column for each step, of the pieces
+// that the beam considered, the best on top. A click or Enter on a piece triggers 'choose' {node}; arrow keys go to its
+// parent, its best continuation, and its neighbours above and below.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {escapeHtml, fill, label, rect} from './shared.js';
@@ -25,7 +25,7 @@ export default function start({element, props, trigger, watch}) {
   }
 
   const xOf = node => LEFT + node.step * COLUMN, yOf = node => TOP + node.row * ROW;
-  // A node whose hypothesis ended is round; `fate` is a class for its colours.
+  // A node's class, which gives its colours.
   const kindOf = node => node.place === 1 ? 'winner' : node.fate;
   const fateOf = node => say(`tree_${kindOf(node)}`) + (node.cut ? `, ${say('tree_cut')}` : '');
 
@@ -122,7 +122,7 @@ export default function start({element, props, trigger, watch}) {
     return {columns, rows};
   }
 
-  // The whole tree, however little of it is seen.
+  // The picture shows the whole tree, also where the page scrolls it.
   function picture(kind) {
     const whole = inside('.drawing'), {width} = whole.style;
     whole.style.width = `${Math.max(whole.offsetWidth, inside('svg').clientWidth + 8)}px`;

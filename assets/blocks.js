@@ -1,5 +1,5 @@
-// The boxes of the architecture. A click or Enter on a box that has attention maps triggers 'choose' {stack, layer}; on
-// its braces, it shows the lines that compute it.
+// The boxes of the architecture. A click or Enter on a box that has attention maps triggers 'choose' {stack, layer}. A
+// click on a box's braces shows the lines of code that compute it.
 import {htmlPicture} from './html_picture.js';
 import {modelText, saveOnClick} from './save.js';
 
@@ -21,7 +21,8 @@ export default function start({element, trigger}) {
 
   const picture = kind => htmlPicture(kind, element, towers(), 'architecture');
 
-  function showCode(button) {  // of a block; of none, the panel closes
+  // Shows the code of the block that a button belongs to; closes the panel without a button, or on a second click.
+  function showCode(button) {
     const panel = element.querySelector('.code-of');
     const before = element.querySelector('button.code[aria-expanded=true]');
     before?.setAttribute('aria-expanded', 'false');

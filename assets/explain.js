@@ -1,5 +1,5 @@
 // Draws the maps of one translation, all heads of a stack and the chosen one as a table, in an exported page, which
-// xformer/explain/export.py makes of explain.html, shared.js and this file.
+// xformer/offline_page.py makes of explain.html, shared.js and this file.
 import {colour, colourTable, fill, paintMap} from './shared.js';
 
 const BLUE = [[43, 122, 246, 0], [43, 122, 246, 1]];  // a palette, from transparent

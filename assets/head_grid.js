@@ -12,7 +12,7 @@ const STRIP = window.matchMedia('(max-width: 640px)'), LOCKED = 'rgba(217, 119, 
 const within = (number, count) => Math.max(1, Math.min(count, number));
 
 export default function start({element, props, trigger, watch}) {
-  let grid = null;  // the last value with maps, and what is chosen; a value without maps only changes what is chosen
+  let grid = null;  // the last value with maps; a value without maps only says which of them is chosen
 
   function receive() {
     const value = props.value;
@@ -36,7 +36,7 @@ export default function start({element, props, trigger, watch}) {
   // The column and the row in which a head stands, from 0.
   const placeOf = (layer, head) => STRIP.matches ? [(layer - 1) * grid.heads + head - 1, 0] : [head - 1, layer - 1];
 
-  // Each map in turn, a pixel a cell, on the same small canvas; with its place, and whether it is chosen.
+  // Paints each map in turn on the same small canvas, a pixel for each cell; with its place and whether it is chosen.
   function* tiles(size) {
     const levels = bytes(grid.data), table = colourTable(grid.palette, Math.sqrt), cells = grid.rows * grid.columns;
     const tile = Object.assign(document.createElement('canvas'), {width: grid.columns, height: grid.rows});
@@ -50,7 +50,7 @@ export default function start({element, props, trigger, watch}) {
     }
   }
 
-  // Where the locked words stand in the map of a head, as boxes [x, y, width, height] in a square of this size.
+  // The row and column of the locked words in the map of a head: boxes [x, y, width, height] in a square of this size.
   function locked(name, size) {
     const {asks, seen} = placeLock(grid.sides), row = asks === null ? -1 : asks - grid.moved.includes(name);
     const wide = size / grid.columns, high = size / grid.rows, boxes = [];
@@ -122,7 +122,7 @@ export default function start({element, props, trigger, watch}) {
     if (x < scrollLeft || x + size > scrollLeft + clientWidth) pane().scrollLeft = x - (clientWidth - size) / 2;
   }
 
-  // One map in the SVG: background, map, frame.
+  // One map as SVG: background, map, locked words, frame.
   function tileSvg({tile, x, y, name, chosen}, size) {
     const {colour, width} = frame(chosen), marked = locked(name, size).map(([left, above, wide, high]) =>
       rect(x + left, y + above, wide, high, `fill="${LOCKED}"`));
@@ -132,7 +132,7 @@ export default function start({element, props, trigger, watch}) {
       marked.join('') + rect(x, y, size, size, `fill="none" stroke="${colour}" stroke-width="${width}"`);
   }
 
-  // The same as an SVG, with its title above, its rules and the checkpoint below.
+  // The grid for a file: an SVG with its title above, its rules and the checkpoint below.
   function picture(kind) {
     const {size, ...inner} = layout(), {name, identity} = checkpoint(element);
     const notes = [...grid.rules, `${name} ${identity}`];

@@ -1,7 +1,7 @@
-// Makes a picture of a figure that is written in HTML, as it is seen: the HTML with its rules, inside an SVG.
+// Makes a picture of a figure that is written in HTML: the HTML and its style rules inside an SVG.
 import {background, pictureAddress} from './save.js';
 
-// The rules of the page for what is inside of a class, as text, and the variables of the page that they use.
+// The page's style rules for the inside of a class, as text, and the page's variables that they use.
 function layoutRules(className, style) {
   const own = new RegExp(`^(@media[^{]*{\\s*)?\\.${className}\\b`);
   const rules = [...document.styleSheets].flatMap(sheet => [...sheet.cssRules]).map(rule => rule.cssText)
@@ -10,7 +10,7 @@ function layoutRules(className, style) {
   return {rules, variables: [...names].map(name => `${name}: ${style.getPropertyValue(name)};`).join('')};
 }
 
-// The height of an element where the page's own rules do not reach it, as in a file: in a shadow root, out of sight.
+// The height of an element without the page's own rules, as in a file: it is measured in a shadow root, out of sight.
 function heightAlone(copy) {
   const aside = Object.assign(document.createElement('div'), {style: 'position: fixed; left: -9999px'});
   document.body.append(aside);
@@ -20,7 +20,7 @@ function heightAlone(copy) {
   return height;
 }
 
-// The address of a picture of `part`, by the rules of the page that begin with the class; kind: 'svg' or 'png'.
+// The address of a picture of `part`, drawn by the page's rules that begin with the class; kind: 'svg' or 'png'.
 export function htmlPicture(kind, element, part, className) {
   const width = Math.round(part.offsetWidth), style = getComputedStyle(element);
   const {rules, variables} = layoutRules(className, style);

@@ -1,14 +1,15 @@
-// The words that are locked, one or two, the same for all that the page shows: "es4-en3" is the Spanish word 4 that
-// looks at the English word 3, "es4" and "-en3" are one of them. A position counts pieces; 0 is <s> in the Spanish.
-// The text stands in window.lockedWords, where the page's own listeners (page.js) read and write it too.
+// The locked words, which every picture of the page marks: "es4-en3" is the Spanish word 4 that looks at the English
+// word 3; "es4" and "-en3" are one word each. A position counts pieces; 0 is <s> in the Spanish.
+import {state, tell} from './state.js';
+
 const PATTERN = /^(?:(en|es)(\d+))?(?:-(en|es)(\d+))?$/;
 
-export const lockText = () => window.lockedWords ?? '';
+export const lockText = () => state.lockedWords;
 
 export function setLock(text) {
   if (text === lockText()) return;
-  window.lockedWords = text;
-  window.dispatchEvent(new Event('lockchange'));
+  state.lockedWords = text;
+  tell('lockchange');
 }
 
 export const onLock = listener => window.addEventListener('lockchange', listener);
@@ -20,7 +21,7 @@ export function writeLock(asks, seen) {
 }
 
 // The positions {asks, seen} of the locked words in a stack whose rows and columns are of these sides; null for a word
-// that does not stand there. A word that asks in one stack may only be looked at in another, and the other way round.
+// that does not stand there. A word that asks in one stack may only be looked at in another, and vice versa.
 export function placeLock([rows, columns], text = lockText()) {
   const [, first, at, second, by] = PATTERN.exec(text) ?? [];
   const asks = first && {side: first, position: Number(at)}, seen = second && {side: second, position: Number(by)};

@@ -1,6 +1,6 @@
 // Says what the locked words look at and which heads link them, from props.value (xformer/figures/locked_word.py). A
-// click on a head opens it: event 'choose' {layer, head, add}; another word of the list locks that too, and
-// 'lock' tells of it.
+// click on a head triggers 'choose' {layer, head, add}; a choice in the list of other words locks that word too, and
+// triggers 'lock'.
 import {setLock} from './lock.js';
 import {escapeHtml} from './shared.js';
 
@@ -41,7 +41,7 @@ export default function start({element, props, trigger, watch}) {
     place.innerHTML = word.title ? word.lists.map(list).join('') + linked : hint;
   }
 
-  // Opens the part of the drawer about these words in all heads; on a phone, after it has noticed this click elsewhere.
+  // Opens the part of the drawer about these words in all heads; on a phone, after this click has closed the drawer.
   function openDrawer() {
     const tab = document.querySelector('.drawer [role=tab][data-tab-id=word-link]');
     setTimeout(() => {

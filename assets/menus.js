@@ -1,5 +1,5 @@
-// Closes the menus of a part of the page, <details class="save-menu"> and accordions of Gradio with the class
-// .view-menu, when somebody clicks elsewhere or presses Escape.
+// Closes the menus of a part of the page, <details class="save-menu"> and Gradio's accordions with the class
+// .view-menu, after a click elsewhere or the Escape key.
 const accordion = menu => menu.querySelector('[data-testid=accordion-content]');
 
 function closeMenu(menu) {
@@ -22,11 +22,10 @@ export function closeOnLeaving(part) {
   });
 }
 
-// The drawer of a phone: a tap on one of its tabs opens it, on the same again or elsewhere closes it.
-export function openDrawer() {
+// Lets the drawer of a phone open by a tap on one of its tabs, and close by a tap on the same tab or elsewhere. Call it
+// once for a page.
+export function watchDrawer() {
   let shown = null;
-  if (window.drawerOpens) return;
-  window.drawerOpens = true;
   document.addEventListener('click', event => {
     const drawer = document.querySelector('.drawer'), tab = event.target.closest('.drawer [role=tab]');
     if (!drawer || (!tab && drawer.contains(event.target))) return;

@@ -9,7 +9,8 @@ const ARRAYS = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Arra
                 u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
 
 // Plotly, loaded once for all figures of the page.
-const loadPlotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((resolve, reject) => {
+let plotly = null;
+const loadPlotly = () => plotly ??= window.Plotly ?? new Promise((resolve, reject) => {
   const script = document.createElement('script');
   script.src = './plotly.js';
   script.onload = () => resolve(window.Plotly);
@@ -20,8 +21,8 @@ const loadPlotly = () => window.ourPlotly ??= window.Plotly ?? new Promise((reso
 const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
-// A layout without its title, which stands in the page, where it can wrap. Where it is narrow, a legend below the
-// figure has a line for each of its names, and room for them.
+// A layout without its title, which the page shows, where it can wrap. In a narrow figure, the legend below it has a
+// line for each name, and room for these lines.
 function fitted({data, layout}, width) {
   const names = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
   const isBelow = layout.legend?.yanchor === 'bottom' && names.length > 1;
@@ -65,7 +66,7 @@ function tableOf({data, layout}) {  // a row for each number
   const colourBar = data.find(trace => trace.z)?.colorbar ?? layout.coloraxis?.colorbar;
   // Beside a map, the value of a curve or a bar stands in the column of values too.
   const inColumns = row => colourBar && row.length === 3 ? [...row.slice(0, 2), '', row[2]] : row;
-  // A trace that only writes on the picture has no numbers of its own.
+  // A trace that only writes text on the picture has no numbers.
   const traces = data.filter(trace => trace.mode !== 'text' && trace.showscale !== false);
   return {columns: ['', axisTitle('x'), axisTitle('y'), ...(colourBar ? [plainText(colourBar.title?.text)] : [])],
     rows: traces.flatMap(trace => traceRows(trace, layout)).map(inColumns)};
@@ -99,7 +100,7 @@ export default function start({element, props, trigger, watch}) {
       followWidth(Plotly);
     }
     await Plotly.react(box, data, fitted(figure, box.clientWidth), {displayModeBar: false});
-    // Who listens is told which curve was clicked, by what its points carry.
+    // A click on a curve triggers 'pick' with the first of the values that its points carry.
     box.removeAllListeners?.('plotly_click');
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
     element.dataset.drawn = turn;

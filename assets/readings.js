@@ -1,5 +1,5 @@
 // Tables about the steps of a translation, which xformer/figures makes: saves each as a picture or as its numbers. A
-// click on what names a step (data-step), or Enter, triggers 'choose' {step}; arrow keys go from cell to cell.
+// click or Enter on a cell that names a step (data-step) triggers 'choose' {step}; arrow keys go from cell to cell.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {ARROWS} from './shared.js';
@@ -8,7 +8,7 @@ export default function start({element, trigger}) {
   const part = () => element.querySelector('.table');
   const cells = () => [...element.querySelectorAll('[data-step]')];
 
-  // The number that stands behind a cell, or what is written in it.
+  // The number of a cell, or its text.
   function valueOf(cell) {
     const {value, probability} = cell.dataset, text = cell.textContent.trim();
     return value !== undefined ? Number(value) : probability !== undefined ? text :
@@ -33,7 +33,7 @@ export default function start({element, trigger}) {
     cell.focus();
   }
 
-  // The table is made anew for a step: what had the focus, and what was in sight, is so again.
+  // The cell that had the focus before the table was replaced, and how far the table was scrolled; null for none.
   let kept = null;
 
   function choose(cell) {
@@ -42,7 +42,7 @@ export default function start({element, trigger}) {
     trigger('choose', {step: Number(step)});
   }
 
-  function renew() {
+  function receive() {
     element.dataset.empty = !part();
     const cell = kept && element.querySelector(kept.cell);
     if (!cell || document.activeElement !== document.body) return;
@@ -77,7 +77,7 @@ export default function start({element, trigger}) {
     if (cell && said) said.textContent = cell.title;
   });
 
-  // The whole table, however little of it is seen.
+  // The picture shows the whole table, also where the page scrolls it.
   function picture(kind) {
     const whole = part(), {width} = whole.style, inner = whole.querySelector('table');
     whole.style.width = `${Math.max(whole.offsetWidth, inner.offsetWidth + 8)}px`;
@@ -86,7 +86,7 @@ export default function start({element, trigger}) {
     return address;
   }
 
-  new MutationObserver(renew).observe(element, {childList: true, subtree: true});
-  renew();
+  new MutationObserver(receive).observe(element, {childList: true, subtree: true});
+  receive();
   saveOnClick(element, {title: () => part().dataset.title, table, picture});
 }

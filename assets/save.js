@@ -1,8 +1,8 @@
-// Saves a figure as a file, by the buttons in its element, in the theme that the page has.
-import {download} from './shared.js';
+// Saves a figure as a file by the buttons in its element. Pictures have the page's colours, light or dark.
+import {download, publicAddress} from './shared.js';
 
-// The element that names the model of a figure: the figure itself, or the nearest one around it in its tab, as for the
-// models of reviews, else the one in the page's header.
+// The element that names the model of a figure: the figure itself, or the nearest one around it in its tab, such as
+// that of a classifier of reviews; else the one in the page's header.
 function modelElement(element) {
   const own = element.querySelector('.towers[data-identity]'), tab = element.closest('[role=tabpanel]');
   if (own) return own;
@@ -40,7 +40,7 @@ function csv(element, title, {columns: [first, ...others], rows}) {
 }
 
 function json(element, title, table) {
-  const about = {title, model: modelText(element), checkpoint: checkpoint(element), address: location.href};
+  const about = {title, model: modelText(element), checkpoint: checkpoint(element), address: publicAddress()};
   return JSON.stringify({...about, ...table});
 }
 

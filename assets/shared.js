@@ -22,8 +22,8 @@ export function colour(stops, p) {
   return `rgba(${Math.round(red)},${Math.round(green)},${Math.round(blue)},${+opacity.toFixed(3)})`;
 }
 
-// Black or white, whichever is read better on a palette's colour at p, on the page as it is, light or dark: never below
-// a contrast of 4.5.
+// Black or white, which of them has more contrast on a palette's colour at p, on the light or the dark page: at least
+// 4.5.
 export function inkOn(stops, p) {
   const page = document.body.classList.contains('dark') ? [11, 15, 25] : [255, 255, 255];
   const [opacity] = mix(stops, p).slice(3);
@@ -67,6 +67,13 @@ export function percent(p) {
 export const rect = (x, y, width, height, attributes) =>
   `<rect x="${x}" y="${y}" width="${width}" height="${height}" ${attributes}/>`;
 export const label = (text, x, y, attributes) => `<text x="${x}" y="${y}" ${attributes}>${escapeHtml(text)}</text>`;
+
+// The page's address, to be passed on. A private Space adds __sign to it, which lets anybody in: that is left out.
+export function publicAddress() {
+  const address = new URL(location.href);
+  address.searchParams.delete('__sign');
+  return address.href;
+}
 
 // Offers what is at an address (of a Blob, or data:) as a download.
 export function download(href, name) {

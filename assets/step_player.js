@@ -1,11 +1,14 @@
-// Plays a translation step by step, from props.value (xformer/figures/step_player.py): what the decoder was given, its
-// mask, which grows by a row, the ten likeliest pieces, and what was written. By buttons, by the slider, by the pieces
-// of the sentence, and by arrow keys. A step that is chosen triggers 'choose' {step}, from 1.
+// Plays a translation step by step, from props.value (xformer/figures/step_player.py): the pieces that the decoder was
+// given, its mask, which grows by a row, the ten likeliest pieces, and the piece that was written. Buttons, the slider,
+// the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {escapeHtml, fill, label, percent, rect} from './shared.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
+const TRANSPORT = '<button type="button" data-by="-1">◀</button><button type="button" class="toggle"></button>' +
+  '<button type="button" data-by="1">▶</button><input type="range" min="1" max="1" value="1" step="1">' +
+  '<output></output>';
 const cut = text => text.length > 12 ? text.slice(0, 11) + '…' : text;
 
 export default function start({element, props, trigger, watch}) {
@@ -24,11 +27,13 @@ export default function start({element, props, trigger, watch}) {
     show();
   }
 
-  // What is the same at every step.
+  // Lays out what is the same at every step.
   function layOut() {
     const pieces = play.steps.map((one, i) =>
       `<button type="button" data-step="${i + 1}" lang="es">${escapeHtml(one.wanted)}</button>`).join('');
-    const source = play.source.map(escapeHtml).join(' ');
+    const source = play.source.map(escapeHtml).join(' '), transport = inside('.transport');
+    if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
+    transport.setAttribute('aria-label', say('decode_steps'));
     inside('.drawing').innerHTML = `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
       `<p class="caption">${escapeHtml(say('play_sentence'))}</p>` +
       '<div class="panes"><section class="masked"><h4></h4><div class="scroll"></div><p class="sub"></p></section>' +
@@ -63,7 +68,7 @@ export default function start({element, props, trigger, watch}) {
     element.dataset.step = step;
   }
 
-  // The mask of the decoder: a row for each piece that it was given, of which each may look at itself and those before.
+  // The mask of the decoder: a row for each piece that it was given, which may look at itself and at those before it.
   function mask() {
     if (!play.masked) return '';
     const names = play.steps.map(one => one.given), count = names.length;

@@ -1,14 +1,16 @@
-// Shows a text as a language model reads it, from props.value (xformer/figures/writing.py): every piece shaded by how
-// much it surprised, and the likeliest pieces of the place that is looked at, which is chosen by a click, by the arrow
-// keys, or from the address. What is done to the text triggers 'act' {what, place, rank}: 'more' writes a piece, 'take'
-// puts one of the likeliest in a place and drops what follows, 'back' takes the last piece away. A place that is looked
-// at triggers 'choose' {place}, from 1; 0 is the place after the last piece.
+// Shows a text as a language model reads it, from props.value (xformer/figures/writing.py): every piece shaded by its
+// surprise, and the likeliest pieces at one place. A click, an arrow key or the address chooses the place, which
+// triggers 'choose' {place}, from 1; 0 is the place after the last piece. A change of the text triggers 'act' {what,
+// place, rank}: 'more' writes a piece, 'take' puts one of the likeliest in a place and drops what follows, 'back' takes
+// the last piece away.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {escapeHtml, fill, percent} from './shared.js';
 
 const PAUSE = 250, MOST = 60;  // milliseconds between two pieces; pieces after which writing pauses
 const START = '\u2581';  // the mark of a word's start
+const TRANSPORT = '<button type="button" class="toggle"></button><button type="button" data-act="more"></button>' +
+  '<button type="button" data-act="back"></button>';
 const bits = logProb => Math.max(0, -logProb / Math.LN2);
 
 export default function start({element, props, trigger, watch}) {
@@ -29,6 +31,9 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function draw() {
+    const transport = inside('.transport');
+    if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus
+    transport.setAttribute('aria-label', say('lm_group'));
     const pieces = text.pieces.map(([name, piece, logProb], i) => {
       const share = Math.min(1, bits(logProb) / text.most_bits).toFixed(3);
       const begins = i && piece.startsWith(START) ? ' begins' : '';
@@ -49,7 +54,7 @@ export default function start({element, props, trigger, watch}) {
     show();
   }
 
-  // What may stand at the place that is looked at.
+  // Shows what may stand at the chosen place.
   function show() {
     if (text.finished) place = Math.min(place, text.pieces.length) || 1;
     const now = text.places[place - 1], atEnd = place === last(), chosen = text.ranks[place - 1];

@@ -71,7 +71,16 @@ REVIEWS = [
 MARKED = {"served": "server", "public": "server", "guarded": "server", "start": "server", "client": "slow"}
 
 
+def check_reruns(items):
+    """Refuse tests that are tried again after a failure where their mark does not say why; pytest names each rerun."""
+    for item in items:
+        for mark in item.iter_markers("flaky"):
+            if not str(mark.kwargs.get("reason", "")).strip():
+                raise pytest.UsageError(f"{item.nodeid} is tried again after a failure; say why: flaky(…, reason=…)")
+
+
 def pytest_collection_modifyitems(items):
+    check_reruns(items)
     for item in items:
         for fixture in MARKED.keys() & {*item.fixturenames}:
             item.add_marker(MARKED[fixture])

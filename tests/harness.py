@@ -1,6 +1,7 @@
 """The app in a process of its own, for every test that needs a server: `python app.py`, or a program of programs.py.
 
-How it is steered: `wait_for` what it prints, and `say` a word to a program, which answers with a line.
+How it is steered: `wait_for` what it prints, and `say` a word to a program, which answers with a line. What tells
+nobody that it has happened is asked again and again by `wait_until`, the one place where tests may sleep.
 """
 
 import os
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +26,15 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def wait_until(done, seconds=PATIENCE, pause=time.sleep):
+    """The first true answer of `done`, asked twenty times a second; AssertionError where it does not come in time."""
+    until = time.monotonic() + seconds
+    while not (answer := done()):
+        assert time.monotonic() < until, f"it has not happened in {seconds} s"
+        pause(0.05)
+    return answer
 
 
 class App:

@@ -27,3 +27,9 @@ def laid_out(models, reviews=None, language=ENGLISH, **more):
         made.demo = demo
         return made
     return run(make())
+
+
+def shown(pictures, service, language=ENGLISH, made=None, **values):
+    """What `Pictures` draw where the controls that `values` do not name hold what they hold at first."""
+    return pictures.draw(service, language, {} if made is None else made, **{
+        **pictures.controls.defaults(service), "lock": "", "again": "", **values})

@@ -5,6 +5,7 @@ A program ends when it is told to stop. Words on its standard input are answered
 
 import sys
 import threading
+from functools import partial
 
 import gradio as gr
 from gradio import route_utils
@@ -15,10 +16,11 @@ from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import create, gradio_private, launch, sessions
-from xformer.ui import many as many_part
-from xformer.ui.gradio_private import jobs
+from xformer.ui import create, launch, page
 from xformer.ui.handlers import Ask
+from xformer.ui.sentiment import many as many_part
+from xformer.ui.server import gradio_private, sessions
+from xformer.ui.server.gradio_private import jobs
 
 
 def tell(*words):
@@ -62,6 +64,13 @@ def failing(checkpoint, classifier):
     sessions.UPLOADS = (0.2, 0.2)
     delete, route_utils.delete_files_created_by_app = route_utils.delete_files_created_by_app, look
     serve(create(Models(running), Study(), reader), lambda word: forget.set() if word == "forget" else None)
+
+
+def turned(checkpoint, classifier):
+    """The app with its tabs in the opposite order."""
+    page.build = partial(page.build, tabs=page.TABS[::-1])
+    running, reader = opened(checkpoint, classifier)
+    serve(create(Models(running), Study(), reader))
 
 
 def steered(checkpoint, classifier):
@@ -144,4 +153,4 @@ def many_texts(classifier):
 
 
 if __name__ == "__main__":
-    {program.__name__: program for program in (failing, steered, many_texts)}[sys.argv[1]](*sys.argv[2:])
+    {program.__name__: program for program in (failing, steered, turned, many_texts)}[sys.argv[1]](*sys.argv[2:])

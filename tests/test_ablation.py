@@ -10,10 +10,11 @@ import torch
 from xformer.explain import maps
 from xformer.model import Heads
 from xformer.pieces import words
-from xformer.results import UserError
+from xformer.results import Positions, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH
-from xformer.ui import ablation, attribution_methods, counterfactual, positions
+from xformer.ui import positions
+from xformer.ui.attention import ablation, attribution_methods, counterfactual
 
 EVERY_SELF = [("encoder_self", layer, head) for layer in (1, 2) for head in range(1, 5)]
 
@@ -85,8 +86,7 @@ def test_one_person_ablates_and_another_does_not(running, learned_pairs):
 
 @pytest.mark.parametrize("change", [
     lambda service, found: ablation.run(service, ENGLISH, translation=found, off=["cross.1.2"]),
-    lambda service, found: positions.run(service, ENGLISH, change=None, translation=found, positions="none", shift=0,
-                                         base=0, shuffle=False, seed=0, compare="cross.1.1"),
+    lambda service, found: positions.make_change(service, found, positions.Change(Positions("none"), None)),
     lambda service, found: counterfactual.run(service, ENGLISH, translation=found, step=0,
                                               piece=found.best.alternatives[0][1][0])])
 def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned_pairs, monkeypatch, change):

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.pages import laid_out, shown
 from xformer.__main__ import main
 from xformer.explain import alignment
 from xformer.explain.alignment import Gold, alignment_error_rate, head_scores, read_gold
@@ -15,7 +16,6 @@ from xformer.hub import checkpoint
 from xformer.pieces import WORD_START
 from xformer.results import Trace
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import attention
 
 SOURCE = ("▁the", "▁c", "ats", ".", "</s>")
 PREDICTED = ("▁los", "▁g", "at", "os", ".", "</s>")
@@ -238,10 +238,10 @@ def test_save_keeps_the_other_keys(capsys, tiny_checkpoint, gold_file, tmp_path)
 
 def test_the_page_says_on_how_many_sentences_a_head_was_measured(running, monkeypatch):
     measured = {"alignment_error_rate": {reading: [[0.25] * 4] * 2 for reading in alignment.READINGS}}
-    found = running.explain("The cat sleeps.")
+    found, pictures = running.explain("The cat sleeps."), laid_out(running).pictures["attention"]
 
     def said(language):
-        return attention.draw(running, language, trace=found, stack="cross", layer=1, head=2)["about"]
+        return shown(pictures, running, language, trace=found, stack="cross", layer=1, head=2)["about"]
 
     monkeypatch.setitem(running.metrics, "alignment", {**measured, "sentences": 3})
     assert "on 3 hand-aligned sentences" in said(ENGLISH) and "en 3 oraciones alineadas a mano" in said(SPANISH)

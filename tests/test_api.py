@@ -13,8 +13,8 @@ import pytest
 
 from tests import endpoints
 from tests.harness import ROOT
-from xformer.ui.api import told
-from xformer.ui.middleware import HEADERS
+from xformer.ui.server.api import told
+from xformer.ui.server.middleware import HEADERS
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ def test_one_that_ended_and_was_displaced_was_not_dropped():
     found = Translation("x", (candidate(-0.5, 6, EOS),), (), 0.1, Options(beam=1), None, (7,))
     tree = BeamTree(found, branches, ("▁a", "</s>", "▁b", "</s>"))
     assert beam_tree.verdict(tree, 0).endswith(
-        "The best that came of it came to an end with -2.0000, but 1 others did so with a better score.")
+        "The best hypothesis that grew from it came to an end with -2.0000, but others (1) did so with a better score.")
 
 
 def leaf(parent, step, token, total, fate, alpha):

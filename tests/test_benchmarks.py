@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from tests.benchmarks import __main__ as benchmarks
-from tests.benchmarks import harness
+from benchmarks import __main__ as benchmarks
+from benchmarks import harness
 
 
 @pytest.mark.parametrize(("missing", "left_out"), [("chromium", ["pictures", "page", "sliders", "layout"]),

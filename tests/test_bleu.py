@@ -13,7 +13,7 @@ from xformer.figures.translation import bleu as panel
 from xformer.results import NGram, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import bleu as tab
+from xformer.ui.compare import bleu as tab
 from xformer.ui.handlers import Ask
 
 

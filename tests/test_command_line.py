@@ -7,12 +7,25 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
 
 import pytest
 
 from tests.harness import ROOT
 from xformer.__main__ import main, parser
-from xformer.commands.arguments import Within
+from xformer.commands.arguments import Within, record
+from xformer.hub import checkpoint
+from xformer.training.options import (
+    MOST_POSITIONS,
+    DivergenceRuns,
+    LanguageModelRun,
+    NearestRun,
+    SentimentDownload,
+    SentimentRun,
+    TranslationDownload,
+    TranslationRun,
+)
 
 
 def run(capsys, *argv):
@@ -113,7 +126,7 @@ def test_bad_text_gets_one_sentence_and_status_2(capsys, tiny_checkpoint, text, 
 @pytest.mark.parametrize(("flags", "said"), [
     (["--beam", 0], "--beam is 0; it must be a whole number, at least 1 and at most 32."),
     (["--beam", 3, "--n-best", 5], "n_best is 5, but a beam of 3"),
-    (["--device", "cuda:99"], "The device cuda:99 is not to be had"),
+    (["--device", "cuda:99"], "The device cuda:99 is not available"),
     (["--checkpoint", "no/such/folder"], "There is no checkpoint folder at no/such/folder")])
 def test_bad_options_get_one_sentence_and_status_2(capsys, tiny_checkpoint, flags, said):
     status, out, err = run(capsys, "translate", "The cat sleeps.", "--checkpoint", tiny_checkpoint, *flags)
@@ -165,6 +178,27 @@ def test_every_number_has_a_range_and_its_default_is_in_it():
         assert isinstance(option, Within) and option.limits, option.option_strings
         if option.default is not None:
             option(None, argparse.Namespace(), option.default, option.option_strings[0])
+
+
+@pytest.mark.parametrize(("line", "kind"), [
+    ("train translation --data here --out there", TranslationRun),
+    ("train language-model --data here --out there", LanguageModelRun),
+    ("train sentiment --data here --out there", SentimentRun), ("data translation --out there", TranslationDownload),
+    ("data sentiment --out there", SentimentDownload),
+    ("data nearest --data here --checkpoint one", NearestRun), ("study divergence --data here", DivergenceRuns)])
+def test_the_command_line_has_the_defaults_of_the_record(line, kind):
+    given = {"data": Path("here"), "out": Path("there"), "checkpoint": "one"}
+    required = {f.name: given[f.name] for f in fields(kind) if f.default is MISSING}
+    assert record(kind, parser().parse_args(line.split())) == kind(**required)
+
+
+def test_a_flag_that_switches_off_what_is_on_by_default_reaches_the_record():
+    args = parser().parse_args(["train", "translation", "--data", "a", "--out", "b", "--no-roughening", "--seed", "3"])
+    assert record(TranslationRun, args) == TranslationRun(Path("a"), Path("b"), roughening=False, seed=3)
+
+
+def test_as_many_positions_can_be_asked_for_as_a_checkpoint_may_have():
+    assert MOST_POSITIONS == checkpoint.MOST_POSITIONS
 
 
 @pytest.mark.parametrize("port", ["abc", "", "-1", "70000"])
@@ -280,7 +314,8 @@ def test_scores_that_are_none_get_one_sentence(capsys, tiny_checkpoint, tmp_path
     (folder / "metrics.json").write_text(json.dumps({"scores": scores}))
     status, out, err = run(capsys, "checkpoint", "info", folder)
     assert (status, out) == (2, "") and err.count("\n") == 1
-    assert err.startswith(("The scores in metrics.json are not as", f"The file {folder / 'metrics.json'} is not as"))
+    assert err.startswith(("The scores in metrics.json are not as",
+                           f"The file {folder / 'metrics.json'} has a value of the wrong form"))
 
 
 @pytest.mark.parametrize(("spoil", "said"), [

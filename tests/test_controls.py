@@ -13,10 +13,14 @@ from tests.pages import laid_out
 from xformer.figures.attention import Choice
 from xformer.results import Block, Head, ModelInfo
 from xformer.serve.translation import Service
-from xformer.ui import attention, positions, walkthrough
-from xformer.ui.components import script
+from xformer.ui import positions
+from xformer.ui.attention import tab as attention
+from xformer.ui.components import SCRIPTS, script
 from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
 from xformer.ui.page import EXAMPLES, TABS, open_at
+from xformer.ui.principles import tab as walkthrough
+
+PAGE_SCRIPT = SCRIPTS["page.js"].read_text(encoding="utf-8")
 
 INFO = ModelInfo("tiny", "0", 1, "pre", 6, 3, 8, 32, "cpu", "float32")
 # What controls know of a model.
@@ -44,7 +48,7 @@ def read(page):
 
 
 def choice(values):
-    return attention.choice_of({field.name: values[field.name] for field in fields(Choice)})
+    return attention.choice_of(**{field.name: values[field.name] for field in fields(Choice)})
 
 
 def test_an_empty_address_is_the_page_as_it_begins(read):
@@ -68,9 +72,9 @@ def test_the_controls_of_the_attention_tab_are_a_choice(page):
 
 
 @pytest.mark.parametrize(("query", "wanted"), [
-    ({"stack": "encoder_self", "heads": "1.2,6.8"}, ["encoder_self.1.2", "encoder_self.6.8"]),
-    ({"heads": "3.8,,cross.1.2"}, ["cross.3.8", "cross.1.2"]), ({"heads": ""}, [])])
-def test_heads_of_older_links_are_read(read, query, wanted):
+    ({"stack": "encoder_self", "heads": "encoder_self.1.2,encoder_self.6.8"}, ["encoder_self.1.2", "encoder_self.6.8"]),
+    ({"heads": "cross.3.8,,cross.1.2"}, ["cross.3.8", "cross.1.2"]), ({"heads": ""}, [])])
+def test_heads_of_a_stack_are_read(read, query, wanted):
     values, problems = read(**query)
     assert values["heads"] == wanted and not problems
 
@@ -83,8 +87,9 @@ def test_heads_of_older_links_are_read(read, query, wanted):
     ("show", "", "one of head, mean, max, rollout"), ("words", "yes", "one of 0, 1"), ("tab", "x", "one of translate"),
     ("view", "3d", "one of auto, heatmap, arcs"), ("threshold", "0", "from 1 to 50"),
     ("palette", "jet", "one of blue, grey"),
-    ("heads", "1.2,9.9", "heads is “1.2,9.9”; it must be layer.head"), ("heads", "<b>", "it must be layer.head"),
-    ("heads", "encoder_self.1.2", "it must be layer.head"), ("lock", "word", "such as es4, -en3 or es4-en3"),
+    ("heads", "1.2", "heads is “1.2”; it must name what this model has, such as “cross.3.8”"),
+    ("heads", "cross.1.2,cross.9.9", "it must name what this model has"), ("heads", "<b>", "such as “cross.3.8”"),
+    ("heads", "encoder_self.1.2", "it must name what this model has"), ("lock", "word", "such as es4, -en3 or es4-en3"),
     *((key, "x" * 2001, "2,001 characters") for key in ("spanish", "text", "review"))])
 def test_nonsense_is_named_and_the_rest_is_kept(read, key, value, said):
     values, problems = read(**{"head": "3", key: value})
@@ -216,7 +221,7 @@ def test_the_browser_leaves_out_what_is_a_default(page, service):
     assert {key: own["left_out"][key] for key in ("base_power", "dimensions", "shuffle", "mask", "stack", "head")} == {
         "base_power": "4", "dimensions": "0,1,16,17", "shuffle": "0", "mask": "padding", "stack": "", "head": "1"}
     assert [written(value) for value in (4.0, (0, 1), False, "padding", None)] == ["4", "0,1", "0", "padding", ""]
-    assert {*re.findall(r"\{(\w+), (\w+)\} = JSON", script("write"))[0]} == {*own}
+    assert {*re.findall(r"\{(\w+), (\w+)\} = JSON.parse\(own\)", PAGE_SCRIPT)[0]} == {*own}
 
 
 def test_what_depends_on_a_control_is_set_before_it(page):
@@ -255,14 +260,14 @@ def test_a_control_needs_nothing_but_its_declaration(service):
         return Tab(controls)
 
     own = SimpleNamespace(ID="model", build=build)
-    from xformer.ui import translation
+    from xformer.ui import translate as translation
     page = laid_out(service, tabs=[translation, own])
     checkbox = page.controls["brackets"].component
     said, updates = open_at(page, {"brackets": "1", "tab": "model"})
     assert said == "" and updates[checkbox]["value"] is True
     assert "brackets is “2”" in open_at(page, {"brackets": "2"})[0]
     assert json.loads(page.controls.left_out(service))["left_out"]["brackets"] == "0"
-    writers = [one for one in page.demo.fns.values() if one.js and "replaceState" in one.js]
+    writers = [one for one in page.demo.fns.values() if one.js == script("write")]
     assert writers and all(checkbox in one.inputs for one in writers)
     assert any((checkbox._id, "change") in one.targets for one in writers)
 

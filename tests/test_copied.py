@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from xformer.training.copied import FILLINGS, SLOT, carriers, draw
+from xformer.training.data.copied import FILLINGS, SLOT, carriers, draw
 
 DRAWN = [draw(Random(seed)) for seed in range(3000)]
 

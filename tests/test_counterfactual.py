@@ -14,7 +14,7 @@ from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import STACKS, Candidate, Message, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import counterfactual as tab
+from xformer.ui.attention import counterfactual as tab
 from xformer.ui.handlers import Ask
 
 

@@ -11,9 +11,9 @@ from xformer.serve.translation import Service
 
 
 def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
-    with pytest.raises(UserError, match="The device cuda:99 is not to be had on this machine; choose cuda, mps or cpu"):
+    with pytest.raises(UserError, match="The device cuda:99 is not available on this machine; choose cuda, mps or cpu"):
         Service.open(tiny_checkpoint, "cuda:99")
-    with pytest.raises(UserError, match="The device toaster is not to be had"):
+    with pytest.raises(UserError, match="The device toaster is not available"):
         Service.open(tiny_checkpoint, "toaster")
 
 

@@ -7,19 +7,20 @@ import torch
 
 from tests.conftest import PAIRS
 from xformer.__main__ import main
-from xformer.explain import courses
+from xformer.explain import recorded as courses
 from xformer.pieces import EOS
 from xformer.results import UserError
-from xformer.training import divergence
-from xformer.training.divergence import Study
+from xformer.training.loss import guess
+from xformer.training.options import DivergenceRuns
+from xformer.training.studies import divergence
 
-TOY = Study(steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60)
+TOY = DivergenceRuns(steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60)
 CPU = torch.device("cpu")
 
 
 def test_guessing_by_frequency_costs_the_entropy_of_the_pieces():
-    assert divergence.guess([[5], [6], [5], [6]], 10, 0.0) == pytest.approx(1.5 * 0.6931, abs=1e-3)
-    assert divergence.guess([[5, 5, 5]], 10, 0.1) > divergence.guess([[5, 5, 5]], 10, 0.0)
+    assert guess([[5], [6], [5], [6]], 10, 0.0) == pytest.approx(1.5 * 0.6931, abs=1e-3)
+    assert guess([[5, 5, 5]], 10, 0.1) > guess([[5, 5, 5]], 10, 0.0)
     assert EOS not in (5, 6)
 
 

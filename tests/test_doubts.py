@@ -8,7 +8,7 @@ from xformer.explain.doubts import ENGLISH, LEAST, SPANISH, looks_spanish, suren
 from xformer.results import Options
 from xformer.strings import ENGLISH as IN_ENGLISH
 from xformer.training.evaluation import evaluate_guesses
-from xformer.ui import translation
+from xformer.ui import translate as translation
 
 
 @pytest.mark.parametrize("text", ["¿Dónde está mi libro?", "Él es solo un principiante.", "ESTO ES UNA PRUEBA",

@@ -208,7 +208,7 @@ TEXT = "The cat sleeps."
     ("translate", named(text=TEXT, off=[["cross", 1, 1]]), "each entry a record Head."),
     ("translate", named(text=TEXT, positions=record("Positions", kind="base", value=float("nan"))),
      "The field value of Positions is nan; it must be a number."),
-    ("trace", named(source=TEXT, target=[-5]), "A translation cannot begin so"),
+    ("trace", named(source=TEXT, target=[-5]), "A translation cannot begin like this"),
     ("head_effects", named(source=TEXT, target="El gato.", stacks=["cross"] * 4), "at most 3 are taken in a call"),
     ("head_effects", named(source=TEXT, target="El gato.", stacks=["up"]), "names 'up'; choose among encoder_self"),
     ("split", named(text=TEXT, count=10**9), "The argument count of split is 1e+09; it must be above 0 and at most"),
@@ -223,9 +223,9 @@ def test_what_is_no_argument_is_one_sentence_and_no_failure(there, name, argumen
 def test_records_that_no_model_wrote_are_one_sentence(there, running, learned_pairs):
     english = learned_pairs[0][0]
     for changes, said in (({"source_tokens": {"": "tuple", "items": [5] * 600}}, "error_pieces"),
-                          ({"source_tokens": {"": "tuple", "items": [-1]}}, "not of this model's vocabulary"),
+                          ({"source_tokens": {"": "tuple", "items": [-1]}}, "not in this model's vocabulary"),
                           ({"source_tokens": {"": "tuple", "items": []}}, "error_empty"),
-                          ({"source_tokens": {"": "tuple", "items": [10**6]}}, "not of this model's vocabulary"),
+                          ({"source_tokens": {"": "tuple", "items": [10**6]}}, "not in this model's vocabulary"),
                           ({"n_best": {"": "tuple", "items": []}}, "n_best is empty; a translation has one"),
                           ({"options": None}, "field options of Translation is None; it must be a record Options")):
         status, text = raw(there, "occlude", named(source=translation_of(running, english, **changes),

@@ -88,7 +88,7 @@ def test_the_command_opens_its_page_on_the_best_aligned_head(tiny_checkpoint, le
     assert data["start"] == {"stack": "cross", "layer": 0, "head": 1}
 
 
-@pytest.mark.parametrize(("name", "said"), [("maps.txt", "of a kind that is not known; end its name with one of .json"),
+@pytest.mark.parametrize(("name", "said"), [("maps.txt", "of an unknown kind; end its name with one of .json"),
                                             ("no/such/maps.json", "There is no folder")])
 def test_a_path_that_will_not_do_is_refused_first(tiny_checkpoint, tmp_path, capsys, name, said):
     assert explain(tiny_checkpoint, "The cat sleeps.", "--out", tmp_path / name) == 2
@@ -103,5 +103,5 @@ def test_bad_text_writes_nothing(tiny_checkpoint, tmp_path, capsys):
 
 
 def test_an_unknown_kind_is_named(trace, running):
-    with pytest.raises(UserError, match="The kind of file .xml is not known"):
+    with pytest.raises(UserError, match="The kind of file .xml is unknown"):
         export.encode(trace, running.info, ".xml")

@@ -17,8 +17,8 @@ import pytest
 from xformer import __version__
 from xformer.__main__ import main
 from xformer.results import UserError
-from xformer.training import fetch
-from xformer.training.corpora import read_marked_pairs, read_pairs, read_test_overlap
+from xformer.training.data import fetch
+from xformer.training.data.corpora import read_marked_pairs, read_pairs, read_test_overlap
 
 NOUNS = [(f"{a}{b}", f"{c}{b}") for a, c in (("red ", "rojo "), ("big ", "grande "), ("", ""), ("old ", "viejo "))
          for b in "abcdefghijklmnopqrstuvwxyz"]
@@ -258,8 +258,8 @@ def test_pairs_written_for_training_come_along_but_for_what_is_held_out(server, 
 
 def test_all_pairs_written_for_training_come_with_the_program(written):
     rows = read_marked_pairs(written)
-    assert len(rows) == len({row[:2] for row in rows}) == 93_876
-    assert {row[2] for row in rows} == {"written", "in-test", "entry"} and len(read_test_overlap(written)) == 45
+    assert len(rows) == len({row[:2] for row in rows}) == 94_217
+    assert {row[2] for row in rows} == {"written", "in-test", "entry"} and len(read_test_overlap(written)) == 99
 
 
 def test_archive_fetched_by_hand_is_read_from_disk(tmp_path, capsys):

@@ -12,10 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from xformer.__main__ import main
-from xformer.training import fetch, fetch_reviews
-from xformer.training.corpora import read_lines
-from xformer.training.fetch_reviews import phrases
-from xformer.training.reviews import read_rows
+from xformer.training.data import fetch, fetch_reviews
+from xformer.training.data.corpora import read_lines
+from xformer.training.data.fetch_reviews import phrases
+from xformer.training.data.reviews import read_rows
 
 TREES = {"train.txt": "(4 (2 A) (3 (3 (2 very) (3 good)) (2 film)))\n(2 (2 The) (2 end))\n"
                       "(1 (1 -LRB-) (0 awful\\/sad))\n",

@@ -391,10 +391,10 @@ def test_a_head_that_aligns_what_it_was_given_is_read_one_row_later(trace):
 
 
 @pytest.mark.parametrize(("given", "errors", "said"), [
-    (True, (0.79, 0.05), "where “el” was given (“after el”), not where it is predicted: so this head aligns better "
-                         "(alignment error rate 0.05 against 0.79)"),
-    (False, (0.39, 0.76), "where “el” is predicted: so this head aligns better than where it was given "
-                          "(alignment error rate 0.39 against 0.76)"),
+    (True, (0.79, 0.05), "where “el” was given (“after el”), not where it is predicted: this head aligns better "
+                         "there (alignment error rate 0.05 against 0.79)"),
+    (False, (0.39, 0.76), "where “el” is predicted: this head aligns better there than where the word "
+                          "was given (alignment error rate 0.39 against 0.76)"),
     (False, (0.79, 0.05), "where “el” is predicted, because the decoder is never given it")])
 def test_the_rows_that_were_read_are_named_with_the_reason(trace, given, errors, said):
     found = Occlusion(("▁the", "▁cat", "▁the"), trace.predicted, trace.log_probs, np.zeros((3, 3)))

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.recorded_models import STEPS
-from xformer.explain import formation
+from xformer.explain import forming as formation
 from xformer.hub import recorded
 from xformer.results import STACKS, Head
 from xformer.serve.pool import Models
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
-from xformer.ui import forming as part
 from xformer.ui.handlers import Ask
+from xformer.ui.training import forming as part
 
 VALUES = {"form_sentence": 1, "form_moment": 20, "form_stack": "cross", "form_layer": 0, "form_head": 0}
 
@@ -101,7 +101,7 @@ def test_what_is_not_there_is_one_sentence(generations, folders, tiny_checkpoint
     path = copies["post-norm"] / recorded.MOMENTS
     path.write_bytes(path.read_bytes()[:-100])
     with closing(Models(Service.open(tiny_checkpoint, "cpu"), copies, "cpu")) as some:
-        for name, said in (("pre-norm", "is not at hand here"), ("gru", "No moments were kept of the training of"),
+        for name, said in (("pre-norm", "is not available here"), ("gru", "No moments were kept of the training of"),
                            ("post-norm", "holds no moments of a training run")):
             answer = drawn(some, name)
             assert said in answer["problem"] and not answer["picture"]["visible"] and answer["story"] == ""

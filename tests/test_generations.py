@@ -21,9 +21,9 @@ from xformer.serve.pool import Models
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import generations as part
-from xformer.ui import training as tab
 from xformer.ui.handlers import Ask
+from xformer.ui.training import generations as part
+from xformer.ui.training import tab
 
 
 @pytest.fixture

@@ -15,9 +15,7 @@ from packaging.version import Version
 
 import xformer.ui
 from tests.harness import ROOT, free_port
-from tests.pages import run
-from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import gradio_private, page
+from xformer.ui.server import gradio_private
 
 PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function_description|session_data|"
                      r"event_ids_to_events|\.fns\b|get_api_info|GRADIO_ANALYTICS|gradio_api/|\.default_config|\._id\b")
@@ -26,8 +24,8 @@ PRIVATE = re.compile(r"LocalContext|\._queue|state_holder|_api_info|get_function
 def test_gradio_is_a_version_that_the_private_parts_were_tried_on():
     oldest, newest = gradio_private.TRIED
     assert Version(oldest).release[:2] <= Version(gr.__version__).release[:2] <= Version(newest).release[:2], (
-        f"Gradio {gr.__version__} is installed, and xformer/ui/gradio_private.py was tried on {oldest} to {newest} "
-        f"only. Run all tests on the new version, compare what each function there rests on, then widen TRIED.")
+        f"Gradio {gr.__version__} is installed, and xformer/ui/server/gradio_private.py was tried on {oldest} to "
+        f"{newest} only. Run all tests on it, compare what each function there rests on, then widen TRIED.")
 
 
 def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
@@ -38,7 +36,7 @@ def test_the_requirements_take_the_versions_that_were_tried_and_no_others():
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path
-                                  in sorted(Path(xformer.ui.__file__).parent.glob("*.py"))])
+                                  in sorted(Path(xformer.ui.__file__).parent.rglob("*.py"))])
 def test_only_one_file_knows_private_parts(path):
     named = PRIVATE.findall(path.read_text(encoding="utf-8"))
     assert (named != []) == (path.name == "gradio_private.py"), f"{path.name} uses {named}"
@@ -74,18 +72,3 @@ def test_a_server_that_begins_slowly_is_waited_for(server, monkeypatch):
 def test_a_server_that_does_not_begin_is_not_waited_for(server):
     with pytest.raises(http_server.ServerFailedToStartError):
         server(False).run_in_thread()
-
-
-def test_a_menu_says_in_the_language_of_its_page_that_it_does_not_offer_a_choice():
-    async def make():
-        with gr.Blocks(analytics_enabled=False) as demo:
-            menus = [(ENGLISH, gr.Dropdown(["a"])), (ENGLISH, gr.Radio(["a"]))]
-        with demo.route(SPANISH.name, page.PATHS[SPANISH]):
-            return [*menus, (SPANISH, gr.Dropdown(["a"], multiselect=True)), (SPANISH, gr.Radio(["a"]))]
-
-    for language, menu in run(make()):
-        offered, other = (["a"], ["b"]) if getattr(menu, "multiselect", False) else ("a", "b")
-        assert menu.preprocess(offered) == offered
-        with pytest.raises(gr.Error) as said:
-            menu.preprocess(other)
-        assert said.value.message == language.say("error_choice")

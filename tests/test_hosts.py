@@ -14,7 +14,7 @@ from tests.pages import run
 from xformer.commands import app
 from xformer.results import UserError
 from xformer.serve.hosts import Hosts, allowed_name
-from xformer.ui.gradio_private import served_at
+from xformer.ui.server.gradio_private import served_at
 
 EVIL = "evil.example"
 OWN = socket.gethostname().lower()
@@ -114,7 +114,7 @@ def test_gradios_own_variable_for_an_address_is_read(monkeypatch):
 
 @pytest.mark.parametrize("given", ["https://page.example.org", "page.example.org:443", "", "*", "*.", "a b", "a..b"])
 def test_a_name_that_is_none_is_refused(given):
-    with pytest.raises(UserError, match="which is no name of a host; write one like page.example.org or"):
+    with pytest.raises(UserError, match="which is no host name; write one like page.example.org or"):
         allowed_name(given)
 
 
@@ -127,7 +127,7 @@ def test_names_come_from_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["app.py", "--allow-host", "Page.example.org", "--allow-host", "*.español.org"])
     assert app.main() == 0 and served["hosts"] == ["page.example.org", "*.xn--espaol-zwa.org"]
     monkeypatch.setattr(sys, "argv", ["app.py", "--allow-host", "http://a"])
-    assert app.main() == 2 and "--allow-host is 'http://a', which is no name" in capsys.readouterr().err
+    assert app.main() == 2 and "--allow-host is 'http://a', which is no host name" in capsys.readouterr().err
 
 
 # A started page

@@ -145,13 +145,13 @@ def test_a_push_goes_to_a_branch_or_is_only_proposed(server, client, carded):
     for branch in ("tried", "refs/pr/1"):
         assert found.commits[found.branches[branch]].items() >= files(carded).items()
     assert not found.commits[found.branches["main"]].keys() & files(carded).keys()
-    assert "is no name of a branch" in client("checkpoint", "push", carded, NAME, "--branch", "a b").said
+    assert "is no name for a branch" in client("checkpoint", "push", carded, NAME, "--branch", "a b").said
 
 
 def test_a_pull_keeps_to_its_cache_or_makes_no_request_or_fetches_all_again(server, client, carded, tmp_path):
     server.add(NAME, files(carded))
     refused = client("checkpoint", "pull", NAME, "--local-files-only", "--cache-dir", tmp_path / "own")
-    assert f"{NAME} is not in the cache at {tmp_path / 'own'}, and the Hub is not to be asked" in refused.said
+    assert f"{NAME} is not in the cache at {tmp_path / 'own'}, and asking the Hub is switched off" in refused.said
     assert server.requests() == []
     assert client("checkpoint", "pull", NAME, "--cache-dir", tmp_path / "own").status == 0
     assert not weights_of(tmp_path / "home") and server.requests()
@@ -271,7 +271,7 @@ def answering(status, code=None, body=None):
 
 
 @pytest.mark.parametrize(("fault", "said"), [
-    (answering(403, "GatedRepo"), "The repository me/en-es is open to those only who ask for it"),
+    (answering(403, "GatedRepo"), "The repository me/en-es is open only to those who ask for access"),
     (answering(403), "refuses me/en-es to this token (HTTP 403)"),
     (answering(500), "answered HTTP 500 when it was asked for me/en-es; try again later."),
     (answering(503), "answered HTTP 503"), (answering(429), "answered HTTP 429"),
@@ -291,7 +291,7 @@ def test_no_network_is_one_sentence(server, client, carded, tmp_path):
     assert found.said.endswith(f"and {NAME} is not whole in the cache: check the network and HF_ENDPOINT and try "
                                f"again, or name a folder.")
     assert client("checkpoint", "pull", NAME, HF_HUB_OFFLINE="1").said == (
-        f"{NAME} is not in the cache at {client.home / 'hub'}, and HF_HUB_OFFLINE forbids to ask the Hub; unset it, or "
+        f"{NAME} is not in the cache at {client.home / 'hub'}, and HF_HUB_OFFLINE forbids asking the Hub; unset it, or "
         f"name a folder.")
     client.token = server.token
     assert "cannot be reached" in client("checkpoint", "push", carded, NAME).said
@@ -336,7 +336,7 @@ def test_a_checkpoint_that_is_broken_at_its_source_is_not_copied(server, client,
 def test_a_folder_that_holds_something_is_left_alone(server, client, copy):
     before = files(copy)
     assert client("checkpoint", "pull", NAME, copy).said == (
-        f"There is something at {copy} already; name a folder that is empty or not there yet.")
+        f"The folder {copy} is not empty, or it is a file; name a folder that is empty or does not exist yet.")
     assert files(copy) == before and server.log == []
 
 
@@ -590,8 +590,8 @@ def test_scores_on_sets_of_the_hub_name_them_as_the_hub_does(copy):
 
 @pytest.mark.parametrize(("old", "new", "said"), [
     ("license: cc-by-4.0\n", "", "lacks license"),
-    ("pipeline_tag: translation", "pipeline_tag: fill-mask", "says pipeline_tag: fill-mask, but that of a translation "
-                                                             "model is translation"),
+    ("pipeline_tag: translation", "pipeline_tag: fill-mask", "says “pipeline_tag: fill-mask”, but a translation "
+                                                             "model needs “pipeline_tag: translation”; change it"),
     ("---\n", "---\n- ", "cannot be read"), ("license: cc-by-4.0", "license: [", "cannot be read"),
     ("Checkpoint ", "Checkpoint 0", None), ("Checkpoint ", "", None)])
 def test_a_card_that_is_wrong_is_refused(copy, old, new, said):
@@ -608,7 +608,7 @@ def test_a_card_that_is_wrong_is_refused(copy, old, new, said):
 def test_a_card_of_other_weights_is_refused(copy):
     weights = load_file(copy / "model.safetensors")
     save_file({name: -tensor for name, tensor in weights.items()}, copy / "model.safetensors", {"format": "pt"})
-    with pytest.raises(UserError, match="does not name these weights, .*; it was written for others"):
+    with pytest.raises(UserError, match="does not name these weights, .*, so it was written for other weights"):
         card.check(copy)
 
 
@@ -639,7 +639,7 @@ def test_scores_are_kept_in_metrics_and_card(capsys, copy, learned_pairs, tmp_pa
 
     path = copy / "README.md"
     path.write_text(path.read_text(encoding="utf-8").replace("value: 100.0", "value: 100.1", 1), encoding="utf-8")
-    with pytest.raises(UserError, match="The scores in .* are not those of these weights"):
+    with pytest.raises(UserError, match="The scores in .* were not measured on these weights"):
         card.check(copy)
 
 
@@ -668,7 +668,7 @@ def test_weights_that_are_no_numbers_are_seen(capsys, copy):
     weights["decoder.norm.bias"][3] = torch.nan
     save_file(weights, copy / "model.safetensors", {"format": "pt"})
     status, _, err = run(capsys, "checkpoint", "verify", copy)
-    assert status == 2 and "are no numbers: decoder.norm.bias holds NaN or infinity" in err
+    assert status == 2 and "are not numbers: decoder.norm.bias holds NaN or infinity" in err
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from xformer.figures import kernel_regression as figures
 from xformer.results import UserError
 from xformer.serve.limits import Guard
 from xformer.strings import ENGLISH
-from xformer.ui import kernel_regression as part
 from xformer.ui.handlers import Ask
+from xformer.ui.principles import kernel_regression as part
 
 X, Y = np.array([0.5, 1.0, 3.0, 4.5]), np.array([1.0, 2.0, -0.5, 4.0])
 MODELS = SimpleNamespace(guard=Guard())
@@ -75,7 +75,8 @@ def test_the_figures_have_the_numbers():
     way = kernels.descend(X, Y, 0.5, (2.0 ** -5, 4.0))
     line, path = figures.errors(X, Y, way).data
     assert line.y[-1] == pytest.approx(kernels.left_out(X, Y, 4.0)[0]) and tuple(path.y) == way.errors
-    assert "is missed by" in figures.told(X, Y, 0.5, None) and "jumps to" in figures.told(X, Y, 0.0, None)
+    assert "mean squared error at a point" in figures.told(X, Y, 0.5, None)
+    assert "jumps to" in figures.told(X, Y, 0.0, None)
     assert f"to h = {way.bandwidths[-1]:.3g}" in figures.told(X, Y, 0.5, way)
 
 

@@ -9,7 +9,7 @@ import pytest
 from xformer.figures import lecture as figures
 from xformer.serve.bleu import bleu
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import lecture as tab
+from xformer.ui.compare import lecture as tab
 from xformer.ui.handlers import Ask
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from xformer.explain.courses import verdict
+from xformer.explain.recorded import verdict
 from xformer.pieces import EOS
 from xformer.results import Head, LiveWait, RunSettings, UserError
 from xformer.serve import study as serving
@@ -19,8 +19,8 @@ from xformer.serve.limits import Guard
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import live
-from xformer.ui import live as part
 from xformer.ui.handlers import Ask
+from xformer.ui.training import live as part
 
 SMALL = RunSettings("copy", "pre", 1, "cosine", 2, 3e-3, 0.1, 1, 6)
 VALUES = {"live_task": "copy", "live_order": "pre", "live_layers": 1, "live_schedule": "cosine", "live_warmup": 2,

@@ -107,4 +107,4 @@ def test_the_panel_says_what_a_word_looks_at_and_who_looks_at_it(trace):
 def test_nothing_locked_and_a_word_that_is_not_here_are_said(trace):
     assert told(trace, Choice("cross"), "")["hint"].startswith("Click a word")
     for lock in ("es99", "-en99"):
-        assert told(trace, Choice("cross"), lock)["hint"] == "The locked word does not stand in this picture."
+        assert told(trace, Choice("cross"), lock)["hint"] == "The locked word is not in this picture."

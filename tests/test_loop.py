@@ -557,16 +557,6 @@ def test_scores_newer_than_the_state_are_forgotten(tmp_path):
     assert not (tmp_path / "metrics.jsonl.new").exists()
 
 
-def test_a_state_without_generators_is_gone_on_with(tmp_path):
-    """As older versions wrote it."""
-    train(LineTask(), tmp_path, steps=2)
-    state = torch.load(tmp_path / "state.pt", weights_only=True)
-    for name in ("generators", "loss_sum", "weight_sum", "scored", "begun_with"):
-        del state[name]
-    torch.save(state, tmp_path / "state.pt")
-    assert train(LineTask(), tmp_path, steps=4)[0].step == 4
-
-
 # What ends a run
 
 

@@ -13,8 +13,8 @@ from xformer.results import Judged, Message, UserError
 from xformer.serve import many as texts
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import many as part
 from xformer.ui.handlers import Ask
+from xformer.ui.sentiment import many as part
 
 
 @pytest.fixture(scope="module")

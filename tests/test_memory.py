@@ -1,5 +1,6 @@
-"""Memory that was freed: how many parts glibc keeps it in."""
+"""Memory that libraries keep: how many parts glibc makes, and for how many shapes oneDNN prepares."""
 
+import os
 import sys
 from types import SimpleNamespace
 
@@ -20,3 +21,13 @@ def test_few_arenas_are_made_unless_the_environment_says_how_many(monkeypatch, v
     assert asked == made
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: SimpleNamespace())
     memory.few_arenas()
+
+
+def test_few_shapes_are_prepared_for_unless_the_environment_says_how_many(monkeypatch):
+    variable = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    monkeypatch.setattr(os, "environ", {})
+    memory.few_shapes()
+    assert os.environ == {variable: str(memory.SHAPES)}
+    monkeypatch.setitem(os.environ, variable, "1024")
+    memory.few_shapes()
+    assert os.environ == {variable: "1024"}

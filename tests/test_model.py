@@ -1,6 +1,5 @@
 """The transformer against PyTorch's own layers, numpy, and itself: every fast way equals the readable one."""
 
-import copy
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,6 @@ from torch import nn
 
 from xformer.model import (
     NORMS,
-    Absorbed,
     Attention,
     Cache,
     Config,
@@ -21,7 +19,7 @@ from xformer.model import (
     Embedding,
     Encoder,
     EncoderLayer,
-    Heads,
+    Memory,
     Record,
     Trace,
     Transformer,
@@ -32,7 +30,6 @@ from xformer.model import (
     sinusoids,
 )
 from xformer.pieces import BOS, EOS, PAD
-from xformer.translator import pad
 
 SHAPE = {"vocab_size": 50, "d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 64, "dropout": 0.0, "max_length": 64}
 LENGTHS = (7, 4, 1)  # of the rows of a batch; the rest is padding
@@ -131,7 +128,7 @@ def test_decoder_layer_equals_torchs(config):
     ours, theirs = shaken(DecoderLayer(config)), torch_layer(nn.TransformerDecoderLayer, config).eval()
     copy_layer(ours, theirs)
     x, memory, source = torch.randn(3, 5, 32), torch.randn(3, 7, 32), rows()
-    got = ours(x, future_mask(5), ours.cross_attention.keys_values(memory), padding_mask(source))
+    got = ours(x, future_mask(5), Memory(ours.cross_attention.keys_values(memory), padding_mask(source)))
     want = theirs(x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD)
     near(got, want)
 
@@ -161,7 +158,7 @@ def test_decoder_stack_equals_torchs(config):
     if final:
         theirs.norm.load_state_dict(ours.norm.state_dict())
     x, memory, source = torch.randn(3, 5, 32), torch.randn(3, 7, 32), rows()
-    got = ours(x, future_mask(5), ours.keys_values(memory), padding_mask(source))
+    got = ours(x, future_mask(5), ours.memories(memory, padding_mask(source)))
     near(got, theirs(x, memory, tgt_mask=~future_mask(5), memory_key_padding_mask=source == PAD))
 
 
@@ -265,7 +262,7 @@ def test_a_trace_equals_what_cached_steps_see(model):
     cache = model.start(source)
     for at in range(6):
         now, x = Trace(), model.embedding(target[:, at:at + 1], offset=at)
-        model.decoder(x, None, cache.memories, cache.memory_mask, cache.pasts, now)
+        model.decoder(x, None, cache.memories, cache.pasts, now)
         for layer in range(2):
             near(now.decoder_self.probabilities[layer][:, :, 0],
                  whole.decoder_self.probabilities[layer][:, :, at, :at + 1])
@@ -302,7 +299,7 @@ def test_hypotheses_share_one_memory(model):
     cache = model.start(source)
     for at in range(5):
         near(model.step(target[:, at:at + 1], cache), whole[:, at])
-    assert cache.memories[0].shape[1] == 3
+    assert cache.memories[0].keys_values.shape[1] == 3
 
 
 @torch.no_grad()
@@ -317,19 +314,7 @@ def test_a_cache_follows_the_hypotheses_that_live_on(model):
         history, sentences = history[chosen], sentences[chosen]
         history = torch.cat((history, tokens[:len(chosen), column:column + 1]), dim=1)
         near(model.step(history[:, -1:], cache), model(source[sentences], history)[:, -1])
-    assert cache.memory_mask.shape[0] == 1
-
-
-@torch.no_grad()
-@torch.inference_mode()
-@pytest.mark.parametrize("count", [1, 16, 17, 40])
-def test_many_sources_are_encoded_as_if_at_once(model, count):
-    lengths = [1 + n * 7 % 13 for n in range(count)]  # not sorted, and the longest not always in the first group
-    source = pad([[5 + (n + i) % 40 for i in range(length)] for n, length in enumerate(lengths)])
-    cache, tokens = model.start(source), torch.full((count, 1), BOS)
-    got = model.step(tokens, cache)
-    memory, mask = model.encode(source)
-    torch.testing.assert_close(got, model.decode(tokens, memory, mask)[:, -1], atol=1e-5, rtol=1e-5)
+    assert cache.memories[0].mask.shape[0] == 1
 
 
 def test_a_fresh_cache_may_be_selected(model):
@@ -585,52 +570,3 @@ def test_a_cache_belongs_to_its_caller(model):
     model.step(torch.tensor([[BOS]] * 3), first)
     assert isinstance(first, Cache) and (first.length, second.length) == (1, 0)
     assert second.pasts[0].tensor is None
-
-
-def test_packed_weights_give_the_same_logits(tiny_model):
-    source, target = torch.randint(4, 150, (3, 7)), torch.randint(4, 150, (3, 5))
-    packed = copy.deepcopy(tiny_model)
-    packed.pack()
-    assert packed.output is not None
-    with torch.no_grad():
-        torch.testing.assert_close(packed(source, target), tiny_model(source, target), atol=1e-5, rtol=1e-4)
-        caches = [model.start(source) for model in (tiny_model, packed)]
-        for step in target.T:
-            plain, quick = (model.step(step[:, None], cache)
-                            for model, cache in zip((tiny_model, packed), caches, strict=True))
-            torch.testing.assert_close(quick, plain, atol=1e-5, rtol=1e-4)
-
-
-def test_a_packed_model_still_has_gradients(tiny_model):
-    packed = copy.deepcopy(tiny_model)
-    packed.pack()
-    packed(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
-    assert all(parameter.grad is not None for parameter in packed.parameters())
-
-
-@pytest.mark.parametrize("parts", [(1, 1, 1, 1), (2, 1, 1)], ids=["steps", "prefix"])
-@torch.no_grad()
-def test_a_short_sentence_that_has_absorbed_its_projections_is_decoded_as_any(model, parts):
-    """All hypotheses of a single sentence, some dropped and repeated on the way, with all heads and without two."""
-    source, target = rows((7,)), targets((5,) * 3)
-    for heads in (None, Heads.without(model.config, [("cross", 1, 2), ("cross", 2, 4), ("decoder_self", 1, 1)])):
-        packed = copy.deepcopy(model)
-        packed.pack()
-        caches, end = (model.start(source, heads), packed.start(source, heads)), 0
-        assert isinstance(caches[0].memories[0], torch.Tensor) and isinstance(caches[1].memories[0], Absorbed)
-        for part in parts:
-            plain, quick = (one.step(target[:, end:end + part], cache)
-                            for one, cache in zip((model, packed), caches, strict=True))
-            near(quick, plain, 1e-4)
-            end += part
-            for cache in caches:
-                cache.select(torch.tensor([2, 0, 0]), None)
-
-
-@torch.no_grad()
-def test_only_what_is_worth_it_is_absorbed(model):
-    model.pack()
-    for source in (rows((7, 7)), rows((9,))):  # two sentences; 9 pieces times 4 heads are more than d_model, 32
-        assert isinstance(model.start(source).memories[0], torch.Tensor)
-    with torch.enable_grad():
-        assert isinstance(model.start(rows((7,))).memories[0], torch.Tensor)

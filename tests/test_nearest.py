@@ -9,7 +9,7 @@ import torch
 from xformer.__main__ import main
 from xformer.hub import checkpoint
 from xformer.results import Options
-from xformer.training.nearest import nearest, nearest_pairs, nearness
+from xformer.training.data.nearest import nearest, nearest_pairs, nearness
 from xformer.translator import translate_ids
 
 REFERENCES = ["El gato duerme.", "La gata está dormida."]

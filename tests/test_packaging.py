@@ -88,9 +88,32 @@ esac
     assert asked.count("python -m pytest -n 2 --dist loadfile --ignore=tests/browser -m not server and not slow") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("there", [False, True])
+def test_types_are_the_same_with_and_without_an_extra(there, tmp_path):
+    (tmp_path / "uses.py").write_text("import ray\nfrom ray import serve\n\nray.init(1)\nserve.run(2)\n")
+    if there:
+        (tmp_path / "ray").mkdir()
+        for name, text in (("py.typed", ""), ("__init__.py", "def init() -> None: ...\n"),
+                           ("serve.py", "def run() -> None: ...\n")):
+            (tmp_path / "ray" / name).write_text(text)
+    ran = subprocess.run([sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "uses.py"],
+                         cwd=tmp_path, env={**os.environ, "MYPYPATH": str(tmp_path)}, capture_output=True, text=True,
+                         check=False)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+
+
 def test_every_package_is_in_the_wheel():
     here = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "xformer").rglob("__init__.py")}
     assert here | {"xformer.assets", "xformer.checkpoints"} == {*PROJECT["tool"]["setuptools"]["packages"]}
+
+
+def test_every_file_of_a_package_is_in_the_wheel():
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]
+    for path in (ROOT / "xformer").rglob("*.*"):
+        if path.suffix not in (".py", ".pyc") and "__pycache__" not in path.parts:
+            package = ".".join(path.parent.relative_to(ROOT).parts)
+            assert any(path.match(pattern) for pattern in patterns.get(package, ())), path
 
 
 def test_the_workflow_tries_the_lowest_versions_on_three_systems():
@@ -110,8 +133,19 @@ def test_the_citation_and_the_changes_are_of_this_version():
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     version = PROJECT["project"]["version"]
     assert citation["version"] == version and citation["license"] == PROJECT["project"]["license"]
-    assert re.search(rf"^## {re.escape(version)}", changes, re.MULTILINE)
+    released = re.search(rf"^## \[{re.escape(version)}\] - (\d{{4}}-\d\d-\d\d)$", changes, re.MULTILINE)
+    assert released[1] == str(citation["date-released"])
     assert __import__("xformer").__version__ == version
+
+
+def test_the_changes_have_the_headings_and_dates_of_keep_a_changelog():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *versions = re.findall(r"^## (.+)$", changes, re.MULTILINE)
+    assert first == "[Unreleased]"
+    dates = [re.fullmatch(r"\[\d+\.\d+\.\d+\] - (\d{4}-\d\d-\d\d)", version)[1] for version in versions]
+    assert dates == sorted(dates, reverse=True)
+    assert {*re.findall(r"^### (.+)$", changes, re.MULTILINE)} <= {"Added", "Changed", "Deprecated", "Removed", "Fixed",
+                                                                   "Security"}
 
 
 # An installed package
@@ -127,7 +161,7 @@ def installed(tmp_path_factory):
     tracked = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
                              capture_output=True, text=True, check=True).stdout.splitlines()
     for name in tracked:
-        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/")):
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "benchmarks/", "docs/")):
             (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / "clone" / name)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "empty"], check=True)
@@ -158,6 +192,17 @@ def test_an_installed_package_translates_reads_and_says_where_its_files_are(inst
     code = "from xformer.strings import ASSETS; from xformer.hub.shipped import ROOT; print(ASSETS, ROOT, sep='\\n')"
     places = ask(installed, tmp_path, "python", "-c", code).stdout.split("\n")[:2]
     assert all(Path(place).is_relative_to(installed.parent) for place in places)
+
+
+@pytest.mark.slow
+def test_an_installed_package_has_what_it_trains_on(installed, tmp_path):
+    (package,) = installed.parent.rglob("site-packages/xformer")
+    data = ROOT / "xformer" / "training" / "data"
+    for name in ("carriers.tsv", "fillings.json", "written.tsv.xz"):
+        assert (package / "training" / "data" / name).read_bytes() == (data / name).read_bytes()
+    code = ("from random import Random; from xformer.training.data import copied, fetch; "
+            "copied.draw(Random(0)); print(fetch.WRITTEN.is_file())")
+    assert ask(installed, tmp_path, "python", "-c", code).stdout == "True\n"
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from xformer.figures import pairs as figures
 from xformer.hub import checkpoint
 from xformer.results import STACKS, Head, UserError
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import pairs as tab
+from xformer.ui.compare import tab
 from xformer.ui.handlers import Ask
 
 
@@ -139,25 +139,38 @@ def test_a_head_that_the_model_lacks_has_no_maps(compared):
 # The tab
 
 
-def answered(service, language=ENGLISH, **named):
-    given = {"pairs_part": "sentences", "pair_head": "cross.1.1", "shown": None, **named}
-    return Ask.always(service, language).answer(tab.run, **given)
+@pytest.fixture(scope="module")
+def pictures(running):
+    return laid_out(running).pictures[tab.ID]
 
 
-def test_two_sentences_are_compared_once(running, learned_pairs):
+@pytest.fixture
+def answered(running, pictures):
+    made = {}
+
+    def answered(language=ENGLISH, action=tab.run, **named):
+        given = {"pairs_part": "sentences", "pair_head": "cross.1.1", "asked": None, "beam": 5, "length_penalty": 1.0,
+                 **named}
+        return Ask.always(running, language).answer(pictures.draw, made=made, action=action, **given)
+
+    answered.made = made
+    return answered
+
+
+def test_two_sentences_are_compared_once(answered, learned_pairs):
     (first, _), (second, _) = learned_pairs[:2]
-    answer = answered(running, pair_a=first, pair_b=second)
+    answer = answered(pair_a=first, pair_b=second)
     assert answer["problem"] == "" and answer["preset"] is None and "<mark>gato</mark>" in answer["result"]
     assert answer["first"]["figure"] and answer["summary"].startswith("<p>Cross · layer 1, head 1 changes most")
-    again = answered(running, pair_a=first, pair_b=second, shown=answer["shown"])
+    again = answered(pair_a=first, pair_b=second, asked=answer["asked"])
     assert again == {"problem": ""}, "it is on the page already"
-    assert answered(running, pair_a=first, pair_b=second, pairs_part="bleu") == {"problem": ""}
-    assert "shown" in answered(running, pair_a=first, pair_b=second, shown=answer["shown"], beam=2)
+    assert answered(pair_a=first, pair_b=second, pairs_part="bleu") == {"problem": ""}
+    assert "asked" in answered(pair_a=first, pair_b=second, asked=answer["asked"], beam=2)
 
 
-def test_a_pair_of_the_list_comes_with_its_question(running):
+def test_a_pair_of_the_list_comes_with_its_question(running, answered):
     for language in (ENGLISH, SPANISH):
-        answer = answered(running, language, pair_a="The soup is cold.", pair_b="The winter is cold.")
+        answer = answered(language, pair_a="The soup is cold.", pair_b="The winter is cold.")
         preset = tab.PRESETS[answer["preset"]]
         assert html.escape(preset["look"][language.code]) in answer["result"]
     chosen = Ask.always(running, ENGLISH).answer(tab.choose, preset=answer["preset"])
@@ -170,19 +183,19 @@ def test_every_pair_has_both_languages_and_two_sentences():
         assert {*one["name"]} == {*one["look"]} == {"en", "es"} and len({*one["texts"]}) == 2
 
 
-def test_a_missing_sentence_is_said_and_nothing_old_stays(running, learned_pairs):
-    answer = answered(running, pair_a=learned_pairs[0][0], pair_b=" ")
+def test_a_missing_sentence_is_said_and_nothing_old_stays(answered, learned_pairs):
+    answer = answered(pair_a=learned_pairs[0][0], pair_b=" ")
     assert "A sentence is missing" in answer["problem"] and answer["result"] is None and answer["difference"] is None
 
 
-def test_another_head_is_drawn_without_the_model(running, learned_pairs):
-    shown = answered(running, pair_a=learned_pairs[0][0], pair_b=learned_pairs[1][0])["shown"]
-    ask = Ask.always(running, ENGLISH)
-    answer = ask.answer(tab.draw, shown=shown, pair_head="encoder_self.2.1")
+def test_another_head_is_drawn_without_the_model(answered, learned_pairs, running, monkeypatch):
+    asked = answered(pair_a=learned_pairs[0][0], pair_b=learned_pairs[1][0])["asked"]
+    monkeypatch.delattr(type(running), "compare")
+    answer = answered(action=None, asked=asked, pair_head="encoder_self.2.1")
     assert "Encoder" in json.loads(answer["difference"]["figure"])["layout"]["title"]["text"]
-    answer = ask.answer(tab.draw, shown=shown, pair_head="cross.9.1")
+    answer = answered(action=None, asked=asked, pair_head="cross.9.1")
     assert "has no attention of this kind" in answer["summary"] and answer["first"] is None
-    assert ask.answer(tab.draw, shown=None, pair_head="cross.1.1") == {"problem": ""}
+    assert answered(action=None, asked=None, pair_head="cross.1.1") == {"problem": ""}
 
 
 def test_one_part_is_shown_at_a_time():
@@ -200,15 +213,16 @@ def test_the_address_names_the_part_the_sentences_and_the_head(running):
     assert (values["pairs_part"], values["bleu_said"], values["bleu_wanted"]) == ("bleu", "uno", "dos")
 
 
-def test_what_is_translated_already_is_not_searched_for_again(running, learned_pairs, monkeypatch):
+def test_what_is_translated_already_is_not_searched_for_again(running, answered, learned_pairs, monkeypatch):
     (first, _), (second, _) = learned_pairs[:2]
-    shown = answered(running, pair_a=first, pair_b=second)["shown"]
-    asked = []
+    shown, asked = answered(pair_a=first, pair_b=second)["asked"], []
+    compared = answered.made["compared"].value
     search = running._translated
     monkeypatch.setattr(running, "_translated", lambda wait, sources, *more, **named: (
         asked.extend(source.text for source in sources), search(wait, sources, *more, **named))[1])
     third = learned_pairs[2][0]
-    answer = answered(running, pair_a=third, pair_b=first, shown=shown)
-    assert asked == [third] and [one.source for one in answer["shown"].compared.translations] == [third, first]
-    again = running.compare(*shown.compared.translations)
-    assert again.totals == shown.compared.totals and asked == [third]
+    assert answered(pair_a=third, pair_b=first, asked=shown)["result"]
+    assert asked == [third]
+    assert [one.source for one in answered.made["compared"].value.translations] == [third, first]
+    again = running.compare(*compared.translations)
+    assert again.totals == compared.totals and asked == [third]

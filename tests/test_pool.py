@@ -27,7 +27,8 @@ from xformer.serve.limits import Guard
 from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import page, translation
+from xformer.ui import page
+from xformer.ui import translate as translation
 from xformer.ui.controls import LONGEST, in_steps
 from xformer.ui.handlers import Ask
 
@@ -148,8 +149,8 @@ def ready(pool, name):
 
 def test_a_model_that_takes_long_keeps_nobody_and_can_be_had_later(pool, held, monkeypatch, learned_pairs):
     pool.guard = Guard(seconds=0.05)
-    with pytest.raises(UserError, match="copy-0 is not ready after 0 seconds; it goes on being fetched and loaded: ask "
-                                        "for it again in a minute"), pool.lease("copy-0"):
+    with pytest.raises(UserError, match="copy-0 is not ready after 0 seconds; it is still being fetched and loaded: "
+                                        "ask for it again in a minute"), pool.lease("copy-0"):
         pass
     assert held.began.acquire(timeout=PATIENCE) and not pool.guard.inside
     monkeypatch.setattr(models, "PATIENCE", 0.0)
@@ -177,7 +178,7 @@ def test_no_more_models_are_loaded_at_once_than_may(pool, held, monkeypatch):
     for name in ("copy-0", "copy-1"):
         with pytest.raises(UserError, match=f"{name} is not ready"), pool.lease(name):
             pass
-    with pytest.raises(UserError, match="2 models are being fetched and loaded already, all that may be at once; ask "
+    with pytest.raises(UserError, match="2 models are being fetched and loaded already, the most allowed at once; ask "
                                         "for copy-2 again in a minute"), pool.lease("copy-2"):
         pass
     with pool.lease() as service:

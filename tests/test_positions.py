@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import gradio as gr
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.explain import positions as explain
 from xformer.figures import positions as figures
@@ -434,20 +436,27 @@ def test_every_picture_says_what_it_is_in_both_languages(language):
 # The tab
 
 
-def test_controls_keep_to_what_there_is(running):
-    assert (tab._base(3.0), tab._base(2.5)) == (1_000, 316.2)
+@pytest.fixture(scope="module")
+def pictures(running):
+    return laid_out(running).pictures
+
+
+def test_controls_keep_to_what_there_is():
+    assert (tab.base_of(3.0), tab.base_of(2.5)) == (1_000, 316.2)
     assert tab._bases(2.5) == [100, 316.2, 1_000, 10_000]
-    drawn = tab.draw_rotation(ENGLISH, length=8, d_model=8, base_power=4.0, pair=9, position=200, steps=20)
-    title = json.loads(drawn["circle"]["figure"])["layout"]["title"]["text"]
-    assert "from position 0 to 7" in title.replace("<br>", " ") and "1 positions" in drawn["proof"]
+    kept = tab.turn(length=8, d_model=8, pair=9, position=200, steps=20)
+    title = tab.draw_rotation(8, 8, 1e4, kept, ENGLISH).layout.title.text
+    assert "from position 0 to 7" in title.replace("<br>", " ")
+    assert "1 positions" in tab.check_rotation(8, 8, 1e4, kept, ENGLISH)
 
 
-def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
+def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs, pictures):
     found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
 
     def run(translation, kind, shift, base, shuffle, seed):
-        return ask.answer(tab.run, change=None, translation=translation, positions=kind, shift=shift, base=base,
-                          shuffle=shuffle, seed=seed, compare="cross.1.2")
+        return ask.answer(pictures["positions.change"].draw, made={}, action=tab.ask_for, change=None,
+                          translation=translation, positions=kind, shift=shift, base=base, shuffle=shuffle, seed=seed,
+                          compare="cross.1.2")
 
     for asked, said in ((("own", 5, 100, False, 1), "Nothing would change"),
                         (("shift", 5_000, 100, False, 1), "0 to 1,000"), (("base", 5, 1, False, 1), "2 to 1,000,000"),
@@ -458,58 +467,72 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs):
     answer = run(None, "none", 5, 100, False, 1)
     assert 'role="alert"' in answer["problem"] and answer["change"] is None
     answer = run(found, "none", 5, 100, True, 1)
-    change = answer["change"]
-    assert change.positions == Positions("none") and change.moved.source != found.source
+    assert answer["change"].positions == Positions("none") and answer["change"].seed == 1
     assert answer["maps"]["visible"]
     assert answer["before"]["title"].endswith("as in training") and answer["after"]["title"].endswith("words shuffled")
 
 
-def test_a_change_is_made_once_and_again_for_another_translation_or_other_positions(running, learned_pairs):
+def test_a_change_is_made_once_and_again_for_another_translation_or_other_positions(running, learned_pairs, pictures,
+                                                                                    monkeypatch):
     found, other = (running.translate(learned_pairs[i][0]) for i in range(2))
-    ask, asked = Ask.always(running, ENGLISH), {"positions": "none", "shift": 5, "base": 100, "shuffle": False,
-                                                "seed": 1, "compare": "cross.2.3"}
-    made = ask.answer(tab.run, change=None, translation=found, **asked)
-    assert made["before"]["title"].endswith("head 3 of 4 · as in training") and learned_pairs[0][1] in made["result"]
-    assert ask.answer(tab.run, change=made["change"], translation=found, **asked) == {"problem": gr.skip()}
-    again = ask.answer(tab.run, change=made["change"], translation=other, **asked)
-    assert learned_pairs[1][1] in again["result"] and again["change"].translation is other
+    made, times, with_positions = {}, [], running.with_positions
+    monkeypatch.setattr(running, "with_positions", lambda *asked: times.append(asked) or with_positions(*asked))
+    asked = {"positions": "none", "shift": 5, "base": 100, "shuffle": False, "seed": 1, "compare": "cross.2.3"}
+
+    def run(translation, change, **more):
+        return Ask.always(running, ENGLISH).answer(pictures["positions.change"].draw, made=made, action=tab.ask_for,
+                                                   change=change, translation=translation, **{**asked, **more})
+
+    first = run(found, None)
+    assert first["before"]["title"].endswith("head 3 of 4 · as in training") and learned_pairs[0][1] in first["result"]
+    assert run(found, first["change"]) == {"problem": gr.skip()}
+    again = run(other, first["change"])
+    assert learned_pairs[1][1] in again["result"] and "change" not in again and len(times) == 2
     for more in ({"positions": "shift"}, {"shuffle": True}):
-        assert ask.answer(tab.run, change=made["change"], translation=found, **{**asked, **more})["result"]
+        assert run(found, first["change"], **more)["result"]
+    another_head = Ask.always(running, ENGLISH).answer(
+        pictures["positions.change"].draw, made=made, change=run(found, None)["change"], translation=found,
+        compare="cross.1.1")
+    assert another_head.keys() == {"problem", "before", "after"} and len(times) == 5
 
 
-def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs):
+def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs, pictures):
     found, ask = running.translate(learned_pairs[0][0]), Ask.always(running, ENGLISH)
-    listener = Ask.always(running, ENGLISH, tab=gr.Textbox())(
-        tab.draw_sentence, {"translation": gr.State()}, {"picture": gr.HTML()}, only_in=tab.ID)
-    assert listener["fn"]("attention", found) == gr.skip()
-    assert listener["fn"](tab.ID, found) == ask.answer(tab.draw_sentence, translation=found)["picture"]
-    assert ask.answer(tab.draw_sentence, translation=found, looked_at=False) == {"problem": ""}
-    assert tab.draw(None, ENGLISH, pictures=tab.NEAR, drawn={}, looked_at=False) == {}
-    drawn = json.loads(ask.answer(tab.draw_sentence, translation=found)["picture"]["figure"])
+    of_sentence = partial(ask.answer, pictures["positions.sentence"].draw, made={}, translation=found)
+    assert of_sentence(sentence_open=False, lengths_open=False) == {"problem": ""}
+    size = {"length": 8, "d_model": 8, "base_power": 4.0, "dimensions": [0], "pair": 1, "position": 2, "steps": 3}
+    for late in (False, True):
+        answer = ask.answer(pictures["positions"].draw, made={}, late=late, table_open=False, **size)
+        assert answer == {"problem": gr.skip() if late else ""}
+    drawn = json.loads(of_sentence(sentence_open=True, lengths_open=False)["sentence"]["figure"])
     assert drawn["layout"]["title"]["text"].startswith("Your sentence")
 
 
-def test_only_what_changed_is_drawn_again():
+def test_only_what_changed_is_drawn_again(pictures):
     start = {"length": 16, "d_model": 8, "base_power": 4.0, "dimensions": [0, 1], "pair": 1, "position": 2, "steps": 3}
+    made = {}
 
-    def draw(pictures, drawn, **values):
-        return tab.draw(SimpleNamespace(guard=Guard()), ENGLISH, pictures=pictures, drawn=drawn, **{**start, **values})
+    def draw(late, **values):
+        answer = pictures["positions"].draw(SimpleNamespace(guard=Guard()), ENGLISH, made, late=late, table_open=True,
+                                            **{**start, **values})
+        return {name: value for name, value in answer.items() if name not in ("tick", "problem")}
 
-    for pictures, filled in ((tab.NEAR, {"table", "curves"}),
-                             (tab.FAR, {"waves", "distances", "compared", "circle", "proof", "confusion"})):
-        answer = draw(pictures, {})
-        assert answer.keys() == {"drawn", *filled} and None not in answer.values()
-        drawn = answer["drawn"]
-        assert draw(pictures, drawn) == {"drawn": drawn}
-    confusion = draw(tab.FAR, drawn, base_power=2.5)["confusion"]
+    for late, filled in ((False, {"table", "curves"}),
+                         (True, {"waves", "distances", "compared", "circle", "proof", "confusion"})):
+        answer = draw(late)
+        assert answer.keys() == filled and None not in answer.values()
+        assert draw(late) == {}
+    confusion = draw(True, base_power=2.5)["confusion"]
     assert [line["name"] for line in json.loads(confusion["figure"])["data"]] == [
         "base 100", "base 316.2", "base 1\u202f000", "base 10\u202f000"]
-    answer = draw(tab.FAR, drawn, steps=4)  # another step turns the hand further, and nothing else
-    assert answer.keys() == {"drawn", "circle", "proof"}
+    draw(True)
+    answer = draw(True, steps=4)  # another step turns the hand further, and nothing else
+    assert answer.keys() == {"circle", "proof"}
 
 
-def test_pictures_are_drawn_in_turn_with_all_that_computes():
-    guard, values = Guard(people=1), {"length": 8, "d_model": 8, "base_power": 4.0}
+def test_pictures_are_drawn_in_turn_with_all_that_computes(pictures):
+    guard = Guard(people=1)
+    values = {"length": 8, "d_model": 8, "base_power": 4.0, "dimensions": [0], "table_open": True}
     ask, inside, leave = Ask.always(SimpleNamespace(guard=guard), ENGLISH), threading.Event(), threading.Event()
 
     def somebody():
@@ -520,9 +543,9 @@ def test_pictures_are_drawn_in_turn_with_all_that_computes():
     other = threading.Thread(target=somebody)
     other.start()
     inside.wait()
-    refused = ask.answer(tab.draw, pictures=("table",), drawn={}, **values)
+    refused = ask.answer(pictures["positions"].draw, made={}, **values)
     leave.set()
     other.join()
     assert "1 people are being served" in refused["problem"] and "table" not in refused
-    drawn = ask.answer(tab.draw, pictures=("table",), drawn={}, **values)
+    drawn = ask.answer(pictures["positions"].draw, made={}, **values)
     assert drawn["table"] and guard.inside == 0

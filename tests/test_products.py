@@ -11,8 +11,8 @@ from xformer import products
 from xformer.explain import passes
 from xformer.explain.passes import Pair
 from xformer.model import Config, Transformer
-from xformer.pieces import BOS
-from xformer.products import ROWS, USUAL, WAYS, Product, decodes
+from xformer.pieces import BOS, EOS
+from xformer.products import ROWS, USUAL, WAYS, Product
 from xformer.results import STACKS
 
 
@@ -59,11 +59,10 @@ def test_the_quickest_way_is_taken(clock, way):
     seconds[way] = 0.8
     weight, x = numbers(48, 32), torch.randn(1, 32)
     product = Product(weight)
-    multiply = decodes(product.__call__)
-    torch.testing.assert_close(multiply(x), F.linear(x, weight), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(product(x, step=True), F.linear(x, weight), rtol=1e-4, atol=1e-5)
     assert multiplied[-1] == (1, way) and {tried for _, tried in multiplied} == set(WAYS)
     before = len(multiplied)
-    multiply(x)
+    product(x, step=True)
     assert len(multiplied) == before + 1, "it is measured once"
     product(x)
     assert multiplied[-1] == (1, USUAL), "this is no step of a search"
@@ -81,7 +80,7 @@ def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
     seconds["halves"] = 0.1
     weight = numbers(48, 32)
     weight[3, 4] += 1e-6
-    decodes(Product(weight).__call__)(torch.randn(1, 32))
+    Product(weight)(torch.randn(1, 32), step=True)
     assert "halves" not in {way for _, way in multiplied}
 
 
@@ -89,7 +88,7 @@ def test_weights_that_float16_would_round_are_not_kept_in_it(clock):
 def test_many_rows_are_not_measured(clock):
     _, multiplied = clock
     rows = max(ROWS) + 1
-    decodes(Product(numbers(48, 32)).__call__)(torch.randn(rows, 32))
+    Product(numbers(48, 32))(torch.randn(rows, 32), step=True)
     assert multiplied == [(rows, USUAL)]
 
 
@@ -148,20 +147,31 @@ def test_maps_are_the_same_bit_for_bit_whatever_is_measured_to_be_quickest(clock
             assert np.array_equal(getattr(trace, stack), getattr(found[0], stack)), stack
 
 
-def test_threads_that_decode_leave_others_alone():
-    seen = []
+@torch.inference_mode()
+def test_a_pass_in_the_middle_of_a_step_multiplies_as_any_other(clock, monkeypatch):
+    seconds, multiplied = clock
+    other = next(way for way in WAYS if way != USUAL)
+    seconds[other] = 0.5
+    torch.manual_seed(0)
+    model = Transformer(Config(vocab_size=150, d_model=192, n_heads=4, n_layers=1, d_ff=384)).eval()
+    model.half().float().pack()
+    source, target, used = torch.tensor([[5, 6, EOS]]), torch.tensor([[BOS, 7]]), []
 
-    @decodes
-    def step(depth):
-        seen.append(products._thread.decoding)
-        if depth:
-            step(depth - 1)
-            assert products._thread.decoding
+    def look():
+        multiplied.clear()
+        with torch.inference_mode():
+            model(source, target)
+        used.append({way for _, way in multiplied})
+
+    def both(*args, **kwargs):
+        look()
         with ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(lambda: products._thread.decoding).result()
+            pool.submit(look).result()
+        multiplied.clear()
+        return forward(*args, **kwargs)
 
-    step(1)
-    assert seen == [True, True] and not products._thread.decoding
-    with pytest.raises(ZeroDivisionError):
-        decodes(lambda: 1 / 0)()
-    assert not products._thread.decoding
+    cache, decoder = model.start(source), model.stepping.decoder
+    forward = decoder.forward
+    monkeypatch.setattr(decoder, "forward", both)
+    model.step(target[:, :1], cache)
+    assert used == [{USUAL}, {USUAL}] and {way for _, way in multiplied} == {other}

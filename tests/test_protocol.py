@@ -12,7 +12,7 @@ from xformer.serve import pool, protocol, reviews, study, translation, writer
 
 TORCH_FREE = ("results", "strings", "pieces", "serve", "serve.protocol", "serve.limits", "serve.many", "serve.text",
               "serve.bleu", "explain.positions", "explain.maps", "explain.roles", "explain.export",
-              "explain.walkthrough", "explain.key_value_store", "explain.attribution_methods", "figures.positions")
+              "explain.principles", "explain.key_value_store", "explain.attribution_methods", "figures.positions")
 FITS = {protocol.TranslationService: translation.Service, protocol.ReviewService: reviews.SentimentService,
         protocol.WriterService: writer.Writer, protocol.StudyService: study.Study,
         protocol.ModelPool: pool.Models}

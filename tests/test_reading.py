@@ -18,8 +18,8 @@ from xformer.hub import checkpoint
 from xformer.results import Head, UserError
 from xformer.serve.reviews import MOST_MAPPED, SentimentService
 from xformer.strings import ENGLISH
-from xformer.ui import reading as part
 from xformer.ui.handlers import Ask
+from xformer.ui.sentiment import reading as part
 
 TEXT = "A dull film, long and boring."
 LOOK = {"maps_of": "classifier", "maps_layer": 1, "maps_head": 1, "maps_show": "head", "maps_view": "heatmap",
@@ -45,9 +45,26 @@ def models(service, writer, **others):
     return {"classifier": service, **({} if writer is None else {"writer": writer}), **others}
 
 
-def answer(service, writer, others=None, **look):
-    return Ask.always(models(service, writer, **(others or {})), ENGLISH).answer(
-        part.run, shown=None, **{"maps_text": TEXT, **LOOK, **look})
+@pytest.fixture(scope="module")
+def pictures(running, reader, writer):
+    """Those of a page with a language model, and of one without."""
+    return {has: laid_out(running, reader, writer=writer if has else None).pictures[part.ID] for has in (True, False)}
+
+
+@pytest.fixture
+def asker(pictures):
+    """Make the answers of a page that reads with some models, one after the other."""
+    def asker(service, writer, others=None):
+        made, ask = {}, Ask.always(models(service, writer, **(others or {})), ENGLISH)
+        return lambda action=part.run, **values: ask.answer(
+            pictures[writer is not None].draw, made=made, action=action, **{"read": None, "maps_text": TEXT, **LOOK,
+                                                                            **values})
+    return asker
+
+
+@pytest.fixture
+def answer(asker):
+    return lambda service, writer, others=None, **look: asker(service, writer, others)(**look)
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +78,22 @@ def small(tmp_path_factory, review_tokenizer):
     return SentimentService.open(folder, "cpu")
 
 
-def test_a_head_chosen_since_the_part_was_opened_stays(tuned, writer):
-    first = answer(tuned, writer)
-    again = {**LOOK, "maps_text": TEXT, "shown": first["shown"]}
-    ask = Ask.always(models(tuned, writer), ENGLISH)
-    assert ask.answer(part.run, **again) == {"problem": ""}, "an opening that comes late"
-    gone_back = ask.answer(part.run, **{**again, "maps_head": 2}, again=True)
-    assert gone_back["maps_head"] == 2 and gone_back["shown"] is first["shown"]
+def test_a_head_chosen_since_the_part_was_opened_stays(asker, tuned, writer, monkeypatch):
+    read, trace = [], type(tuned).trace
+    monkeypatch.setattr(type(tuned), "trace", lambda service, text: read.append(text) or trace(service, text))
+    ask = asker(tuned, writer)
+    first = ask()
+    assert first["read"] == TEXT
+    assert ask(read=TEXT) == {"problem": ""}, "an opening that comes late"
+    gone_back = ask(part.run_again, read=TEXT, maps_head=2)
+    assert gone_back["maps_head"] == 2 and gone_back["picture"]["title"].endswith("head 2 of 4") and read == [TEXT]
+
+
+def test_a_text_is_read_when_it_is_asked_for_and_not_while_it_is_typed(asker, tuned, writer):
+    ask = asker(tuned, writer)
+    ask()
+    changed = ask(None, read=TEXT, maps_text="Another film.", maps_words=True)
+    assert "dull" in changed["picture"]["queries"] and "Another" not in changed["picture"]["queries"]
 
 
 def test_a_pass_of_the_classifier_has_its_maps(reader):
@@ -99,7 +125,7 @@ def test_the_distance_of_two_maps_is_the_share_that_has_gone_elsewhere():
     assert maps.distance(drawn, other) == pytest.approx(np.array(readable))
 
 
-def test_before_and_after_are_compared_head_by_head(tuned, writer):
+def test_before_and_after_are_compared_head_by_head(answer, tuned, writer):
     found = answer(tuned, writer, maps_layer=2, maps_head=3)
     before, after = writer.trace(TEXT).encoder_self, tuned.trace(TEXT).encoder_self
     wanted = 0.5 * np.abs(before - after).sum(-1).mean(-1)
@@ -119,7 +145,7 @@ def test_the_difference_is_by_words_and_the_second_minus_the_first(tuned, writer
     assert len(labels) == len(one) == 10 and "dull" in labels  # <s>, six words, two marks, </s>
 
 
-def test_models_that_differ_are_not_compared(reader, writer, tmp_path):
+def test_models_that_differ_are_not_compared(answer, reader, writer, tmp_path):
     other = SimpleNamespace(info=writer.info, trace=lambda text: replace(
         writer.trace(text), encoder_self=np.ones((1, 1, 3, 3), np.float32), source=("<s>", "x", "</s>")))
     found = answer(reader, other)
@@ -127,7 +153,7 @@ def test_models_that_differ_are_not_compared(reader, writer, tmp_path):
     assert "distances" not in answer(reader, None) and answer(reader, None)["picture"]["queries"][0] == "<s>"
 
 
-def test_the_picture_names_its_model_and_its_mask(reader, writer):
+def test_the_picture_names_its_model_and_its_mask(answer, reader, writer):
     full = answer(reader, writer)
     assert full["picture"]["title"] == "Classifier, self-attention · layer 1 of 2 · head 1 of 4"
     assert full["grid"]["sides"] == ["", ""] and "Full on both sides" in full["rules"]
@@ -140,35 +166,33 @@ def test_the_picture_names_its_model_and_its_mask(reader, writer):
         assert said in figures.about(info, info)
 
 
-def test_the_maps_of_the_other_classifier_are_shown_and_it_has_nothing_to_compare(tuned, writer, small):
-    found = answer(tuned, writer, {"small": small}, maps_of="small", maps_layer=2, maps_head=4)
+def test_the_maps_of_the_other_classifier_are_shown_and_it_has_nothing_to_compare(asker, tuned, writer, small):
+    ask = asker(tuned, writer, {"small": small})
+    found = ask(maps_of="small", maps_layer=2, maps_head=4)
     assert found["picture"]["title"] == "Classifier, self-attention · layer 1 of 1 · head 2 of 2"
     assert (found["maps_layer"], found["maps_head"]) == (1, 2) and small.info.identity in found["picture"]["checkpoint"]
     assert "reads in both directions" in found["about"] and f'data-identity="{small.info.identity}"' in found["about"]
     assert "small was trained from nothing" in found["distances"] and found["difference"] is None
-    back = Ask.always(models(tuned, writer, small=small), ENGLISH).answer(
-        part.draw, shown=found["shown"], **{"maps_text": TEXT, **LOOK, "maps_of": "writer"})
+    back = ask(None, read=found["read"], maps_of="writer")
     assert "data-table" in back["distances"] and f'data-identity="{writer.info.identity}"' in back["about"]
 
 
 def test_the_classifier_that_is_chosen_in_another_part_is_shown_when_this_one_is_opened(tuned, writer, small):
     ask = Ask.always(models(tuned, writer, small=small), ENGLISH)
     for name, of in (("small", "small"), (tuned.info.name, "classifier")):
-        assert ask.answer(part.follow, name=name) == {"problem": "", "shown": None, "maps_of": of}
+        assert ask.answer(part.take, name=name) == {"problem": "", "read": None, "maps_of": of}
 
 
-def test_a_head_of_the_grid_is_shown_and_a_head_that_is_not_there_is_not(reader):
-    ask = Ask.always(models(reader, None), ENGLISH)
-    shown = answer(reader, None)["shown"]
-    chosen = ask.answer(part.choose, event=SimpleNamespace(layer=2, head=3, add=False), shown=shown,
-                        maps_text=TEXT, **{**LOOK, "maps_show": "mean"})
-    assert (chosen["maps_layer"], chosen["maps_head"]) == (2, 3)
+def test_a_head_of_the_grid_is_shown_and_a_head_that_is_not_there_is_not(asker, answer, reader):
+    chosen = asker(reader, None)(part.choose, read=TEXT, event=SimpleNamespace(layer=2, head=3, add=False),
+                                 maps_show="mean")
+    assert (chosen["maps_layer"], chosen["maps_head"], chosen["maps_show"]) == (2, 3, "head")
     assert answer(reader, None, maps_layer=99, maps_head=99)["maps_layer"] == 2
     for show in ("mean", "max", "rollout"):
         assert answer(reader, None, maps_show=show, maps_words=True, maps_hide=True, maps_weigh=True)["problem"] == ""
 
 
-def test_what_cannot_be_read_is_said(reader, writer):
+def test_what_cannot_be_read_is_said(answer, reader, writer):
     found = answer(reader, writer, maps_text="boring " * 200)
     assert f"maps are shown of at most {MOST_MAPPED}" in found["problem"] and found["picture"] is None
 

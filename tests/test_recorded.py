@@ -230,14 +230,16 @@ def test_broken_moments_are_one_sentence(tmp_path, tokenizer, gold):
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    (lambda one: Moments(one.moments, one.courses, one.errors[:, :, :, :0]), "not of the layers and heads of its maps"),
-    (lambda one: Moments(one.moments, one.courses, np.zeros((1, 2, 0, 0), np.float32)), "not of the layers and heads"),
+    (lambda one: Moments(one.moments, one.courses, one.errors[:, :, :, :0]),
+     "do not fit the layers and heads of its maps"),
+    (lambda one: Moments(one.moments, one.courses, np.zeros((1, 2, 0, 0), np.float32)),
+     "do not fit the layers and heads"),
     (lambda one: Moments(one.moments, one.courses, one.errors + 2), "an error rate is not between 0 and 1"),
     (lambda one: Moments(one.moments, one.courses, one.errors * np.float32("nan")), "not between 0 and 1"),
     (lambda one: Moments(one.moments, (vary(one.courses[0], one.courses[0].maps["cross"][:, :0]),), one.errors),
-     "are of 0 layers and 1 heads; each must be from 1 to 64"),
+     "have 0 layers and 1 heads; each must be from 1 to 64"),
     (lambda one: Moments(one.moments, (vary(one.courses[0], one.courses[0].maps["cross"][:, :, :0]),), one.errors),
-     "are of 1 layers and 0 heads"),
+     "have 1 layers and 0 heads"),
     (lambda one: Moments((Moment(float("inf"), 0.0, 0, 0.0),), one.courses, one.errors), "inf is no whole number"),
     (lambda one: Moments((Moment([1], 0.0, 0, 0.0),), one.courses, one.errors), "[1] is no whole number")])
 def test_hostile_moments_are_one_sentence_that_names_the_file(tmp_path, tokenizer, gold, change, said):

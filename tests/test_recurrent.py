@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tests.conftest import learn_by_heart
-from tests.pages import laid_out
+from tests.pages import laid_out, shown
 from xformer.__main__ import main
 from xformer.figures import counterfactual as counterfactual_figures
 from xformer.figures.attention import Choice, units
@@ -24,9 +24,8 @@ from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.translator import pad, translate_ids
-from xformer.ui import attention as ui_attention
-from xformer.ui import attribution_methods, counterfactual, export
-from xformer.ui import translation as translation_tab
+from xformer.ui import translate as translation_tab
+from xformer.ui.attention import attribution_methods, counterfactual, export
 from xformer.ui.handlers import Ask
 from xformer.ui.page import open_at
 
@@ -230,10 +229,10 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_se
     translation, trace = service.translate_and_trace(pairs[0][0], Options(beam=2))
     attention = service.info.architecture == "gru-attention"
     lacking = ENGLISH.say("no_maps_model")
-    look = {f.name: f.default for f in dataclasses.fields(Choice)}
-    said = ask.answer(ui_attention.draw, trace=trace, **{**look, "stack": "cross", "layer": 1, "head": 1})
-    assert not said["problem"] and (said["grid"] is not None) == attention and (lacking in said["below"]) != attention
-    said = ask.answer(ui_attention.draw, trace=trace, **{**look, "stack": "encoder_self", "layer": 1, "head": 1})
+    pictures = laid_out(service).pictures["attention"]
+    said = shown(pictures, service, trace=trace, stack="cross", layer=1, head=1)
+    assert (said["grid"] is not None) == attention and (lacking in said["below"]) != attention
+    said = shown(pictures, service, trace=trace, stack="encoder_self", layer=1, head=1)
     assert said["picture"] is None and (ENGLISH.html("no_maps_stack") if attention else lacking) in said["below"]
     (said,) = ask.answers(translation_tab.run, sentence=pairs[0][0], former=None, beam=2, n_best=2, length_penalty=1,
                           longest=30)

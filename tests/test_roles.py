@@ -7,7 +7,7 @@ from xformer.explain import roles
 from xformer.figures.attention import Choice
 from xformer.results import Trace
 from xformer.strings import ENGLISH
-from xformer.ui import attention
+from xformer.ui.attention import tab as attention
 
 PIECES = ["▁the", "▁cat", "▁the", "▁dog", ".", "</s>"]
 SIZE = len(PIECES)
@@ -76,7 +76,7 @@ def test_nothing_is_ranked_where_there_is_nothing_to_choose():
     assert {r.role for r in found} == {"first", "last"}
     ones = (np.ones((1, 1, *shape)) for shape in ((2, 2), (1, 1), (1, 2), (2,), (1,), (2,)))
     trace = Trace(("▁the", "</s>"), ("<s>",), ("</s>",), (-0.1,), *ones, "the", ())
-    assert attention.find(None, ENGLISH, trace=trace, stack="decoder_self")["best_heads"] == []
+    assert attention.best_heads(trace, "decoder_self") == []
     assert attention._roles(trace, Choice("decoder_self"), ENGLISH) == "", "no sentence that ends in nothing"
 
 

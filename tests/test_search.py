@@ -557,7 +557,7 @@ class Spoilt(Toy):
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("options", [Options(beam=1), Options(beam=3), Options(temperature=1.0)])
 def test_logits_that_are_no_numbers_are_refused_in_a_sentence(options, step):
-    with pytest.raises(UserError, match=r"^The model gives no probabilities, .+: take another checkpoint\.$"):
+    with pytest.raises(UserError, match=r"^The model's probabilities are not numbers .+: take another checkpoint\.$"):
         search(Spoilt(drawn(1, (A, B)), step=step), [4], options)
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from dataclasses import replace
 from functools import partial
 from html import unescape
@@ -15,7 +14,6 @@ import pytest
 
 from tests.pages import laid_out
 from xformer.classifier import ClassifierConfig, TransformerClassifier
-from xformer.commands import app
 from xformer.figures import maximum as of_maximum
 from xformer.figures import sentiment as figures
 from xformer.figures.sentiment import Example, View
@@ -33,9 +31,9 @@ from xformer.results import (
 )
 from xformer.serve.reviews import SentimentService
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import judging as tab
 from xformer.ui.controls import setting_order
 from xformer.ui.handlers import Ask
+from xformer.ui.sentiment import judging as tab
 
 WORDS = ("▁a", "▁<b>", "&", "▁dull", "▁film", ".")
 
@@ -287,27 +285,6 @@ def test_without_a_classifier_the_tab_says_what_to_do():
     assert "It is broken &amp; old." in tab.missing(UserError("It is broken & old."), SPANISH)
 
 
-def test_the_classifier_is_the_one_named_or_the_one_that_ships(tiny_classifier, tiny_checkpoint, tmp_path, monkeypatch,
-                                                               capsys):
-    monkeypatch.setattr("xformer.hub.shipped.ROOT", tmp_path)
-    monkeypatch.delenv("XFORMER_SENTIMENT", raising=False)
-    app.reader.cache_clear()
-    assert app.reader(None, "cpu") is None
-    assert app.reader(str(tiny_classifier), "cpu").info.name == "tiny-sentiment"
-    (tmp_path / "checkpoints" / "sentiment").mkdir(parents=True)
-    app.reader.cache_clear()
-    assert isinstance(app.reader(None, "cpu"), UserError)
-    monkeypatch.setenv("XFORMER_SENTIMENT", str(tmp_path / "nowhere"))
-    app.reader.cache_clear()
-    with pytest.raises(UserError, match="There is no checkpoint folder"):
-        app.reader(None, "cpu")
-    monkeypatch.setattr(sys, "argv", ["app.py", "--checkpoint", str(tiny_checkpoint), "--device", "cpu", "--sentiment",
-                                      str(tmp_path / "nowhere")])
-    assert app.main() == 2
-    assert "There is no checkpoint folder" in capsys.readouterr().err
-    app.reader.cache_clear()
-
-
 def test_the_table_of_poolings_has_what_was_measured_and_nothing_else():
     scores = [PoolingScore("max", False, 0.8123, 0.7012, 1, 32, 1_612_994, 99_976, 4_000, False),
               PoolingScore("attention", True, 0.9174, 0.8681, 4, 256, 5_208_322, 99_976, 3_403, True)]
@@ -430,12 +407,3 @@ def test_a_head_that_the_other_classifier_has_not_is_its_last():
     drawn = tab.draw(None, ENGLISH, attribution=attribution(), kind="head", layer=9, head=9)
     last = tab.draw(None, ENGLISH, attribution=attribution(), kind="head", layer=1, head=2)
     assert drawn == last
-
-
-def test_the_classifier_that_is_offered_too_is_the_lectures(monkeypatch, tiny_classifier, tmp_path):
-    monkeypatch.delenv("XFORMER_SENTIMENT", raising=False)
-    monkeypatch.setattr(app.shipped, "ROOT", tmp_path)
-    assert app.other_readers(None, "cpu") == {}
-    shutil.copytree(tiny_classifier, tmp_path / "checkpoints" / "lecture")
-    assert list(app.other_readers(None, "cpu")) == ["lecture"]
-    assert app.other_readers("another", "cpu") == {}

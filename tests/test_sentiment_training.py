@@ -21,9 +21,7 @@ from xformer.pieces import BOS, EOS, UNK
 from xformer.results import UserError
 from xformer.serve.reviews import SentimentService, encode
 from xformer.training import loop, run
-from xformer.training.language_model import LanguageModelTask
-from xformer.training.options import LanguageModelRun, SentimentRun, TranslationRun
-from xformer.training.reviews import (
+from xformer.training.data.reviews import (
     ReviewBatches,
     Windows,
     encode_rows,
@@ -32,6 +30,8 @@ from xformer.training.reviews import (
     read_rows,
     share,
 )
+from xformer.training.language_model import LanguageModelTask
+from xformer.training.options import LanguageModelRun, SentimentRun, TranslationRun
 from xformer.training.sentiment import SentimentTask, fit_temperature, reliability
 
 CPU = torch.device("cpu")

@@ -14,7 +14,7 @@ from xformer.model import Config, EncoderStack, Transformer
 from xformer.results import UserError
 from xformer.serve.protocol import NORMS
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import sizes as part
+from xformer.ui.model import sizes as part
 
 PIECES = 12
 SMALL = [Sizes(layers, decoder, width, heads, hidden, 90, norm) for norm in NORMS
@@ -88,7 +88,7 @@ def test_the_cache_is_that_of_decoding():
     source, target = torch.randint(4, small.vocabulary, (2, 1, PIECES))
     cache = model.start(source)
     model.step(target, cache)
-    held = sum(past.tensor.numel() for past in cache.pasts) + sum(memory.numel() for memory in cache.memories)
+    held = sum(past.tensor.numel() for past in cache.pasts) + sum(one.keys_values.numel() for one in cache.memories)
     assert held == sizes.cached(small, PIECES)
 
 

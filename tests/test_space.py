@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from tests.harness import ROOT
 from tests.hub_client import Client
 from xformer.hub import card, checkpoint, space
+from xformer.hub.shipped import SENTIMENT, SHIPPED, TRANSLATION
 from xformer.results import UserError
 
 NAME = "me/page"
@@ -24,7 +25,7 @@ def client(server, tmp_path):
 @pytest.fixture
 def copy(tmp_path):
     """What a Space needs of this repository, to be spoilt."""
-    for name in (*space.FILES, *space.FOLDERS, *space.CHECKPOINTS.values()):
+    for name in (*space.FILES, *space.FOLDERS, TRANSLATION.folder, SENTIMENT.folder):
         kind = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         kind(ROOT / name, tmp_path / name)
     return tmp_path
@@ -44,6 +45,8 @@ def test_the_repository_is_pushed_as_it_stands_and_what_was_pushed_runs(server, 
     files = latest(server)
     assert {path.split("/")[0] for path in files} == {
         ".gitattributes", "README.md", "LICENSE", "app.py", "requirements.txt", "xformer", "assets", "checkpoints"}
+    assert {path.rpartition("/")[0] for path in files if path.startswith("checkpoints/")} == {
+        one.folder for one in SHIPPED}
     assert {path for path, content in files.items() if path == ".gitattributes" or content != (ROOT / path).read_bytes()
             } == {".gitattributes", "requirements.txt"}
     assert not [path for path in files if "__pycache__" in path]
@@ -127,7 +130,7 @@ def test_the_front_matter_is_what_hosts_offer():
     assert data["sdk_version"] in wanted["gradio"]
     assert space.NEWEST_TORCH in wanted["torch"]
     assert data["python_version"] in ("3.10.13", "3.12.12")  # of hosts that lend GPUs
-    cards = [ModelCard.load(ROOT / folder / "README.md").data for folder in space.CHECKPOINTS.values()]
+    cards = [ModelCard.load(ROOT / folder / "README.md").data for folder in (TRANSLATION.folder, SENTIMENT.folder)]
     assert data["datasets"] == [name for one in cards for name in one["datasets"]]
 
 
@@ -144,12 +147,14 @@ def test_a_space_is_asked_for_nothing_that_its_host_brings(server, client, tiny_
     assert all(own[name] == limits for name, limits in kept.items())
 
 
-def test_the_generations_go_with_the_model_that_ships(server, client, generation_checkpoints, tmp_path):
+def test_the_generations_go_with_the_model_that_ships(server, client, generation_checkpoints, tiny_checkpoint,
+                                                      tmp_path):
     root = tmp_path / "root"
     (root / "checkpoints").mkdir(parents=True)
     for name in ("gru", "pre-norm"):
         shutil.copytree(generation_checkpoints[name], root / "checkpoints" / name)
-    assert set(space._generations(root)) == {
+    shutil.copytree(tiny_checkpoint, root / TRANSLATION.folder)
+    assert {file for file in space._shipped(root, TRANSLATION) if not file.startswith(TRANSLATION.folder)} == {
         f"checkpoints/{name}/{file}" for name in ("gru", "pre-norm")
         for file in ("config.json", "history.json", "metrics.json", "model.safetensors", "moments.safetensors",
                      "tokenizer.model")}

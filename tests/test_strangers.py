@@ -12,11 +12,12 @@ from urllib.request import Request, urlopen
 import pytest
 from starlette.exceptions import HTTPException
 
+from tests.harness import wait_until
 from tests.pages import run
 from xformer.serve import many as texts
 from xformer.strings import ENGLISH
-from xformer.ui import gradio_private, middleware, sessions
-from xformer.ui import many as part
+from xformer.ui.sentiment import many as part
+from xformer.ui.server import gradio_private, middleware, sessions
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +63,7 @@ def test_texts_that_nobody_waits_for_keep_no_others_from_being_read(app, many):
         app.wait_for("began")
     for _ in range(2):
         app.wait_for("stopped")
-    while inside(app):  # until their threads have noticed
-        pass
+    wait_until(lambda: not inside(app))  # their threads notice it later
     app.say("go")
     assert read_many(app, many, "visitor", "A film.\nAnother film.")[0] == 200
     with urlopen(f"{app.address}/gradio_api/queue/data?session_hash=visitor", timeout=60) as stream:
@@ -113,8 +113,7 @@ def test_the_body_of_what_waits_is_counted(app, many):
     app.wait_for("began")
     assert len(block) < int(app.say("size")) < 2 * len(block)
     app.wait_for("stopped")
-    while app.say("size") != "0":  # until its thread has noticed
-        pass
+    wait_until(lambda: app.say("size") == "0")  # its thread notices it later
     app.say("go")
 
 

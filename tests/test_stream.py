@@ -2,20 +2,21 @@
 
 import math
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.pages import laid_out
 from xformer import results
 from xformer.explain import stream
 from xformer.explain.passes import Pair
+from xformer.figures import principles as walkthrough
 from xformer.figures import stream as figures
-from xformer.figures import walkthrough
-from xformer.results import Head
+from xformer.results import Head, UserError
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import walkthrough as tab
 
 PAIR = Pair.of([5, 6, 7, 8], [9, 10, 11])
 
@@ -126,6 +127,13 @@ def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned
     assert (box.x0, box.x1, cut.y0, cut.y1) == (8.5, 16.5, length - 0.5, 2 * length - 0.5)
 
 
+def test_a_side_that_there_is_not_is_refused_in_a_sentence(running, learned_pairs):
+    with pytest.raises(UserError) as refusal:
+        running.follow(*learned_pairs[0], "up")
+    assert refusal.value.say(ENGLISH) == "There is no side “up”; choose one of encoder, decoder."
+    assert refusal.value.say(SPANISH) == "No hay ningún lado «up»; elige uno de encoder, decoder."
+
+
 # The figures
 
 def test_the_sums_of_a_layer_are_told_in_numbers(running, learned_pairs):
@@ -183,13 +191,16 @@ def test_the_rest_is_drawn_only_where_it_is_looked_at_and_once(running, learned_
     follow = running.follow
     monkeypatch.setattr(running, "follow", lambda *args: asked.append(args[2]) or follow(*args))
     look = {"trace": trace, "first_stack": "cross", "first_layer": 1, "first_head": 1, "query": 2, "padding": 0,
-            "beta_power": 0.0, "scoring": "scaled", "mask": "padding", "vectors_open": False, "map_open": False}
-    closed = tab.draw(running, ENGLISH, drawn=tab.Drawn(), **look)
+            "beta_power": 0.0, "scoring": "scaled", "mask": "padding", "lock": "",
+            **{f"{part}_open": False for part in ("vectors", "map", "reshape", "rest", "variance", "split")}}
+    draw = partial(laid_out(running).pictures["principles"].draw, running, ENGLISH, {})
+    closed = draw(**look)
     assert "strips" not in closed and not asked
-    opened = tab.draw(running, ENGLISH, drawn=closed["drawn"], **look, rest_open=True, reshape_open=True)
+    seen = {"rest_open": True, "reshape_open": True}
+    opened = draw(**{**look, **seen})
     assert opened["strips"] and opened["course"] and opened["reshape"] and asked == ["decoder"]
-    again = tab.draw(running, ENGLISH, drawn=opened["drawn"], **{**look, "query": 3}, rest_open=True, reshape_open=True)
+    again = draw(**{**look, **seen, "query": 3})
     assert again["strips"] and "reshape" not in again and asked == ["decoder"]
     other = {**look, "first_stack": "encoder_self", "mask": "padding"}
-    assert tab.draw(running, ENGLISH, drawn=again["drawn"], **other, rest_open=True)["units"]
+    assert draw(**{**other, "rest_open": True})["units"]
     assert asked == ["decoder", "encoder"]

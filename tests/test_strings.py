@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from xformer.explain import sizes, walkthrough
+from xformer.explain import principles as walkthrough
+from xformer.explain import sizes
 from xformer.results import Message, UserError
 from xformer.serve.protocol import LARGEST_SEED, WIDEST
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import live
-from xformer.ui import live as live_tab
-from xformer.ui import walkthrough as walkthrough_tab
+from xformer.ui.principles import tab as walkthrough_tab
+from xformer.ui.training import live as live_tab
 
 PLACES = re.compile(r"\{(\w+)\}")
 # The texts in which a figure stands as it is, and why it may. What was measured, or is of one model, has a {place} and
@@ -41,7 +42,7 @@ LITERAL = {
         pos_neighbours pos_plot_table rest_after_layer sampling_text sizes_decoder_layers store_error_count
         store_records_info temperature_info texts_intro top_k_info train_layer vocab_after_0 vocab_layer
         weigh_error_beta weigh_power_info""",
-    "an example": "address_heads address_lock calibration_text form_none sizes_decoding",
+    "an example": "address_lock calibration_text form_none sizes_decoding",
     "a constant of the code, see below": """
         first_text_split first_variance live_text live_tried sizes_training train_error_seed train_error_shape"""}
 SOURCES = [*Path("xformer").rglob("*.py"), Path("app.py")]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from xformer import model
-from xformer.explain import courses
+from xformer.explain import recorded as courses
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.serve import protocol
@@ -15,8 +15,8 @@ from xformer.serve import study as serving
 from xformer.serve.limits import Guard
 from xformer.serve.study import Study
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import beginning, recorded
 from xformer.ui.handlers import Ask
+from xformer.ui.training import beginning, recorded
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -19,16 +18,15 @@ import torch
 import torch.nn.functional as F
 
 import xformer
-from tests.harness import free_port
-from xformer.__main__ import main, parser
-from xformer.commands.arguments import record
+from tests.harness import free_port, wait_until
+from xformer.__main__ import main
 from xformer.hub import checkpoint
 from xformer.hub.recorded import read_history, read_moments
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError
 from xformer.training import loop
-from xformer.training.corpora import Roughening, TranslationBatches
+from xformer.training.data.corpora import Roughening, TranslationBatches
 from xformer.training.loss import SmoothedCrossEntropy
 from xformer.training.options import LanguageModelRun, SentimentRun, TrainingOptions, TranslationRun
 from xformer.training.run import train_translation
@@ -373,9 +371,7 @@ def workers(launcher):
 def test_when_a_process_dies_all_stop_and_the_same_command_goes_on(data, tmp_path):
     asked = command(data, tmp_path, "--steps", 60, "--save-minutes", 0, "--evaluate-minutes", 9, "--dev-limit", 1)
     started = torchrun(*asked, processes=2)
-    waited = time.monotonic() + 60
-    while not (tmp_path / "state.pt").is_file() and time.monotonic() < waited and started[0].poll() is None:
-        time.sleep(0.02)  # nothing tells when a process has written its first state
+    wait_until(lambda: (tmp_path / "state.pt").is_file() or started[0].poll() is not None)
     both = workers(started[0].pid)
     os.kill(both[1], signal.SIGKILL)
     ((said, status),) = ended(started)
@@ -460,11 +456,3 @@ def test_options_not_given_keep_their_defaults():
     (SentimentRun(Path(), Path(), steps=1, start="a/b", norm="post"), "noam", 1.0, 4000)])
 def test_the_pace_is_what_is_usual_for_the_norm_and_the_task(run, schedule, peak, warmup):
     assert run.training_options() == TrainingOptions(steps=1, schedule=schedule, peak=peak, warmup=warmup)
-
-
-@pytest.mark.parametrize(("what", "kind"), [
-    ("translation", TranslationRun), ("language-model", LanguageModelRun), ("sentiment", SentimentRun)])
-def test_the_command_line_has_the_defaults_of_the_record(what, kind):
-    args = parser().parse_args(["train", what, "--data", "here", "--out", "there"])
-    more = {"roughening": not args.no_roughening} if what == "translation" else {}
-    assert record(kind, args, **more) == kind(Path("here"), Path("there"))

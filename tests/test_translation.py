@@ -18,7 +18,7 @@ from xformer.results import Head, Options, Positions, UserError
 from xformer.serve.text import MAX_CHARACTERS, clean
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import attention
+from xformer.ui.attention import tab as attention
 
 
 def test_translates_what_it_knows_by_heart(running, learned_pairs):
@@ -167,8 +167,10 @@ def test_a_prefix_begins_the_translation(running, learned_pairs):
 
 
 @pytest.mark.parametrize(("prefix", "text"), [
-    ([9999], "A translation cannot begin so: the prefix [9999] holds 9999, which is no piece; pieces are 0 to 149."),
-    ([0], "A translation cannot begin so: the prefix [0] holds <pad> or <s>, which no target has; leave them out.")])
+    ([9999], "A translation cannot begin like this: the prefix [9999] holds 9999, which is no piece; "
+             "pieces are 0 to 149."),
+    ([0], "A translation cannot begin like this: the prefix [0] holds <pad> or <s>, which no target has; "
+          "leave them out.")])
 def test_a_wrong_prefix_is_refused_and_nobody_else(running, learned_pairs, prefix, text):
     together = threading.Barrier(8)
 

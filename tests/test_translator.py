@@ -187,7 +187,7 @@ def shipped():
 
 @pytest.fixture(scope="module")
 def texts():
-    return (ROOT / "tests" / "benchmarks" / "sentences.txt").read_text(encoding="utf-8").splitlines() + HARD
+    return (ROOT / "benchmarks" / "sentences.txt").read_text(encoding="utf-8").splitlines() + HARD
 
 
 @pytest.mark.slow

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from xformer.explain.neighbours import Contexts, nearest_pieces
+from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.figures import vocabulary as figures
 from xformer.pieces import EOS, SPECIAL
 from xformer.results import UserError
 from xformer.strings import ASSETS, ENGLISH
-from xformer.ui import vocabulary as part
+from xformer.ui.model import vocabulary as part
 
 SENTENCES = ["The cat sleeps.", "The dog is big.", "A house is big."]
 

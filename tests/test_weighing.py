@@ -4,13 +4,16 @@
 import math
 import re
 
+import gradio as gr
 import numpy as np
 import pytest
 import torch
 
 from tests.conftest import random_model
+from tests.pages import laid_out
 from xformer import results
-from xformer.explain import walkthrough, weighing
+from xformer.explain import principles as walkthrough
+from xformer.explain import weighing
 from xformer.explain.passes import Intervention, Pair, log_probs
 from xformer.figures import weighing as figures
 from xformer.model import Heads, Record, Trace, future_mask
@@ -19,7 +22,7 @@ from xformer.results import Head, Options, UserError, Weighing
 from xformer.search import search
 from xformer.serve.translation import MOST_MORE
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import weighing as part
+from xformer.ui.attention import weighing as part
 from xformer.ui.handlers import Ask
 
 LOG2 = math.log(2)
@@ -247,32 +250,52 @@ def test_a_batch_of_betas_is_weighed_row_by_row(tiny_model):
 
 # On the page
 
-def answers(running, learned_pairs, **more):
-    translation = running.translate(learned_pairs[0][0])
-    asked = {"drawn": part.Drawn(), "is_open": True, "translation": translation, "weigh_head": "cross.2.1",
-             "weigh_scope": "stack", "weigh_kind": "beta", "weigh_power": 6, **more}
-    return asked, [*Ask.always(running, ENGLISH).answers(part.draw, **asked)]
+@pytest.fixture(scope="module")
+def pictures(running):
+    return laid_out(running).pictures[part.TAB]
 
 
-def test_both_translations_come_first_and_then_the_curve(running, learned_pairs):
-    asked, (first, last) = answers(running, learned_pairs)
+@pytest.fixture
+def answers(running, pictures, learned_pairs):
+    """Both answers of the page: what is drawn first, and what comes when that is there."""
+    translation, made = running.translate(learned_pairs[0][0]), {}
+
+    def answers(**more):
+        asked = {"drawer": part.TAB, "translation": translation, "weigh_head": "cross.2.1", "weigh_scope": "stack",
+                 "weigh_kind": "beta", "weigh_power": 6, **more}
+        return [Ask.always(running, ENGLISH).answer(pictures.draw, made=made, late=late, **asked)
+                for late in (False, True)]
+    return answers
+
+
+def test_both_translations_come_first_and_then_the_curve(running, answers, monkeypatch):
+    swept, sweep = [], running.sweep_beta
+    monkeypatch.setattr(running, "sweep_beta", lambda *asked: swept.append(asked) or sweep(*asked))
+    first, last = answers()
     assert "β → ∞ · Cross, all layers" in first["result"] and "curve" not in first
     assert first["before"] and first["after"] and "equation 1" in first["before"]["title"]
     assert last["curve"]["figure"].count('"customdata"') == 3
-    again = {**asked, "drawn": last["drawn"], "weigh_scope": "head"}
-    (only,) = Ask.always(running, ENGLISH).answers(part.draw, **again)
-    assert "layer 2, head 1" in only["result"] and only["drawn"].swept is last["drawn"].swept
-    assert [*Ask.always(running, ENGLISH).answers(part.draw, **{**again, "drawn": only["drawn"]})] == [{"problem": ""}]
+    again, curve = answers(weigh_scope="head")
+    assert "layer 2, head 1" in again["result"] and curve["curve"] and len(swept) == 1
+    assert answers(weigh_scope="head") == [{"problem": ""}, {"problem": gr.skip()}]
 
 
-def test_nothing_is_computed_where_nobody_looks(running, learned_pairs):
-    assert answers(running, learned_pairs, is_open=False)[1] == [{"problem": ""}]
+def test_nothing_is_computed_where_nobody_looks(answers):
+    assert answers(drawer="") == [{"problem": ""}, {"problem": gr.skip()}]
 
 
-def test_only_the_decoder_offers_the_mask_of_zeros(running, learned_pairs):
-    _, (first, _) = answers(running, learned_pairs, weigh_kind="zeroed")
+def test_where_nothing_can_be_weighed_nothing_old_stays(answers):
+    assert answers()[0]["result"]
+    refused, _ = answers(translation=None)
+    assert "Translate a sentence first" in refused["problem"] and refused["result"] == "" and refused["curve"] is None
+    drawn, curve = answers()
+    assert drawn["result"] and curve["curve"], "and is drawn again"
+
+
+def test_only_the_decoder_offers_the_mask_of_zeros(answers):
+    first, _ = answers(weigh_kind="zeroed")
     assert first["weigh_kind"]["value"] == "beta" and len(first["weigh_kind"]["choices"]) == 4
-    _, (first, last) = answers(running, learned_pairs, weigh_kind="zeroed", weigh_head="decoder_self.1.1")
+    first, last = answers(weigh_kind="zeroed", weigh_head="decoder_self.1.1")
     assert first["weigh_kind"]["value"] == "zeroed" and len(first["weigh_kind"]["choices"]) == 5
     assert first["weigh_power"]["visible"] is False and "elegida" not in last["curve"]["figure"]
 

@@ -12,7 +12,7 @@ from xformer.figures import word_link as figures
 from xformer.figures.locked_word import Lock
 from xformer.results import Head
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import word_link as tab
+from xformer.ui.attention import word_link as tab
 from xformer.ui.handlers import Ask
 
 
@@ -150,4 +150,4 @@ def test_the_other_word_is_asked_for(running, trace):
 def test_a_model_without_the_stack_says_so(running, trace):
     none = dataclasses.replace(trace, encoder_self=trace.encoder_self[:0])
     answer = Ask.always(running, ENGLISH).answer(tab.draw, trace=none, lock=lock_of(trace, "bread", "dog"))
-    assert "do not stand in one stack of this model" in answer["shares"]
+    assert "are not together in any stack of this model" in answer["shares"]

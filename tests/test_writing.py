@@ -12,8 +12,8 @@ from tests.pages import laid_out
 from xformer.figures import writing as figures
 from xformer.results import UserError
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui import writing as part
 from xformer.ui.handlers import Ask
+from xformer.ui.sentiment import writing as part
 
 TEXT = "A dull film, long and boring."
 SAMPLING = {"lm_temperature": 0, "lm_top_k": 0, "lm_top_p": 1, "lm_seed": 1}
@@ -140,7 +140,7 @@ def test_a_temperature_near_zero_takes_the_likeliest(ask):
 def test_events_that_no_script_sends_are_one_sentence(ask, sent):
     shown = ask.answer(part.read, shown=None, lm_text="This film", lm_place=0, **SAMPLING)["shown"]
     answer = ask.answer(part.act, shown=shown, lm_text="", lm_place=0, event=SimpleNamespace(**sent), **SAMPLING)
-    assert "which is none; reload the page." in unescape(answer["problem"])
+    assert "which is not valid; reload the page." in unescape(answer["problem"])
     for place in (None, {}, math.nan):
         with pytest.raises(UserError, match="reload the page"):
             part.look(None, ENGLISH, event=event(place=place))

@@ -20,9 +20,9 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
     Returns a service that translates, explains, and more.
     """
-    from xformer.hub.shipped import checkpoint_folder
+    from xformer.hub.shipped import TRANSLATION
     from xformer.serve.translation import Service
-    return Service.open(checkpoint_folder(checkpoint), device)
+    return Service.open(TRANSLATION.find(checkpoint), device)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,8 @@ d = D / H (the paper's d_k = d_v), V vocabulary. Masks are True where attention 
 
 Nothing that belongs to a request is stored on a module: a trace of the attention maps and the key-value cache of
 step-by-step decoding are made by the caller and handed in, so that many threads can share one model.
+
+`Linear` is `nn.Linear`; what makes it, and the steps of a search, quick stands in `inference.py`.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from xformer import products
+from xformer import inference
+from xformer.inference import Absorbed, Linear
 from xformer.pieces import PAD
-from xformer.products import Product
 
 NORMS = ("pre", "post")
 
@@ -185,8 +187,8 @@ def dropout(x: Tensor, p: float, training: bool) -> Tensor:
 
 def scores(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | Tensor | None = None) -> Tensor:
     """q k^T times `scale`, or where none is given 1 / sqrt(d); minus infinity where the mask is False. [B, H, Q, K]"""
-    found = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(-2, -1)
-    return found if mask is None else found.masked_fill(~mask, -math.inf)
+    unmasked = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.transpose(-2, -1)
+    return unmasked if mask is None else unmasked.masked_fill(~mask, -math.inf)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool, weigh: Weigh | None = None
@@ -200,30 +202,6 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, fused: bool, we
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
     probabilities = scores(q, k, mask).softmax(dim=-1) if weigh is None else weigh(q, k, mask)
     return probabilities.to(v.dtype) @ v, probabilities
-
-
-class Linear(nn.Linear):
-    """`nn.Linear` of which one may ask for some rows of W only, and which can be made ready for inference."""
-
-    products: dict[tuple[int, int | None], Product] | None = None  # by first and last row, once it is packed
-    quantised = False
-
-    def forward(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
-        """x [..., in] -> [..., last - first]"""
-        weight: Tensor = self.weight
-        bias: Tensor = self.bias
-        if first or last:  # a slice of the whole would make its backward pass copy the whole gradient
-            weight, bias = weight[first:last], bias[first:last]
-        if self.products is None or not products.usable():
-            return F.linear(x, weight, bias)
-        if (first, last) not in self.products:
-            self.products[first, last] = Product(weight, bias, self.quantised)
-        return self.products[first, last](x)
-
-    def pack(self, quantised: bool) -> None:
-        """Make inference faster, see `Network.pack`."""
-        self.products, self.quantised = {(0, None): Product(self.weight, self.bias, quantised)}, quantised
-        self.products[0, None].measure()
 
 
 class PastKeyValues:
@@ -242,23 +220,10 @@ class PastKeyValues:
 
     def head(self, length: int, rows: int) -> PastKeyValues:
         """The first `length` keys and values of a single hypothesis, shared by so many."""
-        found = PastKeyValues()
+        beginning = PastKeyValues()
         if self.tensor is not None:
-            found.tensor = self.tensor[..., :length, :].expand(-1, rows, -1, -1, -1)
-        return found
-
-
-class Absorbed(NamedTuple):
-    """What cross-attention looks at, with the projections of its queries and of its answers multiplied in.
-
-    q_h . k_hs = x . (W_Q,h^T k_hs) + b_Q,h . k_hs, and head h adds the sum over s of p_hs (W_O,h v_hs). Of one short
-    sentence these are fewer numbers than W_Q and W_O, which each step would read (as in section 2.1.2 of DeepSeek-V2,
-    2024).
-    """
-
-    keys: Tensor  # [D, H S], divided by sqrt(d)
-    bias: Tensor  # [H S]
-    values: Tensor  # [H S, D]
+            beginning.tensor = self.tensor[..., :length, :].expand(-1, rows, -1, -1, -1)
+        return beginning
 
 
 class Attention(nn.Module):
@@ -282,23 +247,6 @@ class Attention(nn.Module):
     def keys_values(self, memory: Tensor) -> Tensor:
         """What cross-attention looks at: memory [B, S, D] -> keys and values [2, B, H, S, d]."""
         return self.split(self.in_proj(memory, first=self.d_model))
-
-    def absorb(self, memory: Tensor) -> Absorbed:
-        """The `keys_values` [2, 1, H, S, d] of one sentence, made ready for `ask`."""
-        k, v = memory[:, 0]  # [H, S, d]
-        by_head = (self.n_heads, self.d_model // self.n_heads, -1)
-        w_q, w_o = self.in_proj.weight[:self.d_model].view(by_head), self.out_proj.weight.t().reshape(by_head)
-        b_q = self.in_proj.bias[:self.d_model].view(by_head)
-        k = k * k.shape[-1] ** -0.5
-        return Absorbed((k @ w_q).flatten(0, 1).t().contiguous(), (k @ b_q).flatten(), (v @ w_o).flatten(0, 1))
-
-    def ask(self, x: Tensor, memory: Absorbed, keep: Tensor | None = None) -> Tensor:
-        """What `forward` answers: x [N, Q, D] -> [N, Q, D], all of them hypotheses of one sentence."""
-        found = torch.addmm(memory.bias, x.flatten(0, 1), memory.keys)  # [N Q, H S]
-        probabilities = found.unflatten(1, (self.n_heads, -1)).softmax(dim=-1)
-        if keep is not None:
-            probabilities = probabilities * keep[:, None]
-        return torch.addmm(self.out_proj.bias, probabilities.flatten(1), memory.values).view(x.shape)
 
     def shares(self, y: Tensor) -> Tensor:
         """What each head adds to the answer: y [B, H, L, d] times its columns of W_O -> [B, H, L, D].
@@ -346,6 +294,24 @@ class Attention(nn.Module):
         return answer
 
 
+class Memory(NamedTuple):
+    """What the cross-attention of one layer looks at: the encoder's output as its keys and values."""
+
+    keys_values: Tensor  # [2, B, H, S, d]
+    mask: Tensor | None  # [B, 1, 1, S]
+
+    def attend(self, attention: Attention, x: Tensor, record: Record | None = None, heads: LayerHeads | None = None
+               ) -> Tensor:
+        """What the attention answers x [B n, Q, D], n hypotheses of each sentence: [B n, Q, D]."""
+        answer: Tensor = attention(x, self.mask, self.keys_values, record=record, heads=heads)
+        return answer
+
+    def select(self, sentences: Tensor) -> Memory:
+        """That of these of the B sentences."""
+        return Memory(self.keys_values.index_select(1, sentences),
+                      None if self.mask is None else self.mask.index_select(0, sentences))
+
+
 class FeedForward(nn.Module):
     """Position-wise feed-forward network, equation 2: max(0, x W1 + b1) W2 + b2."""
 
@@ -384,10 +350,10 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.self_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: LayerHeads | None = None,
-                past: PastKeyValues | None = None) -> Tensor:
-        record = trace.encoder_self if trace else None
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, heads=heads))
+    def forward(self, x: Tensor, mask: Tensor | None, past: PastKeyValues | None = None, record: Record | None = None,
+                heads: LayerHeads | None = None) -> Tensor:
+        """x [B, S, D] -> [B, S, D]; what else is handed in is of its self-attention."""
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, None, past, record, heads))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -400,19 +366,12 @@ class DecoderLayer(nn.Module):
         self.cross_attention, self.cross_residual = Attention(config), Residual(config)
         self.feed_forward, self.feed_residual = FeedForward(config), Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, memory: Tensor | Absorbed, memory_mask: Tensor | None,
-                past: PastKeyValues | None = None, trace: Trace | None = None,
-                heads: tuple[LayerHeads, LayerHeads] | None = None) -> Tensor:
-        """x [B, T, D]; `memory` is this layer's `cross_attention.keys_values` of the encoder's output.
-
-        heads: of its self-attention and of its cross-attention.
-        """
-        record, record_cross = (trace.decoder_self, trace.cross) if trace else (None, None)
-        own, across = heads or (None, None)
-        x = self.self_residual(x, lambda y: self.self_attention(y, mask, past=past, record=record, heads=own))
-        x = self.cross_residual(x, lambda y: self.cross_attention.ask(y, memory, across.keep if across else None)
-                                if isinstance(memory, Absorbed) else
-                                self.cross_attention(y, memory_mask, memory, record=record_cross, heads=across))
+    def forward(self, x: Tensor, mask: Tensor | None, memory: Memory | Absorbed, past: PastKeyValues | None = None,
+                records: tuple[Record | None, Record | None] = (None, None),
+                heads: tuple[LayerHeads | None, LayerHeads | None] = (None, None)) -> Tensor:
+        """x [B, T, D] -> [B, T, D]; `records` and `heads` are of its self-attention and of its cross-attention."""
+        x = self.self_residual(x, lambda y: self.self_attention(y, mask, None, past, records[0], heads[0]))
+        x = self.cross_residual(x, lambda y: memory.attend(self.cross_attention, y, records[1], heads[1]))
         return self.feed_residual(x, self.feed_forward)
 
 
@@ -430,8 +389,9 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None, trace: Trace | None = None, heads: Heads | None = None,
                 pasts: list[PastKeyValues] | None = None) -> Tensor:
         """x [B, S, D] embedded tokens -> memory [B, S, D]; with a causal mask they may go on after their `pasts`"""
+        record = trace.encoder_self if trace else None
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, trace, heads.of("encoder_self", i + 1) if heads else None, pasts[i] if pasts else None)
+            x = layer(x, mask, pasts[i] if pasts else None, record, heads.of("encoder_self", i + 1) if heads else None)
         return self.norm(x)
 
 
@@ -441,22 +401,19 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.norm = final_norm(config)
 
-    def keys_values(self, memory: Tensor) -> list[Tensor]:
-        """memory [B, S, D] -> what each layer's cross-attention looks at, [2, B, H, S, d]"""
-        return [layer.cross_attention.keys_values(memory) for layer in self.layers]  # type: ignore[operator,union-attr]
+    def memories(self, memory: Tensor, mask: Tensor | None) -> list[Memory]:
+        """memory [B, S, D] and its padding mask [B, 1, 1, S] -> what the cross-attention of each layer looks at"""
+        attentions: list[Attention] = [layer.cross_attention for layer in self.layers]  # type: ignore[misc]
+        return [Memory(attention.keys_values(memory), mask) for attention in attentions]
 
-    def absorb(self, memories: list[Tensor]) -> list[Absorbed]:
-        """The `keys_values` of one sentence, made ready for many steps."""
-        return [layer.cross_attention.absorb(memory)  # type: ignore[operator,union-attr]
-                for layer, memory in zip(self.layers, memories, strict=True)]
-
-    def forward(self, x: Tensor, mask: Tensor | None, memories: Sequence[Tensor | Absorbed],
-                memory_mask: Tensor | None, pasts: list[PastKeyValues] | None = None, trace: Trace | None = None,
-                heads: Heads | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None, memories: Sequence[Memory | Absorbed],
+                pasts: list[PastKeyValues] | None = None, trace: Trace | None = None, heads: Heads | None = None
+                ) -> Tensor:
         """x [B, T, D] embedded tokens -> [B, T, D]"""
+        records = (trace.decoder_self, trace.cross) if trace else (None, None)
         for i, layer in enumerate(self.layers):
-            own = (heads.of("decoder_self", i + 1), heads.of("cross", i + 1)) if heads else None
-            x = layer(x, mask, memories[i], memory_mask, pasts[i] if pasts else None, trace, own)
+            taking_part = (heads.of("decoder_self", i + 1), heads.of("cross", i + 1)) if heads else (None, None)
+            x = layer(x, mask, memories[i], pasts[i] if pasts else None, records, taking_part)
         return self.norm(x)
 
 
@@ -488,12 +445,11 @@ class Embedding(nn.Module):
 class Cache:
     """What step-by-step decoding keeps between steps, for N = B n hypotheses of B sentences; owned by the caller."""
 
-    def __init__(self, memories: Sequence[Tensor | Absorbed], memory_mask: Tensor, heads: Heads | None = None,
+    def __init__(self, memories: Sequence[Memory | Absorbed], heads: Heads | None = None,
                  positions: Tensor | None = None) -> None:
         self.heads = heads
         self.positions = positions  # [length, D] instead of the model's own
-        self.memories = memories  # one a layer: [2, B, H, S, d], or what it has absorbed of a single sentence
-        self.memory_mask = memory_mask  # [B, 1, 1, S]
+        self.memories = memories  # one a layer
         self.pasts = [PastKeyValues() for _ in memories]  # one [2, N, H, T, d] a layer
         self.length = 0  # T, steps taken so far
 
@@ -502,9 +458,7 @@ class Cache:
         for past in self.pasts:
             past.select(hypotheses)
         if sentences is not None:
-            self.memories = [memory if isinstance(memory, Absorbed) else memory.index_select(1, sentences)
-                             for memory in self.memories]
-            self.memory_mask = self.memory_mask.index_select(0, sentences)
+            self.memories = [memory.select(sentences) for memory in self.memories]
 
 
 class Seeded(TorchFunctionMode):
@@ -523,7 +477,7 @@ class Seeded(TorchFunctionMode):
         return func(*args, **({**kwargs, "generator": self.generator} if "generator" in kwargs else kwargs))
 
 
-class Network(nn.Module):
+class Network(inference.Packable):
     """A model whose output shares the matrix of its embeddings (section 3.4): the base of all models."""
 
     embedding: Embedding | nn.Embedding  # made by each model
@@ -531,7 +485,6 @@ class Network(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self.output: Product | None = None  # of `logits`, once the model is packed
 
     def initialise(self) -> None:
         """Draw all weights; the last thing a model does when it is made."""
@@ -545,25 +498,7 @@ class Network(nn.Module):
 
     def logits(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., V]"""
-        if self.output is None or not products.usable():
-            return F.linear(x, self.embedding.weight)
-        return self.output(x)
-
-    def pack(self, quantised: bool = False) -> None:
-        """Make inference in float32 on a CPU faster, for the price of copies of the weights, see `products.py`.
-
-        Call it last: the copies do not follow when the weights change or move. Elsewhere than in float32 on a CPU the
-        model stays as it is. Results differ in the last bits; with `quantised`, in 8 bits, by 0.015 nats a
-        piece of a translation on average, and 0.13 in one of a hundred.
-        """
-        weight = self.embedding.weight
-        if weight.device.type != "cpu" or weight.dtype != torch.float32:
-            return
-        self.output = Product(weight, quantised=quantised)
-        self.output.measure()
-        for module in self.modules():
-            if isinstance(module, Linear):
-                module.pack(quantised)
+        return self.unembed(x, self.embedding.weight)
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
@@ -578,9 +513,6 @@ class EncoderStack(Network):
         super().__init__(config)
         self.embedding = Embedding(config)
         self.encoder = Encoder(config)
-
-
-ENCODED = 16  # rows that a CPU encodes at a time, for a search
 
 
 class Transformer(EncoderStack):
@@ -605,9 +537,9 @@ class Transformer(EncoderStack):
         """Teacher forcing: target [B, T] beginning with BOS -> logits [B, T, V] of the piece that follows each."""
         # Padding stands at the end of a target, where the future mask already hides it from every real position.
         mask = future_mask(target.shape[1], target.device)
-        memories = self.decoder.keys_values(memory)
+        memories = self.decoder.memories(memory, memory_mask)
         x = self.embedding(target, positions=positions)
-        x = self.decoder(x, mask, memories, memory_mask, trace=trace, heads=heads)
+        x = self.decoder(x, mask, memories, trace=trace, heads=heads)
         return self.logits(x)
 
     def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None,
@@ -616,31 +548,19 @@ class Transformer(EncoderStack):
         memory, mask = self.encode(source, trace, heads, positions)
         return self.decode(target, memory, mask, trace, heads, positions)
 
-    @products.decodes
     def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> Cache:
         """Encode source [B, S] once, for `step`."""
-        mask = padding_mask(source)
-        # A CPU multiplies padding too: of rows sorted by length a few at a time need only as much as their longest.
-        size = ENCODED if source.device.type == "cpu" else len(source)
-        memory = self.embedding.weight.new_zeros(*source.shape, self.config.d_model)
-        for first in range(0, len(source), size):
-            rows = source[first:first + size]
-            longest = int((rows != PAD).sum(dim=1).max())
-            memory[first:first + size, :longest] = self.encode(rows[:, :longest], heads=heads, positions=positions)[0]
-        memories = self.decoder.keys_values(memory)
-        few = len(source) == 1 and source.shape[1] * self.config.n_heads <= self.config.d_model
-        equation_1 = heads is None or not heads.weigh  # which alone is what `absorb` computes
-        if few and equation_1 and self.output is not None and products.usable():
-            return Cache(self.decoder.absorb(memories), mask, heads, positions)
-        return Cache(memories, mask, heads, positions)
+        model = self.stepping
+        memory = inference.encode(model, source, heads, positions)
+        memories = model.decoder.memories(memory, padding_mask(source))
+        return Cache(inference.absorbed(model, memories, heads), heads, positions)
 
-    @products.decodes
     def step(self, tokens: Tensor, cache: Cache) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last; the cache grows by t."""
         # A single new token may look at all of its past; several at once (a forced prefix) need the future mask.
-        steps = tokens.shape[1]
+        model, steps = self.stepping, tokens.shape[1]
         mask = None if steps == 1 else future_mask(cache.length + steps, tokens.device)[cache.length:]
-        x = self.embedding(tokens, offset=cache.length, positions=cache.positions)
+        x = model.embedding(tokens, offset=cache.length, positions=cache.positions)
         cache.length += steps
-        x = self.decoder(x, mask, cache.memories, cache.memory_mask, cache.pasts, heads=cache.heads)
-        return self.logits(x[:, -1])
+        x = model.decoder(x, mask, cache.memories, cache.pasts, heads=cache.heads)
+        return model.logits(x[:, -1])

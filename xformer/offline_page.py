@@ -1,37 +1,45 @@
-"""Write one page of HTML that shows every head of a pass, with no server and nothing from outside."""
+"""Write one page of HTML that shows every head of a pass, with no server and nothing from outside; and show it."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+import webbrowser
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xformer.strings import ASSETS, Language
 
+if TYPE_CHECKING:  # a trace writes itself as a page, so this module cannot import it
+    from xformer.results import Head, Maps, Trace
+
 TEXTS = ("html_title", "html_source", "html_target", "html_hint", "stack", "encoder_self", "decoder_self", "cross",
          "picture_title", "finder_where", "row_target", "looks_at", "attention_note")
 
 
-def page(about: Mapping[str, Any], maps: Mapping[str, np.ndarray], start: tuple[str, int, int], language: Language
-         ) -> str:
-    """Fill the template assets/explain.html with numbers and texts.
+def page(trace: Trace, start: Head, stacks: Mapping[str, Maps], language: Language) -> str:
+    """Fill the template assets/explain.html with the numbers of a pass and with texts.
 
-    about: the lists `source`, `target` and `predicted`, a line about the `model`, the names of `given` heads, whose
-    rows are named by the piece that they were given, and `late`, as in `results.Maps`. maps: by stack (layers, heads,
-    queries, keys), float. start: the stack, layer and head on which the page opens, the nearest that there is.
+    start: the head on which the page opens, or the nearest that there is in its stack. stacks: the attention by stack.
     """
-    stack, *_ = start
-    layers, heads = maps[stack].shape[:2]
-    layer, head = (min(number, count) - 1 for number, count in zip(start[1:], (layers, heads), strict=True))
-    row = "row_target_late" if about.get("late") else "row_target"
-    data = {**about, "texts": {**{key: language.texts[key] for key in TEXTS}, "row_target": language.texts[row]},
-            "start": {"stack": stack, "layer": layer, "head": head},  # the script counts from 0
+    layers, heads = stacks[start.stack].probabilities.shape[:2]
+    row = "row_target_late" if trace.asks_late else "row_target"
+    origin = trace.origin
+    data = {"source": trace.source, "target": trace.target, "predicted": trace.predicted,
+            "model": origin.info.line(language) if origin else "",
+            "given": sorted(map(str, origin.given)) if origin else [],  # rows named by the piece that was given
+            "late": trace.asks_late,
+            "texts": {**{key: language.texts[key] for key in TEXTS}, "row_target": language.texts[row]},
+            "start": {"stack": start.stack, "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
             # Three decimals are more than a screen shows, and a quarter of the size.
-            **{name: np.round(values.astype(float), 3).tolist() for name, values in maps.items()}}
+            **{name: np.round(maps.probabilities.astype(float), 3).tolist() for name, maps in stacks.items()}}
     template = (ASSETS / "explain.html").read_text(encoding="utf-8")
     filled = template.replace("__LANGUAGE__", language.code).replace("__SCRIPT__", _script())
     # Data comes last, as it may hold anything. Inside a script element, only "</script" and "<!--" could end it early:
@@ -43,6 +51,23 @@ def frame(page: str, height: int = 720) -> str:
     """Put a page into a frame of its own, for a notebook, whose own styles and scripts it then cannot touch."""
     return (f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" '
             f'style="width: 100%; height: {height}px; border: 0"></iframe>')
+
+
+def paragraph(text: str) -> str:
+    """Write a sentence as a notebook shows it in place of a page."""
+    return f"<p>{escape(text)}</p>"
+
+
+def show(page: str) -> None:
+    """Show a page: in the notebook where this runs in one, else in the browser, from a temporary file."""
+    ipython = sys.modules.get("IPython")  # which every notebook has loaded
+    if ipython is not None and ipython.get_ipython() is not None:
+        display = import_module("IPython.display")
+        display.display(display.HTML(frame(page)))
+        return
+    with NamedTemporaryFile("w", suffix=".html", encoding="utf-8", delete=False) as file:
+        file.write(page)
+    webbrowser.open(Path(file.name).as_uri())
 
 
 def _script() -> str:

@@ -15,19 +15,17 @@ one sentence, it is bound by how fast W comes from memory. Microseconds on an AM
 With 32 rows packed weights and halves are level there, before all others; on an Intel Xeon plain ones were twice as
 fast as packed ones for one row.
 
-Two processes may measure otherwise, and ways differ in the last bits. So only what `decodes` goes by measurement; a
-pass over whole sentences, which makes the maps, multiplies by USUAL, the same in all processes of a machine.
+Two processes may measure otherwise, and ways differ in the last bits. So only a step of a search goes by measurement;
+a pass over whole sentences, which makes the maps, multiplies by USUAL, the same in all processes of a machine.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache, wraps
-from typing import ParamSpec, TypeVar
+from functools import cache
 
 import torch
 import torch.nn.functional as F
@@ -40,8 +38,6 @@ ROWS = {1: 1, 8: 4, 32: 16}  # up to so many rows what was measured with so many
 MANY = max(ROWS) + 1  # rows that nothing is measured with
 
 Multiply = Callable[[Tensor], Tensor]  # x [..., in] -> x W^T + b [..., out]
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
 
 
 def plain(weight: Tensor, bias: Tensor | None) -> Multiply:
@@ -125,25 +121,6 @@ def quickest(outputs: int, inputs: int, rows: int, exact: bool) -> str:
     return min(seconds, key=lambda way: seconds[way])
 
 
-class _Thread(threading.local):
-    decoding = False
-
-
-_thread = _Thread()
-
-
-def decodes(method: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Let a function that is a step of a search multiply by the ways that are measured to be the quickest."""
-    @wraps(method)
-    def measured(*args: Given.args, **more: Given.kwargs) -> Found:
-        before, _thread.decoding = _thread.decoding, True
-        try:
-            return method(*args, **more)
-        finally:
-            _thread.decoding = before
-    return measured
-
-
 class Product:
     """x W^T + b in float32, or in 8 bits; keeps a copy of W for each way in which it is multiplied.
 
@@ -157,9 +134,9 @@ class Product:
         self._by_rows: dict[int, Multiply] = {}  # of x
         self._by_way: dict[str, Multiply] = {}
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """x [..., in] -> [..., out]"""
-        rows = x.numel() // x.shape[-1] if _thread.decoding else MANY
+    def __call__(self, x: Tensor, step: bool = False) -> Tensor:
+        """x [..., in] -> [..., out]; step: of a search, by the way that is measured to be the quickest"""
+        rows = x.numel() // x.shape[-1] if step else MANY
         multiply = self._by_rows.get(rows) or self._choose(rows)
         return multiply(x)
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from xformer.model import Config, Heads, Linear, Network, Record, Trace, dropout
+from xformer.inference import Linear
+from xformer.model import Config, Heads, Network, Record, Trace, dropout
 from xformer.pieces import PAD
-from xformer.products import decodes
 
 ATTENTIONS = ("additive", "none")
 
@@ -208,19 +208,18 @@ class RecurrentTranslator(Network):
             trace.cross.value_norms.append(at.memory.norm(dim=-1)[:, None])  # [B, 1, S]
         return self.logits(read)
 
-    @decodes
     def start(self, source: Tensor, heads: Heads | None = None, positions: Tensor | None = None) -> State:
         """Encode source [B, S] once, for `step`. Raises ValueError as a pass does."""
         refuse(heads, positions)
-        return self.encode(source)
+        return self.stepping.encode(source)
 
-    @decodes
     def step(self, tokens: Tensor, cache: State) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last"""
-        x = self._embed(tokens)
+        model = self.stepping
+        x = model._embed(tokens)
         for i in range(x.shape[1]):
-            read = self.advance(x[:, i], cache)
-        return self.logits(read)
+            read = model.advance(x[:, i], cache)
+        return model.logits(read)
 
 
 def refuse(heads: Heads | None, positions: Tensor | None) -> None:

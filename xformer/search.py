@@ -1,6 +1,7 @@
-"""Search for the best target sentences over a scoring function: greedy, beam, sampling. It knows no model and no text.
+"""Search for the best target sentences with a scoring function: greedy, beam, sampling. It knows no model and no text.
 
-Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a beam N = B), V vocabulary.
+Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a beam N = B), C choices of a
+row, V vocabulary.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from torch import Tensor
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import Branch, Options, UserError
 
-LOOKAHEAD = 5  # tokens; with 3, the third best differs from "bound" in a few of the sentences of news
+LOOKAHEAD = 5  # tokens; with 3, the third best differs from that of "bound" in a few sentences of news
 
 T = TypeVar("T")
+Continuation = tuple[int, int, float, float]  # of a row by a token: its log-probability, and the sum with it
 Alternatives = list[list[tuple[int, float]]]  # by step or row: the likeliest tokens and their log-probabilities
-COLDEST = 1e-30  # the lowest temperature that scores are divided by: float32 has no 1e-50
+COLDEST = 1e-30  # the lowest temperature by which scores are divided; 1e-50 would be 0 in float32
 
 
 def finish(steps: Generator[None, None, T]) -> T:
@@ -36,10 +38,10 @@ class Scorer(Protocol):
     """Scores the next token of each hypothesis: a model in the middle of decoding, owned by one search."""
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """The newest token [N, 1] of each hypothesis -> logits [N, V] of the next one."""
+        """The newest token [N, 1] of each hypothesis -> logits [N, V] of its next token."""
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
-        """Let hypothesis n continue what hypotheses[n] was, and keep these of the sentences (None: all)."""
+        """Let row n continue the old row hypotheses[n]; keep only these of the sentences (None: all)."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,16 @@ class Hypothesis:
 
     tokens: list[int]  # without BOS; ends with EOS unless it was cut off
     log_probs: list[float]  # natural log of each token's probability, given those before it
-    alternatives: Alternatives  # at each step the likeliest tokens, best first
+    alternatives: Alternatives  # the likeliest tokens at each step, best first
     score: float  # sum of log_probs / length^alpha
-    finished: bool  # False where the limit came before EOS
+    finished: bool  # False if the limit came before EOS
 
 
 def drawn_with(scores: Tensor, options: Options) -> Tensor:
-    """Compute the probability [N, V] that each token is drawn with: after temperature, top-k and top-p.
+    """Compute the probability [N, V] with which each token is drawn, after temperature, top-k and top-p.
 
-    scores: log-probabilities [N, V], minus infinity for what is never drawn. At temperature 0 the likeliest is certain.
+    scores: log-probabilities [N, V], minus infinity for tokens that are never drawn. At temperature 0 the likeliest
+    token is certain.
     """
     if not options.sampling:
         return torch.zeros_like(scores).scatter(1, scores.argmax(dim=1, keepdim=True), 1.0)
@@ -64,20 +67,20 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
     if options.top_k:
         scaled[:, options.top_k:] = -torch.inf
     probabilities = scaled.softmax(dim=1)
-    if options.top_p < 1:  # a sum in float32 reaches 1 before its end
-        before = probabilities.cumsum(dim=1) - probabilities  # what the likelier tokens hold together
+    if options.top_p < 1:  # at 1 all stay: in float32, the sum can reach 1 before the last token
+        before = probabilities.cumsum(dim=1) - probabilities  # the probability of all likelier tokens
         before[:, 0] = -1  # the likeliest always stays, however small top_p is
         probabilities[before >= options.top_p] = 0
     probabilities /= probabilities.sum(dim=1, keepdim=True)
-    return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # by token again
+    return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # back in the order of the vocabulary
 
 
 class _Tree:
-    """Everything that the beam of one sentence thought of."""
+    """All hypotheses that the beam of one sentence considered."""
 
     def __init__(self) -> None:
         self.branches: list[Branch] = []
-        self._rows: list[int | None] = [None]  # where the hypotheses stand that the newest step continues
+        self._rows: list[int | None] = [None]  # in `branches`: the hypotheses that the newest step continues
         self._kept: list[int | None] = []
 
     def add(self, row: int, step: int, token: int, log_prob: float, total: float, score: float, fate: str) -> None:
@@ -91,19 +94,19 @@ class _Tree:
 
 @dataclass
 class _Choices:
-    """The tokens that live on after one step, by row, and what they were chosen from."""
+    """The tokens that are kept after one step, by row, and the alternatives from which they were chosen."""
 
     tokens: list[int]
     log_probs: list[float]
-    parents: list[int]  # the row of the step before that each row continues
-    alternatives: Alternatives  # by row of the step before
+    parents: list[int]  # which row of the previous step each row continues
+    alternatives: Alternatives  # by row of the previous step
 
 
 def check_prefix(prefix: Sequence[int], max_length: int, vocabulary: int | None = None) -> None:
-    """Refuse tokens that no target of at most `max_length` tokens, EOS included, can begin with.
+    """Raise ValueError for tokens with which no target of at most `max_length` tokens, EOS included, can begin.
 
-    vocabulary: the number of tokens there are, where it is known. Raises ValueError. A search that is handed one such
-    prefix fails for all of its sentences, so check before different people's sentences are put together.
+    vocabulary: its size, if known. One such prefix makes a search fail for all of its sentences, so check before you
+    put the sentences of different clients together.
     """
     if max_length < 1 or len(prefix) > max_length:
         raise ValueError(f"a target of at most {max_length} pieces cannot begin with {len(prefix)} given ones")
@@ -129,27 +132,28 @@ def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | Non
               ) -> Generator[None, None, list[list[Hypothesis]]]:
     """Find the n_best hypotheses of each sentence, best first; pause after each step, so that searches can take turns.
 
-    max_lengths: the most tokens, EOS included, that each sentence's target may have. prefixes: tokens that each target
-    must begin with; their log-probabilities are the model's own. Raises ValueError, see `check_prefix`.
+    max_lengths: the most tokens of each sentence's target, EOS included. prefixes: the tokens with which each target
+    must begin; their log-probabilities are the model's own. Raises ValueError, see `check_prefix`.
 
     A beam keeps the K best unfinished hypotheses at each step. It ends at the limit, or as `options.stop` says:
 
     "bound": when no unfinished hypothesis can become one of the n_best any more. A sum of log-probabilities s only
     falls, and divided by length^alpha it is largest at the greatest length, so no continuation scores above
     s / max_length^alpha: more steps would change nothing. With alpha 0 this is the optimal stopping of Huang et al.
-    2017 ("When to finish?"), with any other the rule that Transformers calls early_stopping="never". A better
-    hypothesis, greedy search's among them, can still be missed where the beam dropped its beginning.
+    2017 ("When to finish?"), with any other the rule that Transformers calls early_stopping="never". The search can
+    still miss a better hypothesis, even that of greedy search, if the beam dropped its beginning.
 
-    "lookahead": when none can within LOOKAHEAD more tokens, even if these were certain. This takes fewer steps, most
-    of all with long sentences and several n_best, and differs only where a hypothesis catches up later than that.
+    "lookahead": when no unfinished hypothesis can become one of the n_best within LOOKAHEAD more tokens, even if these
+    were certain. This takes fewer steps, most of all with long sentences and several n_best. The result differs from
+    that of "bound" only if a hypothesis catches up later.
 
     "k_finished": when K hypotheses have finished, as in CTranslate2 and Fairseq, even if they are all worse than an
     unfinished one: early ends of low probability may fill the K places.
 
     Greedy search, a beam of 1, ends with its first </s>.
 
-    Samples are drawn from a generator of each sentence's own, seeded with `options.seed`: they are the same whatever
-    other sentences are searched for at the same time, and equal sentences get equal samples.
+    Each sentence's samples are drawn from a generator of its own, seeded with `options.seed`: they do not depend on
+    the other sentences of the batch, and equal sentences get equal samples.
     """
     options = options or Options()
     given = [list(p) for p in prefixes] if prefixes is not None else [[] for _ in max_lengths]
@@ -162,11 +166,11 @@ def searching(scorer: Scorer, max_lengths: Sequence[int], options: Options | Non
 
 def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int] = (),
          device: torch.device | None = None) -> tuple[list[Hypothesis], list[Branch]]:
-    """Search for one sentence by beam, and tell what was kept and dropped at each step, best first in each.
+    """Search for one sentence by beam, and record what was kept and dropped at each step, best first within a step.
 
-    Of a beam of K the 2K best continuations of each step are told, and the K best hypotheses; the search is that for
-    the n_best of them, and ends with it. Arguments as of `searching`. Raises ValueError, also for samples, which are
-    not compared with each other.
+    For a beam of K, the record has the 2K best continuations of each step, and the result the K best hypotheses; the
+    search is the one that looks for `options.n_best`, and ends when that does. Arguments as of `searching`. Raises
+    ValueError, also for samples, which are not compared with each other.
     """
     if options.sampling:
         raise ValueError("samples are drawn one by one and make no tree; set the temperature to 0")
@@ -179,11 +183,11 @@ def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int
 class _Search:
     def __init__(self, scorer: Scorer, max_lengths: list[int], options: Options, prefixes: list[list[int]],
                  device: torch.device, tree: _Tree | None = None) -> None:
-        """tree: where what a single sentence's beam thinks of is written down."""
+        """tree: records the hypotheses that the beam of a single sentence considers."""
         self.tree = tree
         self.scorer, self.options, self.device = scorer, options, device
         self.width = options.n_best if options.sampling else options.beam
-        self.most = options.beam if tree else options.n_best  # hypotheses of a sentence that are set aside
+        self.most = options.beam if tree else options.n_best  # ended hypotheses that are kept of a sentence
         self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
         self.max_lengths, self.prefixes = max_lengths, prefixes
         self.history: list[_Choices] = []  # one a step
@@ -192,27 +196,31 @@ class _Search:
         self.generators = [torch.Generator().manual_seed(options.seed) for _ in max_lengths if options.sampling]
 
     def run(self) -> Generator[None, None, list[list[Hypothesis]]]:
-        alive = list(range(len(self.max_lengths)))  # sentences still searched; each has `width` rows, in this order
+        """Search step by step; each step takes the N rows that live to at most 2K candidates of each sentence."""
+        alive = list(range(len(self.max_lengths)))  # B sentences still searched; each has its rows, in this order
         # A beam grows out of a single row at the first step; samples go their own ways from the beginning.
-        tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))
-        sums = [0.0] * len(tokens)
+        tokens = [BOS] * (len(alive) * (self.width if self.options.sampling else 1))  # N
+        sums = [0.0] * len(tokens)  # N, of log-probabilities
         while alive:
+            # 1) Score every token that may come next in each row.
             logits = self.scorer(torch.tensor(tokens, device=self.device)[:, None]).float()  # [N, V]
-            choices, log_probs, alternatives = self._choices(logits, alive)
-            totals = torch.tensor(sums, device=self.device)[:, None] + log_probs  # [N, C]
+            # 2) List C of them a row, and what the sentence would sum to with each.
+            choices, log_probs, alternatives = self._choices(logits, alive)  # [N, C] both
+            totals = torch.tensor(sums, device=self.device)[:, None] + log_probs  # [N, 1] + [N, C] -> [N, C]
+            # 3) Keep K of a sentence, set aside those that have ended, and forget the sentences that are done.
             tokens, sums, alive = self._keep(choices, log_probs, totals, alternatives, alive)
             yield
-        if not all(self.ended):  # no number is more or less than NaN, so that nothing was chosen
-            raise UserError("The model gives no probabilities, but numbers that are none (NaN), so that there is "
-                            "nothing to choose from; its weights are spoilt or far too large: take another checkpoint.")
+        if not all(self.ended):  # NaN is neither more nor less than a number, so nothing was chosen
+            raise UserError("The model's probabilities are not numbers (NaN), so no piece can be chosen; its weights "
+                            "are broken or far too large: take another checkpoint.")
         return [ended[:self.most] for ended in self.ended]
 
     def _choices(self, logits: Tensor, alive: list[int]) -> tuple[Tensor, Tensor, Alternatives]:
-        """List what each row may go on with: tokens [N, C], their log-probabilities [N, C], and its alternatives."""
+        """List each row's possible next tokens [N, C], their log-probabilities [N, C], and the row's alternatives."""
         position, vocabulary = len(self.history), logits.shape[1]
         scores = logits.log_softmax(dim=1)
         scores[:, PAD] = scores[:, BOS] = -torch.inf  # neither is ever part of a sentence
-        # The 2K best continuations of a sentence are among the 2K best of each of its rows.
+        # The 2K best continuations of a sentence are among the 2K best of its single rows.
         top, top_tokens = scores.topk(min(max(2 * self.width, self.options.alternatives), vocabulary), dim=1)
         best = self.options.alternatives
         alternatives = [list(zip(tokens, values, strict=True)) for tokens, values in
@@ -223,7 +231,7 @@ class _Search:
         else:
             choices, log_probs = top_tokens[:, :2 * self.width], top[:, :2 * self.width]
         forced = [p[position] if position < len(p) else -1 for p in (self.prefixes[s] for s in alive)]
-        if max(forced) >= 0:  # one choice only, and its true log-probability
+        if max(forced) >= 0:  # the prefix's token is the only choice; it keeps its true log-probability
             rows = len(logits) // len(alive)  # of a sentence
             given = torch.tensor(forced, device=self.device).repeat_interleave(rows)[:, None]  # [N, 1]
             only = torch.full_like(log_probs, -torch.inf)
@@ -232,11 +240,11 @@ class _Search:
         return choices, log_probs, alternatives
 
     def _sample(self, scores: Tensor, alive: list[int]) -> Tensor:
-        """Draw one token a row, [N, 1], after temperature, top-k and top-p have had their say.
+        """Draw one token per row, [N, 1], after temperature, top-k and top-p.
 
-        The token with the largest p / noise is a fair draw where the noise is exponential, as in `torch.multinomial`.
-        The noise goes with the token and not with its rank, so that rounding, which differs with the shape of a batch
-        and may swap two ranks, almost never changes a draw.
+        With exponential noise, the token with the largest p / noise is a fair draw, as in `torch.multinomial`. The
+        noise belongs to the token, not to its rank: rounding differs with the shape of a batch and may swap two ranks,
+        but so almost never changes a draw.
         """
         probabilities = drawn_with(scores, self.options)
         noise = torch.cat([torch.empty(self.width, scores.shape[1]).exponential_(generator=self.generators[sentence])
@@ -245,60 +253,75 @@ class _Search:
 
     def _keep(self, choices: Tensor, log_probs: Tensor, totals: Tensor, alternatives: Alternatives, alive: list[int]
               ) -> tuple[list[int], list[float], list[int]]:
-        """Choose what lives on, set ended hypotheses aside, and tell the scorer; -> tokens, sums, sentences."""
-        width, per_row = self.width, choices.shape[1]
-        per_sentence = choices.numel() // len(alive)  # at the first step of a beam one row, later `width` of them
-        if self.options.sampling:
-            order = torch.arange(width, device=self.device).expand(len(alive), -1)  # every row is its own sample
-        else:
-            order = totals.view(len(alive), -1).topk(min(2 * width, per_sentence), dim=1).indices  # best first
-        flat = order + torch.arange(len(alive), device=self.device)[:, None] * per_sentence
-        picked_rows = (flat // per_row).tolist()
-        picked_tokens, picked_log_probs, picked_totals = (
-            x.flatten()[flat].tolist() for x in (choices, log_probs, totals))
+        """Choose what lives on, set ended hypotheses aside, and tell the scorer; -> tokens, sums, sentences.
 
+        choices, log_probs, totals: [N, C], of the rows of the B sentences that are alive, R = N / B of each.
+        """
+        # 1) Rank the candidates of each sentence: P of its R C, best first. Samples are not compared.
+        width, per_row = self.width, choices.shape[1]  # K, C
+        per_sentence = choices.numel() // len(alive)  # R C; at the first step of a beam R is 1, later K
+        if self.options.sampling:  # R = P = K and C = 1: every row is its own sample
+            order = torch.arange(width, device=self.device).expand(len(alive), -1)  # [K] -> [B, P]
+        else:
+            order = totals.view(len(alive), -1).topk(min(2 * width, per_sentence), dim=1).indices  # [B, R C] -> [B, P]
+        flat = order + torch.arange(len(alive), device=self.device)[:, None] * per_sentence  # [B, P], places in N C
+
+        # 2) Read what stands there, as lists [B][P].
+        picked_rows = (flat // per_row).tolist()  # 0 to N - 1
+        picked_tokens, picked_log_probs, picked_totals = (
+            x.flatten()[flat].tolist() for x in (choices, log_probs, totals))  # [N, C] -> [N C] -> [B, P]
+
+        # 3) Of each sentence the K best that have not ended live on, unless its search is over.
         now = _Choices([], [], [], alternatives)
         sums, still, kept_sentences = [], [], []
         self.history.append(now)
         for b, sentence in enumerate(alive):
+            candidates = [*zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)]
+            lives = self._sort_out(sentence, candidates)
             at_limit = len(self.history) == self.max_lengths[sentence]
-            lives: list[tuple[int, int, float, float]] = []
-            candidates = zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)
-            for rank, (row, token, log_prob, total) in enumerate(candidates):
-                fate = "dropped"
-                if len(lives) == width:
-                    if self.tree is None:
-                        break
-                elif token == EOS or at_limit:
-                    if rank < width and total > -math.inf:  # it beat what would have lived on in its place
-                        fate = "ended" if self._end(sentence, row, token, log_prob, total) else "dropped"
-                else:
-                    lives.append((row, token, log_prob, total))
-                    fate = "kept"
-                if self.tree is not None and total > -math.inf:
-                    self.tree.add(row, len(self.history) - 1, token, log_prob, total, self._score(total), fate)
-            if self.tree is not None:
-                self.tree.end_step()
             if at_limit or self._is_done(sentence, max((total for *_, total in lives), default=-math.inf)):
                 continue
-            while len(lives) < width:  # a finished sample, or a vocabulary smaller than the beam, leaves idle rows
+            while len(lives) < width:  # idle rows, after a finished sample or for a vocabulary smaller than the beam
                 lives.append((picked_rows[b][0], EOS, 0.0, -math.inf))
             still.append(sentence)
             kept_sentences.append(b)
-            for row, token, log_prob, total in lives:
+            for row, token, log_prob, total in lives:  # K rows a sentence
                 now.parents.append(row)
                 now.tokens.append(token)
                 now.log_probs.append(log_prob)
                 sums.append(total)
+
+        # 4) Tell the scorer which rows go on, where these are not all of them in their order.
         if still and (len(still) < len(alive) or now.parents != list(range(len(now.parents)))):
-            sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None
-            self.scorer.select(torch.tensor(now.parents, device=self.device), sentences)
+            sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None  # [B]
+            self.scorer.select(torch.tensor(now.parents, device=self.device), sentences)  # [N]
         return now.tokens, sums, still
 
+    def _sort_out(self, sentence: int, candidates: list[Continuation]) -> list[Continuation]:
+        """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""
+        at_limit = len(self.history) == self.max_lengths[sentence]
+        lives: list[Continuation] = []
+        for rank, (row, token, log_prob, total) in enumerate(candidates):
+            fate = "dropped"
+            if len(lives) == self.width:
+                if self.tree is None:
+                    break
+            elif token == EOS or at_limit:
+                if rank < self.width and total > -math.inf:  # it beat what would have lived on in its place
+                    fate = "ended" if self._end(sentence, row, token, log_prob, total) else "dropped"
+            else:
+                lives.append((row, token, log_prob, total))
+                fate = "kept"
+            if self.tree is not None and total > -math.inf:
+                self.tree.add(row, len(self.history) - 1, token, log_prob, total, self._score(total), fate)
+        if self.tree is not None:
+            self.tree.end_step()
+        return lives
+
     def _is_done(self, sentence: int, best: float) -> bool:
-        """Tell whether a sentence's search is over; best: the largest sum of log-probabilities that lives on."""
+        """Tell whether a sentence's search is over; best: the largest sum of log-probabilities that goes on."""
         ended, options = self.ended[sentence], self.options
-        if best == -math.inf:  # nothing lives on
+        if best == -math.inf:  # no hypothesis goes on
             return True
         if not self.bounded:
             return len(ended) >= self.width
@@ -309,11 +332,11 @@ class _Search:
         return len(ended) >= options.n_best and attainable <= ended[options.n_best - 1].score
 
     def _score(self, total: float) -> float:
-        """The score of a hypothesis that the newest step has lengthened."""
+        """The score of a hypothesis whose last token is of the newest step."""
         return total / len(self.history) ** self.options.length_penalty
 
     def _end(self, sentence: int, row: int, token: int, log_prob: float, total: float) -> bool:
-        """Set a hypothesis aside that ends with a token chosen at the newest step as a continuation of `row`; tell
+        """Store a hypothesis that ends with `token`, chosen at the newest step as the continuation of `row`; return
         whether it is among the best."""
         ended, score = self.ended[sentence], self._score(total)
         if self.bounded and len(ended) == self.most:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(str(files("xformer")))
-# Inside an installed package; in a clone they stand beside it, at hand for who edits them.
+# An installed package holds them; in a clone they stand beside the package.
 ASSETS = PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent / "assets"
 
 
@@ -19,25 +19,25 @@ ASSETS = PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent
 class Language:
     """A language of the interface: `say` for plain text, `html` for text inside markup."""
 
-    code: str  # "en", "es": of assets/strings and of HTML's lang
+    code: str  # "en", "es": the file in assets/strings, and HTML's lang
     name: str  # in the language itself
-    thousands: str = ","  # between groups of digits
+    thousands: str = ","  # the separator of groups of three digits
 
     @property
     def texts(self) -> dict[str, str]:
-        """All texts by key, their {values} not filled in."""
+        """All texts by key, with their {values} not yet filled in."""
         return _texts(self.code)
 
     def say(self, key: str, /, **values: Any) -> str:
-        """The text of a key with its {values} filled in, unescaped; whole numbers are grouped in thousands."""
+        """The text of a key with its {values} filled in, unescaped; whole numbers get separators of thousands."""
         return self.texts[key].format(**{name: self._grouped(value) for name, value in values.items()})
 
     def html(self, key: str, /, **values: Any) -> str:
-        """The text of a key, escaped with its values: safe between tags and in quoted attributes."""
+        """The text of a key with its {values}, escaped: safe between tags and in quoted attributes."""
         return escape(self.say(key, **values))
 
     def _grouped(self, value: Any) -> Any:
-        """A whole number with separators of thousands as the language has them; other values as they are."""
+        """A whole number with the language's separators of thousands; other values are returned unchanged."""
         if isinstance(value, int) and not isinstance(value, bool):
             return f"{value:,}".replace(",", self.thousands)
         return value

@@ -27,7 +27,7 @@ class CachedScorer:
     """Scores the next tokens of one batch of sources with a key-value cache: a `search.Scorer`."""
 
     def __init__(self, model: Translator, cache: Any) -> None:
-        """cache: what `model.start` made, or the like."""
+        """cache: the result of `model.start`."""
         self.model, self.cache = model, cache
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -38,14 +38,14 @@ class CachedScorer:
 
 
 def target_limit(source_length: int, max_length: int) -> int:
-    """Limit the pieces of a translation, EOS included, by those of its source: generous, for runaway loops only."""
+    """The most pieces of a translation, EOS included, for a source of this length; generous: it only ends loops."""
     return min(max_length, 2 * source_length + 16)
 
 
 @torch.inference_mode()
 def grow_tree(model: Translator, source: Sequence[int], options: Options, prefix: Sequence[int] = (),
               max_length: int | None = None) -> tuple[list[Hypothesis], list[Branch]]:
-    """Translate one source (pieces without EOS) by beam, and tell what was kept and dropped: see `search.grow`."""
+    """Translate one source (pieces without EOS) by beam, and record what was kept and dropped: see `search.grow`."""
     device = next(model.parameters()).device
     limit = max_length or target_limit(len(source) + 1, model.config.max_length)
     scorer = CachedScorer(model, model.start(pad([[*source, EOS]], device)))
@@ -64,12 +64,12 @@ def translating(model: Translator, sources: Sequence[Sequence[int]], options: Op
                 prefixes: Sequence[Sequence[int]] | None = None, max_lengths: Sequence[int] | None = None,
                 batch_rows: int = 320, heads: Heads | None = None, positions: Tensor | None = None
                 ) -> Generator[None, None, list[list[Hypothesis]]]:
-    """Find the hypotheses of each source (pieces without EOS), best first; pause after each step of a search, so that
-    several may take turns.
+    """Find the hypotheses of each source (pieces without EOS), best first; pause after each step, so that searches can
+    take turns.
 
     Sources of similar length are decoded together, at most batch_rows hypotheses (sentences times beam) at once.
-    prefixes, max_lengths: of the targets, as for `searching`, whose ValueError is raised before anything is decoded.
-    heads: those that take part. positions [length, D]: instead of the model's own.
+    prefixes, max_lengths: of the targets, as for `searching`; its ValueError is raised before decoding begins. heads:
+    which heads take part. positions [length, D]: in place of the model's own.
     """
     options = options or Options()
     device = next(model.parameters()).device

@@ -6,6 +6,11 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from xformer.ui.components import VERSION
+
+# The state of the page, by assets/state.js.
+STATE = f"import(new URL('./scripts/{VERSION}/state.js', document.baseURI)).then(module => module.state)"
+
 # The main picture of each tab, and what tells that it is drawn.
 PICTURES = {
     "translate": ".translation .piece",
@@ -18,6 +23,13 @@ PICTURES = {
     "training": "table.generations, .picture.train-gradients[data-drawn] svg.main-svg",
     "model": ".architecture .towers",
 }
+
+
+def wait_until_settled(page):
+    """Wait until a page, or one in a frame, shows what its address says."""
+    page.wait_for_function("document.querySelector('.bar')")  # until then a frame may be empty
+    page.evaluate(f"{STATE}.then(state => {{ window.pageState = state; }})")  # a promise would not be waited for below
+    page.wait_for_function("pageState.settled")
 
 
 def open_tab(page, tab):

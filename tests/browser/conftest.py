@@ -19,7 +19,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1))  # pytest names each rerun
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlencode, urlparse
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, open_tab, translate
+from tests.browser.acts import expect_spanish, open_tab, translate, wait_until_settled
 from tests.browser.conftest import PATIENCE
 
 SPACE = "https://huggingface.co/spaces/me/page"
@@ -51,7 +51,7 @@ def framed(person, address):
 def arrived(outside):
     """The page in the frame, once it shows what its address says."""
     page = outside.frame("space")
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     return page
 
 
@@ -88,10 +88,10 @@ def test_the_hub_is_told_each_address_and_opens_it_again(framed, learned_pairs):
     # What names an address is a step of its own, and so is Back.
     page.get_by_role("button", name="Open layer 2, head 1 in Attention").click()
     outside.wait_for_url("**tab=attention**")
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     outside.go_back()
     outside.wait_for_url("**tab=translate**")
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     said = told(outside)
     assert all(before != after for before, after in zip(said, said[1:], strict=False)), "told twice"
     assert not {key for one in said for key in one if key.startswith("__")}, "what the Hub adds is not for the visitor"
@@ -135,7 +135,7 @@ def test_a_page_of_its_own_tells_nobody(person, address, learned_pairs):
     try:
         page.set_default_timeout(PATIENCE)
         page.goto(address)
-        page.wait_for_function("window.settled")
+        wait_until_settled(page)
         translate(page, learned_pairs[1][0])
         page.wait_for_url("**text=The+dog**")
         open_tab(page, "model")

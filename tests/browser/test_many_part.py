@@ -131,7 +131,7 @@ def test_stopping_keeps_what_was_read(page, server, reviews):
     stop.click()
     expect(stop).to_be_disabled()
     server.say("go")
-    expect(page.get_by_text("Stopped: the rows below that say so were not read.")).to_be_visible()
+    expect(page.get_by_text("Stopped: the rows below marked “not read” are left out.")).to_be_visible()
     expect(page.get_by_text(re.compile(r"The first 300 of 8,400 rows are shown"))).to_be_visible()
     expect(page.get_by_text(re.compile(r"^[\d,]+ of 8,400 rows were not read"))).to_be_visible()
     expect(page.get_by_role("button", name="Save the table as CSV")).to_be_enabled()

@@ -5,12 +5,19 @@ The `visit` fixture fails on any dialog, any error in the console, and any reque
 
 import json
 import re
+import struct
 from urllib.parse import urlencode
 
 import pytest
+import torch
 from playwright.sync_api import expect
 
 from tests.browser.acts import saved, translate, type_into
+from tests.browser.conftest import visits
+from tests.conftest import random_model
+from tests.harness import App
+from xformer.hub import checkpoint
+from xformer.tokenizer import NORMAL, Tokenizer, _field, _number, _tag
 
 IMG, SCRIPT = "<img src=x onerror=alert(1)>", "<script>alert(2)</script>"
 SVG, LINK = '"><svg onload=alert(3)>', "[cat](javascript:alert(4))"
@@ -79,6 +86,7 @@ def test_in_a_file_and_its_name(visit):
     cell = IMG.replace('"', '""')
     page.locator("input[type=file]").set_input_files({
         "name": f"{IMG}.csv", "mimeType": "text/csv", "buffer": f'text,"{cell}"\n"{cell}","{cell}"\n'.encode() * 2})
+    expect(page.locator(".file-preview")).to_be_visible()  # it has arrived
     page.get_by_role("button", name="Classify the texts").click()
     expect(page.locator(".texts tbody tr").first).to_contain_text(IMG)
     nothing_runs(page)
@@ -101,3 +109,35 @@ def test_in_a_page_that_was_saved(visit, chromium, tmp_path):
     kept.wait_for_load_state()
     assert kept.locator("img").count() == 0 and not problems
     alone.close()
+
+
+@pytest.fixture(scope="module")
+def hostile(tokenizer, tmp_path_factory):
+    """Folder of a checkpoint with markup in its name, in its scores and in two pieces, one of which always wins."""
+    pieces = [_field(1, _field(1, piece.replace(" ", "▁").encode()) + _tag(2, 5) + struct.pack("<f", 0.0)
+                     + _number(3, NORMAL)) for piece in (f" {IMG}", IMG)]
+    size = _field(2, _number(4, len(tokenizer) + len(pieces)))
+    spiked = Tokenizer(b"".join((tokenizer.model, *pieces, size)))
+    model = random_model("pre", spiked)
+    with torch.no_grad():
+        rows = model.embedding.weight
+        rows[-2] *= 20
+        rows[-1] = -rows[-2]
+    folder = tmp_path_factory.mktemp("hostile") / IMG
+    checkpoint.save(folder, model, spiked, {
+        "step": 1, "scores": [{"set": IMG, "bleu": 12.25, "beam": 5}],
+        "lengths": {"set": IMG, "buckets": [{"first": 1, "last": None, "sentences": 9, "bleu": 12.0, "chrf": 9.0,
+                                             "training": None}]}})
+    return folder
+
+
+def test_in_the_files_of_a_checkpoint(chromium, person, hostile, tiny_classifier, tmp_path):
+    with App(tmp_path / "app", "--checkpoint", hostile, "--sentiment", tiny_classifier) as app, \
+            visits(chromium, person, app.address) as visit:
+        for tab in ("translate", "attention", "decoding", "principles", "positions", "pairs", "training", "model"):
+            page = visit(f"/?{urlencode({'text': f'The cat {IMG} sees', 'tab': tab})}")
+            if tab == "attention":
+                expect(page.locator(".view .drawing")).to_contain_text("onerror=alert(1)")  # a piece that has markup
+            nothing_runs(page)
+            assert IMG in page.locator("body").inner_text(), tab  # at least the name of the checkpoint
+            page.close()

@@ -45,7 +45,7 @@ def test_neighbours_follow_the_piece_and_the_layer(same_page):
     page.get_by_test_id("Words and vectors-radio-label").click()
     contexts = page.locator(".pieces-of:visible h4", has_text="state most like that of")
     expect(contexts).to_have_count(1)
-    slider = page.get_by_role("slider", name="After so many layers")
+    slider = page.get_by_role("slider", name="After this many encoder layers")
     slider.focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".pieces-of:visible h4", has_text="after layer 1")).to_have_count(1)

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.acts import (
     PICTURES,
+    STATE,
     contrasts,
     expect_fits,
     expect_spanish,
@@ -14,6 +15,7 @@ from tests.browser.acts import (
     open_tab,
     translate,
     type_into,
+    wait_until_settled,
 )
 from xformer.ui.page import TABS
 
@@ -250,7 +252,7 @@ def test_spanish_is_warned_of(visit, learned_pairs):
 def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
     page = visit()
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     before = page.evaluate("history.length")
     field, selected = page.get_by_label("English sentence"), page.locator("[role=tab][aria-selected=true]").first
     translate(page, first)
@@ -266,7 +268,7 @@ def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     page.go_back()  # to the sentence before, which is translated again
     expect(field).to_have_value(first)
     expect_spanish(page, first_spanish)
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     page.go_back()
     expect(selected).to_have_text("Model")
     page.go_back()
@@ -279,18 +281,18 @@ def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
 
 def test_what_was_typed_outlives_a_reload(visit, learned_pairs):
     page = visit()
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     field = page.get_by_label("English sentence")
     type_into(field, learned_pairs[0][0])
     page.reload()
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     expect(field).to_have_value(learned_pairs[0][0])
     assert "text=The+cat" not in page.url, "nobody asked for a translation"
 
 
 def test_what_was_asked_is_asked_again_after_a_reload(visit, learned_pairs):
     page = visit()
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     page.route("**/queue/join*", lambda route: None)  # the server is away
     translate(page, learned_pairs[1][0])
     page.unroute("**/queue/join*")
@@ -306,7 +308,7 @@ def test_a_page_that_is_loaded_anew_while_it_opens_is_of_its_address(visit, lear
     page.locator(".bar .menu button[aria-expanded]").wait_for(state="attached")  # what notes the field has begun
     page.unroute("**/queue/data*")
     page.reload()
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     expect(page.get_by_label("English sentence")).to_have_value(learned_pairs[1][0])
 
 
@@ -317,11 +319,11 @@ def test_what_is_typed_while_the_page_opens_stays(visit, learned_pairs):
         page.reload()
     field = page.get_by_label("English sentence")
     type_into(field, learned_pairs[1][0])
-    assert not page.evaluate("window.settled")
+    assert not page.evaluate(f"{STATE}.then(state => state.settled)")
     for answer in answers:
         answer.continue_()
     page.unroute("**/queue/data*")
-    page.wait_for_function("window.settled")
+    wait_until_settled(page)
     expect(field).to_have_value(learned_pairs[1][0])
 
 

@@ -4,6 +4,7 @@ import base64
 import csv
 import html
 import io
+import json
 
 import numpy as np
 import pytest
@@ -117,7 +118,8 @@ def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
 
 PIECES = [".", "...", "1.2.3", "-", "-1.50", "7", "El"]
 READINGS = f"""<div class="about"><span data-name="small" data-identity="x"></span></div>
-<div id="part"><button data-save="csv">Save</button><div class="table" data-title="readings"><table>
+<div id="part"><button data-save="csv">Save</button><button data-save="json">JSON</button>
+<div class="table" data-title="readings"><table>
 <tr><th>step</th>{"".join(f"<th>{i}</th>" for i in range(len(PIECES)))}</tr>
 <tr><th>wanted</th>{"".join(f"<td>{piece}</td>" for piece in PIECES)}</tr></table></div></div>
 <script type="module">
@@ -147,3 +149,9 @@ def readings(chromium):
 def test_a_full_stop_is_saved_as_it_is_and_numbers_as_numbers(readings):
     rows = [*csv.reader(io.StringIO(saved(readings, readings.get_by_role("button", name="Save").click)[0].decode()))]
     assert rows[1] == ["wanted", ".", "...", "1.2.3", "'-", "-1.5", "7", "El"]
+
+
+def test_what_lets_anybody_into_a_private_space_is_not_saved(readings):
+    readings.evaluate("history.replaceState(null, '', '/?text=a+b&__sign=secret&__theme=dark#end')")
+    content, _ = saved(readings, readings.get_by_role("button", name="JSON").click)
+    assert json.loads(content)["address"] == "http://scripts.test/?text=a+b&__theme=dark#end"

@@ -9,21 +9,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.commands.arguments import add_token, token_of
-from xformer.hub import shipped
-from xformer.hub.shipped import (
-    CHECKPOINT_HELP,
-    CHECKPOINTS,
-    SENTIMENT_HELP,
-    SENTIMENT_VARIABLE,
-    WRITER_HELP,
-    WRITER_VARIABLE,
-    checkpoint_folder,
-    sentiment_folder,
-    writer_folder,
-)
+from xformer.commands.arguments import add_device, add_token, token_of
+from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
 from xformer.results import ANSWERS_IN, UserError
 
 if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts, so that other commands need not wait
@@ -47,9 +37,9 @@ def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_nam
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.pool import Models, offered
     from xformer.serve.translation import Service
-    folder = checkpoint_folder(checkpoints[0] if checkpoints else None)
-    return Models(open_service(Service, folder, device, precision), offered(folder, checkpoints[1:], CHECKPOINTS),
-                  device, any_name, precision)
+    folder = TRANSLATION.find(checkpoints[0] if checkpoints else None)
+    return Models(open_service(Service, folder, device, precision),
+                  offered(folder, checkpoints[1:], TRANSLATION.path.parent), device, any_name, precision)
 
 
 def private(server_name: str | None, share: bool | None) -> bool:
@@ -81,18 +71,17 @@ def reader(checkpoint: str | None = None, device: str | None = None) -> Sentimen
     _prepare()
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.reviews import SentimentService
-    return _shipped(lambda: open_service(SentimentService, sentiment_folder(checkpoint), device),
-                    checkpoint or os.environ.get(SENTIMENT_VARIABLE), shipped.SENTIMENT_CHECKPOINT)
+    return _usable(SENTIMENT, checkpoint, lambda folder: open_service(SentimentService, folder, device))
 
 
 def other_readers(named: str | None, device: str | None = None) -> dict[str, SentimentService]:
     """Open the classifiers that are offered beside the one that ships, by name: none where another was named."""
-    if named or os.environ.get(SENTIMENT_VARIABLE) or not (shipped.ROOT / shipped.LECTURE_CHECKPOINT).is_dir():
+    if SENTIMENT.named(named) or not LECTURE.there():
         return {}
     _prepare()
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.reviews import SentimentService
-    service = open_service(SentimentService, shipped.ROOT / shipped.LECTURE_CHECKPOINT, device)
+    service = open_service(SentimentService, LECTURE.find(), device)
     return {service.info.name: service}
 
 
@@ -102,18 +91,17 @@ def writer(checkpoint: str | None = None, device: str | None = None) -> Writer |
     _prepare()
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.writer import Writer
-    return _shipped(lambda: open_service(Writer, writer_folder(checkpoint), device),
-                    checkpoint or os.environ.get(WRITER_VARIABLE), shipped.WRITER_CHECKPOINT)
+    return _usable(WRITER, checkpoint, lambda folder: open_service(Writer, folder, device))
 
 
-def _shipped(open_it: Callable[[], T], named: str | None, default: str) -> T | UserError | None:
-    """Open what was named, or else what ships at `default`, where that is there and can be used."""
-    if not named and not (shipped.ROOT / default).exists():
+def _usable(one: Shipped, given: str | None, opened: Callable[[Path], T]) -> T | UserError | None:
+    """Open what is named in place of one that ships, or else that one, where it is there and can be used."""
+    if not one.there(given):
         return None
     try:
-        return open_it()
+        return opened(one.find(given))
     except UserError as error:
-        if named:
+        if one.named(given):
             raise
         return error
 
@@ -122,16 +110,16 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Translate, and look inside the transformer."
     p.set_defaults(run=run)
     p.add_argument("--checkpoint", metavar="NAME", action="append", default=[],
-                   help=f"{CHECKPOINT_HELP}; more of them are offered in the page's menu")
+                   help=f"{TRANSLATION.help}; more of them are offered in the page's menu")
     p.add_argument("--any-model", action=argparse.BooleanOptionalAction,
                    help="visitors may name models too, folders and repositories on the Hub; if not given, they may "
                         "where only this machine is served")
-    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
-    p.add_argument("--language-model", metavar="NAME", help=WRITER_HELP)
+    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT.help)
+    p.add_argument("--language-model", metavar="NAME", help=WRITER.help)
     p.add_argument("--engine", metavar="URL", help="have an engine elsewhere translate and classify, as started by "
                                                    "“python -m xformer serve”; instead of --checkpoint and --sentiment")
     add_token(p, "--engine-token")
-    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    add_device(p)
     p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
                    help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
                         "on CUDA, else float32")
@@ -153,8 +141,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     _prepare()
     from xformer.serve.hosts import allowed_name
-    from xformer.serve.study import Study
-    from xformer.ui import create, launch
+    from xformer.ui import launch
     user, colon, password = (args.auth or "").partition(":")
     share, mcp = args.share or _set("GRADIO_SHARE"), args.mcp or _set("GRADIO_MCP_SERVER")
     try:
@@ -173,8 +160,7 @@ def run(args: argparse.Namespace) -> int:
         translators, reviews = remote(args.engine, token_of(args)) if args.engine else (
             models(tuple(args.checkpoint), args.device, any_name, args.precision),
             reader(args.sentiment, args.device))
-        demo = create(translators, Study(), reviews, writer(args.language_model, args.device),
-                      {} if args.engine else other_readers(args.sentiment, args.device))
+        demo = compose(translators, reviews, args.sentiment, args.language_model, args.device)
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -201,16 +187,24 @@ def main() -> int:
 
 def page() -> gr.Blocks:
     """Make the page of the default models, as `gradio app.py` and hosts that import that file have it."""
-    _prepare()
+    return compose(models(), reader())
+
+
+def compose(translators: Models, reviews: Any, sentiment: str | None = None, language_model: str | None = None,
+            device: str | None = None) -> gr.Blocks:
+    """Make the page of a translation model and a classifier, which may be in an engine, and of all else that is
+    offered, whichever way the page is started. sentiment, language_model: what is named in place of those that ship.
+    Raises UserError."""
     from xformer.serve.study import Study
     from xformer.ui import create
-    return create(models(), Study(), reader(), writer())
+    return create(translators, Study(), reviews, writer(language_model, device), other_readers(sentiment, device))
 
 
 def _prepare() -> None:
     """Do what has to come before gradio and torch are imported."""
-    from xformer.serve.memory import few_arenas
+    from xformer.serve.memory import few_arenas, few_shapes
     few_arenas()
+    few_shapes()
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
     with suppress(ImportError):  # on hosts that lend GPUs; it has to come before torch
         import spaces  # noqa: F401

@@ -8,15 +8,15 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.hub.shipped import CHECKPOINT_HELP
+from xformer.hub.shipped import TRANSLATION
 from xformer.results import ANSWERS_IN, Options, UserError
 
 if TYPE_CHECKING:
-    from xformer.training.corpora import Pair
+    from xformer.training.data.corpora import Pair
 
 Record = TypeVar("Record")
 SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
@@ -25,7 +25,6 @@ SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
 
 PRECISION_HELP = ("int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 on CUDA, else float32 "
                   "(default auto)")
-LARGEST_SEED = 2**63 - 1
 TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that ask it
 
 
@@ -60,7 +59,7 @@ def add_texts(p: argparse.ArgumentParser) -> None:
                                                            "“--” before it ends the options")
 
 
-def add_checkpoint(p: argparse.ArgumentParser, help: str = CHECKPOINT_HELP) -> None:
+def add_checkpoint(p: argparse.ArgumentParser, help: str = TRANSLATION.help) -> None:
     p.add_argument("--checkpoint", metavar="NAME", help=help)
 
 
@@ -77,10 +76,10 @@ def add_search(p: argparse.ArgumentParser) -> None:
     add_checkpoint(p)
     add_device(p)
     add_precision(p)
-    p.add_argument("--beam", type=int, action=Within, least=1, most=32, default=5,
-                   help="hypotheses kept at each step; 1: greedy (default 5)")
-    p.add_argument("--length-penalty", type=float, action=Within, least=0, most=5, default=1.0,
-                   help="rank by log-probability / length^N (default 1)")
+    p.add_argument("--beam", type=int, action=Within, least=1, most=32, default=Options.beam,
+                   help="hypotheses kept at each step; 1: greedy (default %(default)s)")
+    p.add_argument("--length-penalty", type=float, action=Within, least=0, most=5,
+                   default=Options.length_penalty, help="rank by log-probability / length^N (default %(default)g)")
     p.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
@@ -96,15 +95,45 @@ def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int 
 
 def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> list[Pair]:
     """Read the sentence pairs of a file, all of them if `read` does not choose; raises UserError."""
-    from xformer.training import corpora
+    from xformer.training.data import corpora
     with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of English, a tab, Spanish."):
         return (read or corpora.read_pairs)(path)
 
 
+def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
+    """Add a flag for each field of a record that `training.options` declares as an option: those of these names, or
+    all of them. Each stands under the heading of its group."""
+    groups: dict[str | None, argparse._ActionsContainer] = {None: p}
+    for declared in fields(kind):
+        if not declared.metadata or names and declared.name not in names:
+            continue
+        said = dict(declared.metadata)
+        group, flag = said.pop("group"), said.pop("flag", f"--{declared.name.replace('_', '-')}")
+        if group not in groups:
+            groups[group] = p.add_argument_group(group)
+        if declared.default is not MISSING:
+            said["default"] = list(declared.default) if isinstance(declared.default, tuple) else declared.default
+        match str(declared.type).removesuffix(" | None"):
+            case "bool":  # a flag of one that is on by default switches it off
+                said |= {"action": "store_true", "default": False}
+            case "int" | "float" as number:
+                said |= {"type": {"int": int, "float": float}[number], "action": Within}
+            case "Path":
+                said["type"] = Path
+        dest = f"no_{declared.name}" if declared.default is True else declared.name
+        groups[group].add_argument(flag, dest=dest, **said)
+
+
 def record(kind: type[Record], args: argparse.Namespace, **more: Any) -> Record:
     """Make a record of options: each field that `more` does not name is the argument of its name."""
-    return kind(**{**{f.name: getattr(args, f.name) for f in fields(kind)  # type: ignore[arg-type]
-                      if f.name not in more}, **more})
+    for declared in fields(kind):  # type: ignore[arg-type]
+        name = declared.name
+        if name not in more and f"no_{name}" in args:
+            more[name] = not getattr(args, f"no_{name}")
+        elif name not in more and (declared.metadata or name in args):  # what is no option keeps its default
+            given = getattr(args, name)
+            more[name] = tuple(given) if isinstance(given, list) else given
+    return kind(**more)
 
 
 @contextmanager

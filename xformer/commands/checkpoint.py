@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from xformer.commands.arguments import Within
-from xformer.hub.shipped import CHECKPOINT_HELP, checkpoint_folder
+from xformer.hub.shipped import TRANSLATION
 from xformer.results import UserError
 
 HELP = "look at a checkpoint, fetch it from the Hub, upload it"
@@ -68,14 +68,14 @@ def pull(args: argparse.Namespace) -> None:
 def _add_info(p: argparse.ArgumentParser) -> None:
     p.description = "Say what a checkpoint is."
     p.set_defaults(run=info)
-    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
+    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
     p.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def info(args: argparse.Namespace) -> None:
     """Print the name, kind, shape, files, licence and scores of a checkpoint."""
     from xformer.hub import card, checkpoint
-    folder = checkpoint_folder(args.checkpoint)
+    folder = TRANSLATION.find(args.checkpoint)
     summary, sizes = checkpoint.examine(folder), checkpoint.sizes(folder)
     kind, config = summary.kind, summary.config
     metadata = card.read(folder / "README.md").data if "README.md" in sizes else None
@@ -145,13 +145,13 @@ def _add_verify(p: argparse.ArgumentParser) -> None:
                      "that they are what the Hub sent, and that its model card has the metadata the Hub wants and the "
                      "scores of these weights.")
     p.set_defaults(run=verify)
-    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=CHECKPOINT_HELP)
+    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
 
 
 def verify(args: argparse.Namespace) -> None:
     """Print each thing that is in order; raises UserError at the first that is not."""
     from xformer.hub import card, checkpoint, repository
-    folder = checkpoint_folder(args.checkpoint)
+    folder = TRANSLATION.find(args.checkpoint)
     summary = checkpoint.examine(folder)
     checkpoint.load(folder, summary.kind.model)
     print(f"files       {', '.join(checkpoint.FILES)} fit together: a {summary.kind.name} of {summary.parameters:,} "

@@ -6,7 +6,7 @@ import argparse
 
 from xformer.commands.arguments import add_checkpoint, add_device, add_texts
 from xformer.commands.lines import answer
-from xformer.hub.shipped import SENTIMENT_HELP, sentiment_folder
+from xformer.hub.shipped import SENTIMENT
 
 HELP = "tell the sentiment of a review, or of each line of standard input"
 
@@ -15,13 +15,13 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Tell whether TEXT, or each line of standard input, is positive or negative; one result a line."
     p.set_defaults(run=run)
     add_texts(p)
-    add_checkpoint(p, SENTIMENT_HELP)
+    add_checkpoint(p, SENTIMENT.help)
     add_device(p)
     p.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
 def run(args: argparse.Namespace) -> int:
     from xformer.serve.reviews import SentimentService
-    service = SentimentService.open(sentiment_folder(args.checkpoint), args.device)
+    service = SentimentService.open(SENTIMENT.find(args.checkpoint), args.device)
     return answer(args.text, service.classify, lambda sentiment: f"{sentiment.label}\t{sentiment.probability:.3f}",
                   args.json)

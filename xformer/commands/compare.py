@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_search, search_options
 from xformer.explain.pairs import Place, aligned
-from xformer.hub.shipped import checkpoint_folder
+from xformer.hub.shipped import TRANSLATION
 
 if TYPE_CHECKING:
     from xformer.results import Comparison
@@ -29,7 +29,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     options = search_options(args)
-    service = Service.open(checkpoint_folder(args.checkpoint), args.device, args.precision)
+    service = Service.open(TRANSLATION.find(args.checkpoint), args.device, args.precision)
     compared = service.compare(args.first, args.second, options)
     print(json.dumps(compared.to_json(), ensure_ascii=False) if args.json else report(compared))
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from xformer.commands.arguments import LARGEST_SEED, Within, add_device, add_precision, plainly, record
+from xformer.commands.arguments import add_device, add_options, add_precision, plainly, record
 from xformer.training.options import NearestRun, SentimentDownload, TranslationDownload
 
 HELP = "fetch training data, and make more of them"
@@ -21,16 +20,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                                   formatter_class=defaults))
 
 
-def _add_out(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--out", required=True, type=Path, metavar="DIR",
-                   help="folder to write to; earlier results are replaced")
-
-
-def _add_exclude(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--exclude", action="append", default=[], metavar="FILE",
-                   help="pairs to test with later: what shares a sentence with them is left out; may be repeated")
-
-
 # Translation
 
 
@@ -39,18 +28,12 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
                      "ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project (CC0); no "
                      "sentence of dev, on either side, occurs in either of the two to train on.")
     p.set_defaults(run=translation)
-    _add_out(p)
-    p.add_argument("--url", default=TranslationDownload.url, help="zip archive with a spa.txt")
-    p.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0,
-                   help="of the choice of sentences to hold out")
-    p.add_argument("--dev", type=int, action=Within, least=0, default=0, metavar="N",
-                   help="English sentences to hold out; 0: 2,000, or 2 %% of a small archive")
-    _add_exclude(p)
+    add_options(p, TranslationDownload)
 
 
 def translation(args: argparse.Namespace) -> None:
     """Download pairs; print how many were left out and written."""
-    from xformer.training.fetch import fetch_translation
+    from xformer.training.data.fetch import fetch_translation
     download = record(TranslationDownload, args)
     fetched = fetch_translation(download)
     print(f"{download.url}: {fetched.archived:,} pairs in {fetched.bytes:,} bytes\n"
@@ -70,16 +53,15 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
                      "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and "
                      "ATTRIBUTION.txt; no film of imdb-validation occurs in imdb-train.")
     p.set_defaults(run=sentiment)
-    _add_out(p)
+    add_options(p, SentimentDownload, "out")
     p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
                    help="tar archive of reviews, and zip archive of trees")
-    p.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0,
-                   help="of the choice of films to hold out")
+    add_options(p, SentimentDownload, "seed")
 
 
 def sentiment(args: argparse.Namespace) -> None:
     """Download reviews and phrases; print how many texts each file has."""
-    from xformer.training.fetch_reviews import fetch_sentiment
+    from xformer.training.data.fetch_reviews import fetch_sentiment
     imdb, sst = args.url
     texts = fetch_sentiment(SentimentDownload(args.out, imdb, sst, args.seed))
     print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
@@ -94,20 +76,14 @@ def _add_nearest(p: argparse.ArgumentParser) -> None:
                      "chrF, but for those that share a sentence with dev. The model, trained on from its weights, "
                      "learns from both (sequence-level interpolation, Kim & Rush 2016).")
     p.set_defaults(run=nearest)
-    p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder with train.tsv[.xz]")
-    p.add_argument("--checkpoint", required=True, metavar="NAME", help="of a translation model: folder or owner/name")
-    p.add_argument("--beam", type=int, action=Within, least=2, most=32, default=NearestRun.beam,
-                   help="hypotheses of each sentence")
-    p.add_argument("--least", type=float, action=Within, least=0, most=100, default=NearestRun.least, metavar="N",
-                   help="nearness, 0 to 100, below which a sentence is left out")
-    _add_exclude(p)
+    add_options(p, NearestRun)
     add_device(p)
     add_precision(p)
 
 
 def nearest(args: argparse.Namespace) -> None:
     """Make pairs; print how many were written."""
-    from xformer.training.nearest import write_nearest
+    from xformer.training.data.nearest import write_nearest
     run = record(NearestRun, args)
     with plainly():
         made = write_nearest(run)

@@ -21,7 +21,7 @@ from xformer.commands.arguments import (
     search_options,
 )
 from xformer.commands.keep import keep, keep_score, own_folder, set_name
-from xformer.hub.shipped import SENTIMENT_HELP, checkpoint_folder, sentiment_folder
+from xformer.hub.shipped import SENTIMENT, TRANSLATION
 from xformer.results import UserError
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def _own_folder(args: argparse.Namespace) -> Path:
     """Return the checkpoint's folder; raises UserError where scores of a changed model would be kept as its own."""
     if args.save and args.precision == "int8":
         raise UserError("--save keeps the scores of the weights as they are; leave out --save, or --precision int8.")
-    return own_folder(checkpoint_folder(args.checkpoint), args.save)
+    return own_folder(TRANSLATION.find(args.checkpoint), args.save)
 
 
 def translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs; keep them if asked to."""
     from xformer.serve.translation import Service
     from xformer.training import evaluation
-    from xformer.training.corpora import read_test_overlap, without
+    from xformer.training.data.corpora import read_test_overlap, without
     options = search_options(args, alternatives=0)
     pairs, name, left_out = read_pairs(Path(args.pairs))[:args.limit or None], set_name(Path(args.pairs)), 0
     if args.without:
@@ -122,7 +122,7 @@ def alignment(args: argparse.Namespace) -> None:
     path = Path(args.gold) if args.gold else GOLD
     with plainly(f"There is no file {path}; name one of English, a tab, Spanish, a tab, links."):
         gold = read_gold(path)
-    folder = own_folder(checkpoint_folder(args.checkpoint), args.save)
+    folder = own_folder(TRANSLATION.find(args.checkpoint), args.save)
     service = Service.open(folder, args.device)
     with plainly():
         scores = evaluation.evaluate_alignment(service, gold)
@@ -225,7 +225,7 @@ def _origin(service: Service) -> dict[str, str]:
 
 def _training_sentences(folder: Path) -> list[str]:
     """Read the English sentences that a model was trained on; raises UserError where there are none."""
-    from xformer.training.corpora import data_file
+    from xformer.training.data.corpora import data_file
     files = [path for name in ("train", "extra", "extra2", "written") if (path := data_file(folder, name))]
     if not files:
         raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
@@ -242,7 +242,7 @@ def _add_sentiment(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=sentiment)
     p.add_argument("--rows", required=True, metavar="FILE",
                    help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
-    add_checkpoint(p, SENTIMENT_HELP)
+    add_checkpoint(p, SENTIMENT.help)
     add_device(p)
     p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
     p.add_argument("--json", action="store_true", help="one JSON object")
@@ -253,11 +253,11 @@ def sentiment(args: argparse.Namespace) -> None:
     """Print the accuracy on a file of labelled texts; keep it if asked to."""
     from xformer.serve.reviews import SentimentService
     from xformer.training import evaluation
-    from xformer.training.reviews import read_rows
+    from xformer.training.data.reviews import read_rows
     path = Path(args.rows)
     with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of 0 (negative) or 1 (positive), a tab, a text."):
         rows = read_rows(path)[:args.limit or None]
-    folder = own_folder(sentiment_folder(args.checkpoint), args.save)
+    folder = own_folder(SENTIMENT.find(args.checkpoint), args.save)
     service = SentimentService.open(folder, args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
     if args.save:
@@ -275,7 +275,7 @@ def sentiment(args: argparse.Namespace) -> None:
 
 def _add_runs(p: argparse.ArgumentParser) -> None:
     p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-    add_checkpoint(p, SENTIMENT_HELP)
+    add_checkpoint(p, SENTIMENT.help)
     p.add_argument("--json", action="store_true", help="one JSON array")
     p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
 
@@ -303,7 +303,7 @@ def pretraining(args: argparse.Namespace) -> None:
             print(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
                   f"{share.sst2:>9.4f}")
     if args.save:
-        keep(own_folder(sentiment_folder(args.checkpoint), args.save), "label_shares", kept)
+        keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), "label_shares", kept)
 
 
 def _add_poolings(p: argparse.ArgumentParser) -> None:
@@ -336,4 +336,4 @@ def poolings(args: argparse.Namespace) -> None:
             print(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
                   f"{score.sst2:>9.4f}")
     if args.save:
-        keep(own_folder(sentiment_folder(args.checkpoint), args.save), "poolings", kept)
+        keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), "poolings", kept)

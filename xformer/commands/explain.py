@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_checkpoint, add_device
-from xformer.hub.shipped import checkpoint_folder
+from xformer.hub.shipped import TRANSLATION
 from xformer.results import UserError
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     if args.layers:
-        print_layers(Service.open(checkpoint_folder(args.checkpoint), args.device), args.text, args.target)
+        print_layers(Service.open(TRANSLATION.find(args.checkpoint), args.device), args.text, args.target)
         return
     from xformer.explain import export
     from xformer.explain.alignment import given_heads
     from xformer.hub import checkpoint
     out = Path(args.out)
     export.check(out)
-    service = Service.open(checkpoint_folder(args.checkpoint), args.device)
+    service = Service.open(TRANSLATION.find(args.checkpoint), args.device)
     trace = service.explain(args.text, args.target)
     given = given_heads(service.info, service.alignment_errors)
     try:  # whole or not at all

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from importlib.util import find_spec
 
 from xformer.commands.arguments import Within, add_device, add_precision, add_token, token_of
-from xformer.hub import shipped
-from xformer.hub.shipped import (
-    CHECKPOINT_HELP,
-    SENTIMENT_HELP,
-    SENTIMENT_VARIABLE,
-    checkpoint_folder,
-    sentiment_folder,
-)
+from xformer.hub.shipped import SENTIMENT, TRANSLATION
 from xformer.results import UserError
 
 HELP = "serve the engine over HTTP, without the page"
@@ -25,8 +17,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = ("Serve translations, explanations and classifications over HTTP, for programs (see /docs there) "
                      "and for pages started with --engine.")
     p.set_defaults(run=run)
-    p.add_argument("--checkpoint", metavar="NAME", help=CHECKPOINT_HELP)
-    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT_HELP)
+    p.add_argument("--checkpoint", metavar="NAME", help=TRANSLATION.help)
+    p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT.help)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     p.add_argument("--port", type=int, action=Within, least=1, most=65_535, default=8000, help="default: %(default)s")
     p.add_argument("--allow-host", metavar="NAME", action="append", default=[],
@@ -50,10 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from xformer.serve.hosts import allowed_name
     least, most = replicas(args.replicas)
     token, hosts = token_of(args), [allowed_name(name) for name in args.allow_host]
-    checkpoint = checkpoint_folder(args.checkpoint)
-    sentiment: str | None = None
-    if args.sentiment or os.environ.get(SENTIMENT_VARIABLE) or (shipped.ROOT / shipped.SENTIMENT_CHECKPOINT).is_dir():
-        sentiment = str(sentiment_folder(args.sentiment))
+    checkpoint = TRANSLATION.find(args.checkpoint)
+    sentiment = str(SENTIMENT.find(args.sentiment)) if SENTIMENT.there(args.sentiment) else None
     if most:
         if find_spec("ray") is None:
             raise UserError("Replicas need one package more: install it with pip install 'ray[serve]>=2.60,<3', or "

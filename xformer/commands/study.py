@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from xformer.commands.arguments import LARGEST_SEED, Within, plainly, read_pairs
+from xformer.commands.arguments import Within, add_options, plainly, read_pairs, record
 from xformer.strings import ASSETS
+from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, DivergenceRuns
 
 HELP = "study how transformers learn, and why some do not"
-MOST_LAYERS, MOST_WIDTH = 48, 1024
 DIVERGENCE = ASSETS / "divergence.json"
 
 
@@ -35,12 +35,7 @@ def _add_divergence(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=divergence)
     p.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
     p.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
-    p.add_argument("--steps", type=int, action=Within, least=1, default=2_000, help="of each run")
-    p.add_argument("--n-layers", dest="layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6)
-    p.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=64,
-                   help="a multiple of 4; d_ff is four times as wide")
-    p.add_argument("--words", type=int, action=Within, least=1, default=5, help="of an English sentence, at most")
-    p.add_argument("--dev", type=int, action=Within, least=1, default=200, help="pairs that are scored, at most")
+    add_options(p, DivergenceRuns)
     p.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="of the CPU")
 
 
@@ -48,10 +43,10 @@ def divergence(args: argparse.Namespace) -> None:
     """Make the runs that the file does not hold yet, and print a line whenever one was scored."""
     import torch
 
-    from xformer.explain.courses import verdict
+    from xformer.explain.recorded import verdict
     from xformer.results import UserError
-    from xformer.training import divergence as study
-    from xformer.training.corpora import data_file
+    from xformer.training.data.corpora import data_file
+    from xformer.training.studies import divergence as study
     if args.threads:
         torch.set_num_threads(args.threads)
     pairs = {}
@@ -61,9 +56,9 @@ def divergence(args: argparse.Namespace) -> None:
             raise UserError(f"There is no {name}.tsv or {name}.tsv.xz in {args.data}; make them with “python -m "
                             f"xformer data translation --out {args.data}”.")
         pairs[name] = read_pairs(path)
-    options = study.Study(steps=args.steps, layers=args.layers, d_model=args.d_model, words=args.words, dev=args.dev)
+    runs = record(DivergenceRuns, args)
     with plainly():
-        for course in study.record(options, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):
+        for course in study.record(runs, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):
             one = course.settings
             print(f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}: {verdict(course).say()}", flush=True)
 

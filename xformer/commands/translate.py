@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import Within, add_search, add_texts, search_options
 from xformer.commands.lines import answer
-from xformer.hub.shipped import checkpoint_folder
+from xformer.hub.shipped import TRANSLATION
 
 if TYPE_CHECKING:
     from xformer.results import BeamTree
@@ -29,7 +29,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from xformer.serve.translation import Service
     options = search_options(args, n_best=args.n_best)
-    service = Service.open(checkpoint_folder(args.checkpoint), args.device, args.precision)
+    service = Service.open(TRANSLATION.find(args.checkpoint), args.device, args.precision)
     if args.tree:
         return answer(args.text, lambda texts: [service.grow_tree(text, options) for text in texts], tree_lines,
                       args.json)

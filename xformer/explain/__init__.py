@@ -1,4 +1,4 @@
 """Questions to a pass of the model: maps, head roles, alignment, positions, attributions.
 
-Numpy only, but for `attribution` and `passes`, which run the model and need torch.
+Most modules need numpy only; those that run the model, such as `passes` and `attribution`, need torch.
 """

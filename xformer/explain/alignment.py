@@ -19,8 +19,8 @@ from xformer.strings import ASSETS
 
 GOLD = ASSETS / "alignments.tsv"
 LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
-Link = tuple[int, int]  # an English word and a Spanish one, counted from 0
-READINGS = ("predicted", "given")  # the piece that a row of a decoder's map is counted for
+Link = tuple[int, int]  # the numbers of an English and a Spanish word, from 0
+READINGS = ("predicted", "given")  # which piece a row of a decoder's map stands for
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Gold:
     english: str
     spanish: str
     sure: frozenset[Link]
-    possible: frozenset[Link]  # the sure ones among them
+    possible: frozenset[Link]  # includes the sure links
 
     @property
     def source(self) -> tuple[str, ...]:
@@ -77,10 +77,10 @@ def read_gold(path: Path = GOLD) -> list[Gold]:
     i counts the words of the English and j those of the Spanish, as `split` makes them, from 0. Raises
     FileNotFoundError, or ValueError naming the first line that is wrong.
 
-    In the file that ships, a word is surely linked with its translation. Words without a translation of their own
-    (subjects left out, articles, "do", particles of verbs, "¿" with "?") are possibly linked with the word that carries
-    their meaning. Every Spanish word has a link and at most one sure one, so that a head could reach an error of 0.
-    There are no apostrophes, which are words of their own as other punctuation is: "don't" would be three.
+    In the file that ships, a word has a sure link to its translation. Words without a translation of their own
+    (subjects left out, articles, "do", particles of verbs, "¿" with "?") have a possible link to the word that carries
+    their meaning. Every Spanish word has a link and at most one sure link, so that a head could reach an error of 0.
+    The sentences have no apostrophes: like all punctuation they are words, and "don't" would be three.
     """
     try:
         lines = path.read_bytes().decode("utf-8-sig").split("\n")
@@ -121,8 +121,8 @@ def _read_pair(line: str, where: str) -> Gold:
 def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[str]) -> frozenset[Link]:
     """Link each target word with the source word that a head looks at most: (source word, target word).
 
-    attention (T, S), as in a `Trace`: row t is counted for the piece `predicted[t]`. Pieces are joined into words by
-    `by_words`; </s> is left out on both sides, even where a row looks at nothing else.
+    attention (T, S), as in a `Trace`: row t stands for the piece `predicted[t]`. Pieces are joined into words by
+    `by_words`; </s> is left out on both sides, even if a row looks at nothing else.
     """
     queries, keys = ([group for _, group in grouped(pieces)] for pieces in (predicted, source))
     return frozenset((int(row.argmax()), t) for t, row in enumerate(by_words(attention, queries, keys)))
@@ -130,9 +130,9 @@ def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[
 
 def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]],
                          possible: Set[tuple[int, ...]]) -> float:
-    """Compute 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure S and possible P, of which S is a part.
+    """Compute 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), for links A, sure links S and possible links P, which include S.
 
-    0: all of S, and nothing outside P; 1: nothing in P. Raises ValueError where S is not in P, or A and S are empty.
+    0: all of S, and nothing outside P; 1: nothing in P. Raises ValueError if S is not in P, or A and S are empty.
     """
     if not sure <= possible:
         raise ValueError(f"{len(sure - possible)} sure links are not among the possible ones; add them there")
@@ -147,9 +147,9 @@ def reading(errors: tuple[float, float] | None) -> str:
 
 
 def given_heads(info: ModelInfo, errors_of: Callable[[Head], tuple[float, float] | None]) -> frozenset[Head]:
-    """List the heads of a model's cross-attention that align the piece they were given better than the one to come.
+    """List the cross-attention heads that align the piece they were given better than the piece they predict.
 
-    errors_of: gives the error rates of a head in both readings, where they were measured.
+    errors_of: returns the error rates of a head in both readings, or None if they were not measured.
     """
     heads = (Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(info.layers("cross"), info.n_heads))
     return frozenset(head for head in heads if reading(errors_of(head)) == "given")
@@ -159,9 +159,9 @@ def head_scores(traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "p
     """Compute the alignment error rate of every cross-attention head: float64 (layers, heads).
 
     traces[n] is the pass over gold[n].english and gold[n].spanish. Links are counted over the whole set, not averaged
-    sentence by sentence. reading: whether a row counts for the piece that its position is to predict, or for the one
-    that it was given; some heads align the latter (Chen et al. (2020), "Accurate Word Alignment Induction from Neural
-    Machine Translation"). Raises ValueError where the pieces of a trace do not make the words of its pair.
+    sentence by sentence. reading: whether a row stands for the piece that its position predicts or for the piece that
+    it was given; some heads align the latter (Chen et al. (2020), "Accurate Word Alignment Induction from Neural
+    Machine Translation"). Raises ValueError if the pieces of a trace do not make the words of its pair.
     """
     if len(traces) != len(gold) or not gold:
         raise ValueError(f"there are {len(traces)} traces for {len(gold)} aligned pairs; give one for each")

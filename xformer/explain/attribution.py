@@ -1,4 +1,4 @@
-"""Attribute a classifier's verdict to words: each left out in turn, and beside it the attention that it got."""
+"""Attribute a classifier's verdict to words: leave out each in turn, and compare with the attention that it got."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from xformer.model import PastKeyValues, Trace, future_mask
 from xformer.pieces import BOS, EOS, SPECIAL, UNK, words
 from xformer.results import Maximum
 
-BATCH_PIECES = 1536  # pieces in a batch; more no longer fit the caches of a CPU
+BATCH_PIECES = 1536  # in a batch; more do not fit the caches of a CPU
 
 
 def word_groups(row: Sequence[int], pieces: Sequence[str], cut: int | None = None) -> list[list[int]]:
     """Group a row of pieces into words, as lists of positions; BOS and EOS are no words.
 
-    cut: position of the first piece after the place where pieces were left out. No word goes on across it.
+    cut: position of the first piece after the place where pieces were left out. No word spans it.
     """
     at = len(pieces) if cut is None else cut
     after = [[at + i for i in group] for group in words(pieces[at:])]
@@ -28,13 +28,13 @@ def word_groups(row: Sequence[int], pieces: Sequence[str], cut: int | None = Non
 
 
 def without(row: Sequence[int], group: Sequence[int]) -> list[int]:
-    """Replace a word in a row by UNK, which hid pieces in training too; nothing else moves."""
+    """Replace a word in a row by UNK, with which training hid pieces too; all other pieces keep their places."""
     left_out = set(group)
     return [UNK if i in left_out else piece for i, piece in enumerate(row)]
 
 
 def halves() -> bool:
-    """Whether this CPU has instructions for bfloat16, with which it multiplies faster than in float32."""
+    """Whether this CPU has bfloat16 instructions, with which it multiplies faster than in float32."""
     able: dict[str, object] = getattr(torch.cpu, "get_capabilities", dict)()  # PyTorch 2.8 has none
     return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
 
@@ -45,12 +45,12 @@ def read_without(model: TransformerClassifier, row: Sequence[int], groups: Seque
     """Compute logits [1 + W, C] of a row as it is and without each of W groups of pieces, in order.
 
     The result is that of reading [row, *(without(row, group) for group in groups)], in about half the time: under a
-    causal mask, the states before the first piece left out are those of the whole row. `progress` is told how many more
-    rows are read. Raises ValueError for a model whose mask is not causal.
+    causal mask, the states before the first piece left out are those of the whole row. `progress` is called with the
+    number of rows newly read. Raises ValueError for a model whose mask is not causal.
 
-    Where a CPU has instructions for it, attention and feed-forward multiply in bfloat16, as in training, and residuals
-    are summed in float32. On 50 texts whose words had effects of up to 4.7 nats, this moved the shipped model's effects
-    by at most 0.011.
+    If the CPU has bfloat16 instructions, attention and feed-forward multiply in bfloat16, as in training, and residuals
+    are summed in float32. On 50 texts whose words had effects of up to 4.7 nats, this changed the shipped model's
+    effects by at most 0.011.
     """
     if not model.config.causal:
         raise ValueError("the model's mask is not causal: a piece left out changes the states before it too")
@@ -85,26 +85,26 @@ def read_without(model: TransformerClassifier, row: Sequence[int], groups: Seque
 
 
 def log_odds(logits: Tensor, label: int) -> Tensor:
-    """Compute log(p / (1 - p)) [...] of one label's probability p, in nats, from logits [..., C] over temperature."""
+    """Compute log(p / (1 - p)) [...] for one label's probability p, in nats. logits [..., C]: over the temperature."""
     others = torch.cat((logits[..., :label], logits[..., label + 1:]), dim=-1)
     return logits[..., label] - others.logsumexp(dim=-1)
 
 
 class Look(NamedTuple):
-    """One pass over a row of S pieces, and the share of attention that each of them got."""
+    """One pass over a row of S pieces, and the share of attention that each piece got."""
 
     logits: Tensor  # [C], not yet divided by the temperature
     pooling: np.ndarray  # (S,), weights of the pooling; sum to 1
     heads: np.ndarray  # (layers, heads, S), shares of each head's attention; sum to 1
-    states: np.ndarray  # (S, D), of each piece, as they come to the pooling
+    states: np.ndarray  # (S, D), the input of the pooling
 
 
 @torch.inference_mode()
 def look(model: TransformerClassifier, row: Sequence[int]) -> Look:
     """Read a row once, and measure how much the pooling and each head looked at each piece.
 
-    A head's shares are the mean of its map's rows, weighted as the pooling weighs their positions: rows that hardly
-    reach the verdict hardly count.
+    A head's shares are the mean of its map's rows, each weighted with the pooling's weight of its position: rows that
+    hardly reach the verdict hardly count.
     """
     trace = Trace()
     reading = model(torch.tensor([row], device=model.embedding.weight.device), trace)

@@ -23,17 +23,17 @@ class Answers:
     raw: np.ndarray  # (W,) attention of one head, sums to 1
     weighed: np.ndarray  # (W,) attention times the norm of the value vector, sums to 1 (Kobayashi et al. 2020)
     effect: np.ndarray  # (W,) nats by which the target word's log-probability falls without it (Li et al. 2016)
-    given: bool = False  # attention is that of the rows that were given the target word, not of those that predict it
+    given: bool = False  # attention is read in the rows that were given the target word, not in those that predict it
 
 
 def answers(trace: Trace, occlusion: Occlusion, head: Head, target: Sequence[int], given: bool = False) -> Answers:
     """Attribute the target word made of the predicted pieces `target` to the words of the source.
 
-    Attention is summed over the pieces of a source word and averaged over those of the target word; the fall of
+    Attention is summed over the pieces of a source word and averaged over the pieces of the target word; the fall of
     log-probability is summed over the pieces of the target word. Trace and occlusion must be of one source and target.
 
-    head: of the cross-attention. given: read the rows that were given the target word, one later than those that
-    predict it; </s> is given to no row, and is read where it is predicted.
+    head: of the cross-attention. given: read the rows that were given the target word, which come one after the rows
+    that predict it; </s> is given to no row, so the row that predicts it is read.
     """
     given = given and target[-1] + 1 < len(trace.predicted)
     rows = [i + given for i in target]

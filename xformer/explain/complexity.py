@@ -1,4 +1,4 @@
-"""Compare the layers that can read a sequence by the time they take (Vaswani et al. 2017, section 4 and table 1)."""
+"""Compare the time that layers take to read a sequence (Vaswani et al. 2017, section 4 and table 1)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from xformer.results import LayerTimes
 
 LENGTHS = (10, 40, 160, 400)  # pieces
 WIDTH = 256
-RUNS = 5  # of each that are timed, after one that is not
+RUNS = 5  # timed runs of each layer, after one to warm up
 
 
 @torch.inference_mode()
 def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
-    """Measure how long one GRU, as `recurrent.GRU` and as PyTorch has it, and one layer of self-attention, in one pass,
-    take to read a sequence.
+    """Measure how long `recurrent.GRU`, PyTorch's GRU and one layer of self-attention take to read a sequence.
 
-    One direction of the one and eight heads of the other, both of width WIDTH with random weights: the numbers they
-    calculate with do not change the time. pause: called between measurements.
+    The GRUs read in one direction, the attention has eight heads; all are WIDTH wide. Their weights are random, since
+    the values do not change the time. pause: called between measurements.
     """
     with Seeded(0) as drawn:
         gru, library = GRU(WIDTH, WIDTH).eval(), torch.nn.GRU(WIDTH, WIDTH, batch_first=True).eval()
@@ -40,7 +39,7 @@ def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
 
 
 def _median(read: Callable[[], object], pause: Callable[[], object]) -> float:
-    """Time a reader when it is warm: the median of RUNS runs, in seconds."""
+    """Time a reader after a first, untimed run: the median of RUNS runs, in seconds."""
     seconds = []
     read()
     for _ in range(RUNS):

@@ -1,13 +1,13 @@
-"""Doubt a translation: the text may not be English, or hold what the model does not know."""
+"""Reasons to doubt a translation: the text may not be English, or the model was not sure of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-LEAST = -0.75  # where `evaluate guesses` has fitted no bound to a model
+LEAST = -0.75  # the bound of a guess for models to which `evaluate guesses` has fitted none
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# Short words that are very frequent in one language, and no words of the other.
+# Short words that are very frequent in one language and do not exist in the other.
 SPANISH = frozenset(re.findall(r"\w+", """
     aquí ahora cada como con cuando cuándo cuál cómo de del donde dónde el ella ellas ellos en es esa ese eso esta este
     esto está están estaba fue gracias hay hola hoy la las le les lo los mañana mi muy más ni nos nosotros nunca para
@@ -25,7 +25,7 @@ def sureness(log_probs: Sequence[float]) -> float:
 
 
 def looks_spanish(text: str) -> bool:
-    """Tell whether a text has more of the short words of Spanish than of English.
+    """Tell whether a text has more short words of Spanish than of English.
 
     >>> looks_spanish("¿Dónde está el libro?"), looks_spanish("Where is Los Angeles?")
     (True, False)

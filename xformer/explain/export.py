@@ -19,9 +19,9 @@ FIRST = Head("cross", 1, 1)
 
 
 def check(path: Path) -> None:
-    """Refuse a path to which no trace can be written, before anything is computed; raises UserError."""
+    """Raise UserError for a path to which no trace can be written; call it before anything is computed."""
     if path.suffix not in FORMATS:
-        raise UserError(f"The file {path} is of a kind that is not known; end its name with one of "
+        raise UserError(f"The file {path} is of an unknown kind; end its name with one of "
                         f"{', '.join(FORMATS)}.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder {path.parent}; make it first, or name another.")
@@ -29,10 +29,10 @@ def check(path: Path) -> None:
 
 def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, language: Language = ENGLISH,
            given: Collection[Head] = ()) -> bytes:
-    """Write a trace as the content of a file of the kind `suffix`; raises UserError for a kind that is not known.
+    """Write a trace as the content of a file of the kind `suffix`. Raises UserError for an unknown kind.
 
-    start: the head on which a page opens; language: of its texts; given: the heads whose rows are named by the piece
-    that they were given.
+    start: the head on which a page opens; language: of its texts; given: the heads whose rows are labelled with the
+    piece that they were given.
     """
     if suffix == ".json":
         return json.dumps(as_json(trace, info), ensure_ascii=False).encode()
@@ -45,11 +45,11 @@ def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, lang
         return buffer.getvalue()
     if suffix == ".html":
         return replace(trace, origin=Origin(info, start, frozenset(given))).page(language=language).encode()
-    raise UserError(f"The kind of file {suffix or '(none)'} is not known; choose one of {', '.join(FORMATS)}.")
+    raise UserError(f"The kind of file {suffix or '(none)'} is unknown; choose one of {', '.join(FORMATS)}.")
 
 
 def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
-    """Everything of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
+    """All data of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
     return {**_about(trace, info), **{name: array.tolist() for name, array in _arrays(trace).items()}}
 
 

@@ -1,4 +1,4 @@
-"""Gradients of an untrained transformer by depth, which tell why one order of normalisation needs a warm-up.
+"""Gradients of an untrained transformer by depth, which show why post-norm needs a warm-up.
 
 Xiong et al., "On Layer Normalization in the Transformer Architecture" (2020), section 3 and figure 3: with post-norm
 the gradients near the output are large at the beginning, so that a high learning rate ruins the weights; with pre-norm
@@ -19,15 +19,15 @@ SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
 
 
 def untrained(layers: int, width: int, norm: str) -> Config:
-    """Shape a transformer whose gradients are compared; raises ValueError where there is none."""
+    """The configuration of a transformer whose gradients are compared. Raises ValueError for an impossible shape."""
     return Config(vocab_size=1000, d_model=width, n_layers=layers, d_ff=4 * width, norm=norm, dropout=0.0)
 
 
 def gradients_at_the_beginning(config: Config, seed: int = 0) -> list[SublayerGradient]:
-    """Draw a model's weights and random sentences, and take one step back: the norm of the gradient of the weights of
-    each sub-layer, encoder first, from the input to the output.
+    """Draw random weights and sentences, run one backward pass, and return the gradient's norm for the weights of each
+    sub-layer, encoder first, from the input to the output.
 
-    Dropout is left out. The loss is the mean cross-entropy of the target pieces.
+    There is no dropout. The loss is the mean cross-entropy of the target pieces.
     """
     with torch.inference_mode(False), torch.enable_grad():
         with Seeded(seed) as drawn:

@@ -1,6 +1,6 @@
 """Kernel regression of Nadaraya (1964) and Watson (1964): attention of numbers to numbers, without learnt matrices.
 
-n points have x and y (n,); m places are asked, q (m,); weights are (m, n), and each row sums to 1. Numpy only.
+n points have x and y (n,); the queries are m places q (m,); weights are (m, n), and each row sums to 1. Numpy only.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xformer.explain.walkthrough import HARD, SEED, score, softmax
+from xformer.explain.principles import HARD, SEED, score, softmax
 from xformer.results import Message, UserError
 
-POINTS = 14  # at first
+POINTS = 14  # at the beginning
 RANGE = ((0.0, 5.0), (-1.0, 6.0))  # of x and of y
-STEPS = 40  # of a descent
+STEPS = 40  # of a gradient descent
 RATE = 0.5
 POWERS = (-5, 2)  # powers of two of the bandwidth; the lower end means 0, the nearest neighbour
 MOST_POINTS = 30
@@ -26,12 +26,12 @@ def bandwidth_at(power: float) -> float:
 
 
 def written(x: np.ndarray, y: np.ndarray) -> str:
-    """Write points as an address has them: "0.5,1.2 3,4"."""
+    """Write points as they stand in an address: "0.5,1.2 3,4"."""
     return " ".join(f"{a:g},{b:g}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
 
 
 def read(text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Read points from a text, the first ones where it is empty. Raises UserError, which names what is no point."""
+    """Read points from a text; `first_points` if it is empty. Raises UserError, which names what is no point."""
     if not text.strip():
         return first_points()
     points = []
@@ -59,14 +59,14 @@ def first_points() -> tuple[np.ndarray, np.ndarray]:
 
 
 def weights(q: np.ndarray, x: np.ndarray, bandwidth: float) -> np.ndarray:
-    """softmax(-(q - x)^2 / (2 bandwidth^2)), (m, n); at bandwidth 0 all is the nearest neighbour's: hard attention."""
+    """softmax(-(q - x)^2 / (2 bandwidth^2)), (m, n); at bandwidth 0 the nearest point has all: hard attention."""
     return softmax(score("gaussian", q[:, None], x[:, None]), HARD if bandwidth == 0 else bandwidth ** -2)
 
 
 def left_out(x: np.ndarray, y: np.ndarray, bandwidth: float) -> tuple[float, float]:
-    """Compute the mean squared error at each point without its own y, and its derivative by the log of the bandwidth.
+    """Predict each point from the others; return the mean squared error and its derivative by the bandwidth's log.
 
-    With its own y, a bandwidth of 0 would always be best.
+    If a point's own y took part, a bandwidth of 0 would always be best.
     """
     scores, beta = score("gaussian", x[:, None], x[:, None]), bandwidth ** -2
     found = softmax(scores, beta, ~np.eye(len(x), dtype=bool))
@@ -84,7 +84,7 @@ class Descent:
 
 
 def descend(x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float, float]) -> Descent:
-    """Take STEPS down the gradient of the error that `left_out` gives, within limits of the bandwidth.
+    """Take STEPS down the gradient of the error of `left_out`. limits: the least and the greatest bandwidth.
 
     The error is measured in units of the variance of y, so that RATE suits any points.
     """

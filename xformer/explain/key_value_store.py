@@ -6,10 +6,10 @@ import numpy as np
 
 from xformer.results import Message, UserError
 
-Records = tuple[tuple[str, str], ...]  # title and text of each
+Records = tuple[tuple[str, str], ...]  # (title, text)
 MOST_RECORDS = 12
 MOST_CHARACTERS = 200  # of a line
-BETA = 8.0  # of the softmax over cosines, where the slider begins
+BETA = 8.0  # factor of the cosines in the softmax, at the beginning
 
 
 def read(lines: str) -> Records:
@@ -38,7 +38,7 @@ def line_of(lines: str, title: str) -> int:
 def likeness(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Cosine similarities (K,) of a query (D,) and keys (K, D), after the keys' mean is subtracted from all.
 
-    The mean is what all keys have in common, so it does not help to choose among them.
+    All keys have the mean in common, so it does not help to choose among them.
     """
     centre = keys.mean(axis=0)
     k, q = keys - centre, query - centre

@@ -1,4 +1,4 @@
-"""Read a translation model in between: after each layer of its encoder, of its decoder, and at each given piece.
+"""Read a translation model at intermediate points: after each layer of encoder or decoder, and at each given piece.
 
 Functions of a model, its tokenizer and tokens, as in `passes.py`. Axes as in `model.py`, with N encoder and M decoder
 layers.
@@ -20,12 +20,11 @@ from xformer.search import Hypothesis, search
 from xformer.tokenizer import Tokenizer
 from xformer.translator import CachedScorer, Translator, target_limit
 
-LIKELIEST = 10  # pieces that are listed of each step
+LIKELIEST = 10  # pieces that are listed for each step
 
 
 def encoder_states(model: Transformer, source: Tensor) -> Tensor:
-    """Encode source [1, S] -> [N + 1, S, D]: what the decoder would look at if the encoder ended after 0 to N layers.
-    """
+    """Encode source [1, S] -> [N + 1, S, D]: the encoder's output if it ended after 0 to N layers."""
     mask, x = padding_mask(source), model.embedding(source)
     states = [x]
     for layer in model.encoder.layers:
@@ -44,7 +43,7 @@ def translate_by_layer(model: Transformer, source: Sequence[int], options: Optio
     tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
     memory = encoder_states(model, tokens)
     mask = padding_mask(tokens).expand(len(memory), -1, -1, -1)
-    cache = Cache(model.decoder.keys_values(memory), mask)
+    cache = Cache(model.decoder.memories(memory, mask))
     limits = [max_length or target_limit(tokens.shape[1], model.config.max_length)] * len(memory)
     return [best for best, *_ in search(CachedScorer(model, cache), limits, options, device=tokens.device)]
 
@@ -58,10 +57,10 @@ def decoder_readings(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> De
     device = model.embedding.weight.device
     source, given = torch.tensor([pair.source], device=device), torch.tensor([pair.given], device=device)
     memory, memory_mask = model.encode(source)
-    memories, mask, x = model.decoder.keys_values(memory), future_mask(len(pair.given), device), model.embedding(given)
+    mask, x = future_mask(len(pair.given), device), model.embedding(given)
     states = [x]
-    for layer, keys_values in zip(model.decoder.layers, memories, strict=True):
-        x = layer(x, mask, keys_values, memory_mask)
+    for layer, seen in zip(model.decoder.layers, model.decoder.memories(memory, memory_mask), strict=True):
+        x = layer(x, mask, seen)
         states.append(x)
     logits = model.logits(model.decoder.norm(torch.cat(states))).float()  # [M + 1, T, V]
     probabilities = logits.softmax(dim=-1)
@@ -76,7 +75,7 @@ def decoder_readings(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> De
 
 @torch.inference_mode()
 def teacher_forcing(model: Translator, tokenizer: Tokenizer, pair: Pair, smoothing: float = 0.1) -> Forced:
-    """Give the model a target piece by piece, whatever it would have said: log-probability and loss of each piece.
+    """Give the model a target piece by piece (teacher forcing), and record log-probability and loss of each piece.
 
     smoothing: of the labels (Vaswani et al. 2017, section 5.4), 0 to below 1.
     """

@@ -1,7 +1,7 @@
 """Combine attention maps: by words, over heads and layers, without their sinks. Numpy in, numpy out.
 
-A map is (queries, keys) or has more axes before these two. Its rows sum to 1, and so do those of every result; only
-`hide` leaves rows empty where nothing is left of them.
+A map is (queries, keys) or has more axes before these two. Its rows sum to 1, and so do the rows of every result; only
+`hide` can leave a row empty.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def by_words(maps: np.ndarray, queries: Groups, keys: Groups) -> np.ndarray:
 def weigh(maps: np.ndarray, norms: np.ndarray) -> np.ndarray:
     """Weigh maps (…, queries, keys) by the norms (…, keys) of the transformed value vectors, and renormalise the rows.
 
-    Kobayashi et al. (2020) take the norm of the vector added from each position; here it is a share of their sum.
+    Kobayashi et al. (2020) take the norm of the vector that each position adds; here it is divided by their sum.
     """
     weighed = maps * norms[..., None, :]
     return weighed / weighed.sum(axis=-1, keepdims=True)
@@ -69,11 +69,10 @@ def cross_rollout(cross: np.ndarray, encoder: np.ndarray) -> np.ndarray:
 
 
 def distance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Measure how far two sets of maps (…, queries, keys) are from each other -> (…): 0 for the same, 1 for no key in
-    common.
+    """Measure how far two sets of maps (…, queries, keys) are apart -> (…): 0 if equal, 1 if no key is common.
 
-    The mean over the queries of the total variation distance, half the sum of |p - q|: the share of attention that has
-    gone elsewhere.
+    The total variation distance, half the sum of |p - q|, averaged over the queries: the share of attention that has
+    moved to another key.
     """
     return 0.5 * np.abs(first - second).sum(axis=-1).mean(axis=-1)
 
@@ -86,10 +85,10 @@ def mass(maps: np.ndarray, keys: Sequence[int]) -> float:
 
 
 def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
-    """Hide some keys: their columns are 0, and rows are renormalised over what is left.
+    """Hide some keys: their columns become 0, and rows are renormalised over the other keys.
 
-    A row whose attention lies on hidden keys alone is 0 throughout. Join words before: a word's row is then the mean of
-    all that its pieces look at, and empty rows do not drag it below a sum of 1.
+    A row whose attention lies on hidden keys alone becomes 0 throughout. Call `by_words` before: an empty row of one
+    piece would otherwise drag the sum of its word's row below 1.
     """
     shown = maps.copy()
     shown[..., list(keys)] = 0
@@ -100,6 +99,6 @@ def hide(maps: np.ndarray, keys: Sequence[int]) -> np.ndarray:
 def sinks(pieces: Sequence[str]) -> list[int]:
     """Find attention sinks, where attention rests when a head has nothing to do: <s>, </s> and full stops.
 
-    Each of them is a word of its own.
+    Each is a word of its own.
     """
     return [i for i, piece in enumerate(pieces) if piece in ("<s>", "</s>", ".", "▁.")]

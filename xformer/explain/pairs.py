@@ -1,4 +1,4 @@
-"""Compare two sentences that differ in a word or two, word by word: what stands where in both. Numpy in, numpy out."""
+"""Compare two sentences that differ in a word or two: which words correspond. Numpy in, numpy out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Place(NamedTuple):
-    """A word of one sentence and the word of the other that stands in its place; None where only one has a word."""
+    """A word of one sentence and the word of the other that stands in its place; None if only one has a word."""
 
     first: int | None
     second: int | None
@@ -19,10 +19,10 @@ class Place(NamedTuple):
 
 
 def aligned(first: Sequence[str], second: Sequence[str]) -> list[Place]:
-    """Lay two sentences beside each other, word by word, in an order that keeps that of both.
+    """Lay two sentences beside each other, word by word, keeping the order of both.
 
-    Words that both have, as a longest run of them, stand opposite; what lies between is paired from its beginning, as
-    far as both have words there.
+    The longest runs of common words stand opposite each other. The words between them are paired from the left; the
+    rest of the longer side has no partner.
 
     >>> aligned(["the", "cat", "sleeps"], ["the", "dogs", "of", "Tom", "sleeps"])[1:3]
     [Place(first=1, second=1, same=False), Place(first=None, second=2, same=False)]
@@ -37,7 +37,7 @@ def side_by_side(first: np.ndarray, second: np.ndarray, rows: Sequence[Place], c
                  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Lay two maps (queries, keys) on one grid (rows, columns): the first, the second, and second minus first.
 
-    NaN where a sentence has no such word; so the difference is known where both have both words.
+    A cell is NaN if a sentence lacks one of its two words; the difference is NaN if either sentence does.
     """
     grids = []
     for values, side in ((first, 0), (second, 1)):
@@ -52,6 +52,6 @@ def side_by_side(first: np.ndarray, second: np.ndarray, rows: Sequence[Place], c
 
 
 def label(place: Place, first: Sequence[str], second: Sequence[str]) -> str:
-    """Name a place: the word of both, or one and the other with a stroke between, a dash where there is none."""
+    """Name a place: the common word, or both words with a slash between; a dash stands for a missing word."""
     one = "–" if place.first is None else first[place.first]
     return one if place.same else f"{one} / {'–' if place.second is None else second[place.second]}"

@@ -1,7 +1,7 @@
-"""Run passes of a translation model that show its inside: maps, numbers of one head, words and heads left out.
+"""Run passes that show the inside of a model: all maps, all numbers of one head, words and heads left out.
 
 Functions of a model, its tokenizer and tokens. Axes as in `model.py`. Nothing is stored on the model, so threads may
-share it. Long computations call `pause` between passes, so that others can be served in the meantime.
+share it. Long computations call `pause` between passes, so that other requests get their turn.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from xformer.results import (
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
-OCCLUDED_PIECES = 2_048  # of targets scored at once: as many rows of logits over the whole vocabulary
+OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
 
 
 class Pair(NamedTuple):
     """Tokens of a teacher-forced pass over a source and a target."""
 
-    source: list[int]  # S, the last of them EOS
-    given: list[int]  # T that the decoder is given, the first of them BOS
-    predicted: list[int]  # T that it is asked to predict, the last of them EOS
+    source: list[int]  # S tokens; the last is EOS
+    given: list[int]  # T tokens that the decoder is given; the first is BOS
+    predicted: list[int]  # T tokens that it should predict; the last is EOS
 
     @classmethod
     def of(cls, source: Sequence[int], target: Sequence[int]) -> Pair:
@@ -57,22 +57,22 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention:
-    """What a pass does otherwise than the model does: heads switched off, other positions; with the tensors for it.
+    """A change to a pass, heads switched off or other positions, with the tensors for it.
 
-    Two are equal where the same was asked for.
+    Two interventions are equal if they switch off the same heads and take the same positions.
     """
 
     off: frozenset[Head] = frozenset()
     positions: Positions = OWN
-    heads: Heads | None = field(default=None, compare=False)  # None: all of them
-    table: Tensor | None = field(default=None, compare=False)  # [max_length, D] instead of the model's own positions
+    heads: Heads | None = field(default=None, compare=False)  # None: all heads
+    table: Tensor | None = field(default=None, compare=False)  # [max_length, D] in place of the model's own positions
 
 
 UNCHANGED = Intervention()
 
 
 def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions = OWN) -> Intervention:
-    """Make the tensors with which a pass does without some heads and with other positions. Raises UserError."""
+    """Make the tensors for a pass without some heads and with other positions. Raises UserError."""
     missing = frozenset(off)
     if not missing and positions == OWN:
         return UNCHANGED
@@ -116,7 +116,7 @@ def log_probs(model: Translator, sources: Sequence[Sequence[int]], pair: Pair, r
 @torch.inference_mode()
 def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
           change: Intervention = UNCHANGED) -> Trace:
-    """Record all attention maps of one pass. text: that the source was made of."""
+    """Record all attention maps of one pass. text: from which the source was made."""
     recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
     arrays: dict[str, Any] = {}
@@ -137,7 +137,7 @@ def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokeni
                  ) -> Trace:
     """Record all attention maps of one pass of a model without a decoder over a row of pieces.
 
-    text: that the row was made of. The stacks of a decoder are empty.
+    text: from which the row was made. The decoder's stacks are empty.
     """
     use_threads(len(row) // 32)
     recorded = Recording()
@@ -150,7 +150,7 @@ def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokeni
 
 @torch.inference_mode()
 def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
-    """Compute the log-probability of each piece of the target of a pair, after another source than its own."""
+    """Compute the log-probability of each piece of a pair's target after another source."""
     values: list[float] = log_probs(model, [source], pair)[0].tolist()
     return values
 
@@ -159,7 +159,7 @@ def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
 def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
     """Record every number of one head in a pass, from q, k and v to what it adds to the output.
 
-    padding: pieces after the source, as in a batch with a longer sentence. Raises UserError where there is no such
+    padding: <pad> pieces after the source, as in a batch with a longer sentence. Raises UserError if there is no such
     head, or too much padding.
     """
     config, (stack, layer, number) = model.config, head
@@ -183,7 +183,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
     answers = probabilities.to(v.dtype) @ v
     queries = pair.source if stack == "encoder_self" else pair.given
     keys = pair.given if stack == "decoder_self" else padded
-    real = slice(len(queries))  # padding does not ask
+    real = slice(len(queries))  # padding makes no queries
 
     def of_head(x: Tensor, rows: slice = real) -> np.ndarray:
         return x[0, number - 1, rows].float().cpu().numpy()
@@ -202,7 +202,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
 @torch.inference_mode()
 def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
             ) -> Occlusion:
-    """Leave out each word of the source in turn, and see how much likelier each target piece was with it.
+    """Leave out each word of the source in turn, to see how much likelier it made each target piece.
 
     Leave-one-out occlusion (Li et al. 2016), in few batches.
     """
@@ -224,9 +224,9 @@ def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable
 def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
                  pause: Callable[[], object] = lambda: None, progress: Callable[[int, int], object] | None = None
                  ) -> list[HeadEffect]:
-    """Leave out each head in turn: the log-probability of the target with all heads, minus that without this one.
+    """Switch off each head in turn: the log-probability of the target with all heads, minus that without this one.
 
-    The heads whose loss hurts most come first. `progress` is told how many passes are done and how many there are.
+    The heads whose loss hurts most come first. `progress` is called with the number of passes done and of all passes.
     """
     config = model.config
     every = [Head(stack, layer, head) for stack in stacks
@@ -246,7 +246,7 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
 def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
     """Compute one vector for each of N sources, (N, D): the mean of the encoder's output over its pieces, EOS included.
 
-    The encoder was trained to be translated from, not to compare sentences.
+    The encoder was trained for translation, not to compare sentences.
     """
     use_threads(len(sources))
     memory, mask = model.encode(pad([[*tokens, EOS] for tokens in sources], model.embedding.weight.device))
@@ -256,7 +256,7 @@ def embed(model: Transformer, sources: Sequence[Sequence[int]]) -> np.ndarray:
 
 @torch.inference_mode()
 def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) -> Embedded:
-    """Compute the vectors that the encoder is given, embeddings and positions apart."""
+    """Compute the encoder's input vectors, embeddings and positions apart."""
     tokens, embedding = [*source, EOS], model.embedding
     vectors = embedding(torch.tensor([tokens], device=embedding.weight.device),
                         positions=torch.zeros_like(embedding.positions))[0]
@@ -265,7 +265,7 @@ def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) ->
 
 
 def blocks(model: Translator | EncoderStack) -> list[Block]:
-    """List the boxes of a model, in the order of its parameters, each of which is in one of them."""
+    """List the boxes of a model, in the order of its parameters; each parameter is in one box."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():
         parts = name.split(".")

@@ -29,7 +29,7 @@ def wavelengths(d_model: int, base: float) -> np.ndarray:
 def dot_products(rows: np.ndarray) -> np.ndarray:
     """Dot products (length,) of the first row with every row; entry n is that of any two positions n apart.
 
-    They depend on the distance alone, sin a sin b + cos a cos b being cos(a - b), and are d_model / 2 at distance 0.
+    They depend on the distance alone, since sin a sin b + cos a cos b = cos(a - b), and are d_model / 2 at distance 0.
     """
     return rows @ rows[0]
 
@@ -46,7 +46,7 @@ def rotation(steps: float, pair: int, d_model: int, base: float) -> np.ndarray:
 def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> float:
     """The largest error over all positions p of a table when row p + steps is computed by rotating row p.
 
-    Raises ValueError where the table is not longer than `steps`.
+    Raises ValueError if the table is not longer than `steps`.
     """
     if not 0 <= steps < len(rows):
         raise ValueError(f"{steps} steps do not fit in {len(rows)} positions; take fewer")
@@ -56,10 +56,10 @@ def rotation_error(rows: np.ndarray, steps: int, pair: int, base: float) -> floa
 
 
 def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0) -> np.ndarray:
-    """Measure how many positions are mistaken for others under Gaussian noise: a share (0 to 1) for each of `noise`.
+    """Measure the share (0 to 1) of positions that are mistaken for others under Gaussian noise, for each of `noise`.
 
-    A position is mistaken where the row nearest to its own, with noise added, is another's. noise: standard deviations
-    in each dimension. The same draws serve all of them, so the curve is smooth.
+    A position is mistaken if its row, with noise added, is nearest to another row. noise: standard deviations in each
+    dimension. All of them scale the same draws, so the curve is smooth.
     """
     # All rows are equally long, so the nearest is the one with the largest dot product.
     drawn = np.random.default_rng(seed).standard_normal((draws, *rows.shape), dtype=np.float32)
@@ -69,9 +69,9 @@ def confusion(rows: np.ndarray, noise: np.ndarray, draws: int = 4, seed: int = 0
 
 
 def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
-    """Find the distance, past the first minimum of their similarity, at which two positions are most alike again.
+    """Find the distance, beyond the first minimum of similarity, at which two positions are most alike again.
 
-    -> that distance and the cosine similarity there; None where similarity only falls with distance.
+    -> that distance and the cosine similarity there; None if similarity only falls with distance.
     """
     alike = dot_products(rows) / (rows.shape[1] / 2)
     rises = np.flatnonzero(np.diff(alike) > 0)
@@ -82,9 +82,9 @@ def second_peak(rows: np.ndarray) -> tuple[int, float] | None:
 
 
 def shuffle(text: str, seed: int) -> str:
-    """Shuffle the words of a text, leaving the marks that end it at its end.
+    """Shuffle the words of a text; its final punctuation stays at the end.
 
-    Raises UserError where there are no two different words.
+    Raises UserError if there are no two different words.
     """
     body, end = re.fullmatch(r"(.*?)([.!?…]*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     words = body.split()

@@ -1,8 +1,9 @@
 """Score the roles of attention heads on one sentence, from 0 to 1, from their maps alone. Numpy only.
 
-A score is the share of attention that goes where the role says, averaged over the rows for which it says anything; 1
-means that the head does nothing else. A role that says nothing of any row has no score: "same word", for example,
-where no word stands twice. Roles after Voita et al. (2019) and Clark et al. (2019).
+A role names keys for each row, for example the previous piece. Its score is the share of attention on these keys,
+averaged over the rows for which it names any; 1 means that the head does nothing else. A role that names no key for any
+row has no score: "same word", for example, if no word stands twice. Roles after Voita et al. (2019) and Clark et al.
+(2019).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Role:
 
 
 def targets(role: str, queries: Sequence[str], keys: Sequence[str]) -> list[set[int]]:
-    """List for each query the keys that the role sends it to; an empty set where it says nothing of that row.
+    """List the keys that the role names for each query; an empty set if it names none.
 
     previous, next: one position before or after. itself: the same position. first, last: that key. separator: special
     pieces and punctuation. same_word: another position that holds the same piece (whether or not it starts a word).
@@ -59,10 +60,10 @@ def _is_separator(piece: str) -> bool:
 
 def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequence[str], causal: bool = False
           ) -> float | None:
-    """Average over the rows of attention (queries, keys) the share that follows the role; None where it names none.
+    """Average, over the rows of attention (queries, keys), the share on the role's keys; None if it names none.
 
-    causal: keys after the query are masked, so the role cannot name them, and a row that sees nothing but what the
-    role names (the first one) is not counted.
+    causal: keys after the query are masked, so the role cannot name them; a row that can see only the role's keys, as
+    the first row does, is not counted.
     """
     shares = []
     for q, wanted in enumerate(targets(role, queries, keys)):
@@ -74,11 +75,11 @@ def score(attention: np.ndarray, role: str, queries: Sequence[str], keys: Sequen
 
 
 def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
-    """Measure how far a cross-attention map (T, S) looks like a word alignment, without knowing one.
+    """Measure how far a cross-attention map (T, S) looks like a word alignment, without knowing the right one.
 
-    The mean over rows of the largest share on a piece that is no separator (`own` True), times the number of such
-    pieces that are some row's favourite, divided by the number of rows that could have one of their own. None where
-    every piece is a separator.
+    own: True for the pieces that are no separators. The measure is the mean over rows of the largest share on such a
+    piece, times the number of different pieces on which rows have their largest share, divided by the most that this
+    number could be. None if every piece is a separator.
     """
     columns = [k for k, is_own in enumerate(own) if is_own]
     if not columns:
@@ -89,9 +90,9 @@ def alignedness(attention: np.ndarray, own: Sequence[bool]) -> float | None:
 
 
 def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
-    """Score one head of the maps (layers, heads, queries, keys) of its stack in every role of the stack, best first.
+    """Score one head of its stack's maps (layers, heads, queries, keys) in every role of the stack, best first.
 
-    Without the roles that say nothing of this sentence; none where the maps hold no such head.
+    Roles without a score on this sentence are left out; [] if the maps have no such head.
     """
     layers, heads = maps.shape[:2]
     if head.layer > layers or head.head > heads:
@@ -111,8 +112,8 @@ def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence
 def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> list[Role]:
     """Score every head of maps (layers, heads, queries, keys) in every role of its stack, best first.
 
-    In the decoder's self-attention no row can look at the next key, and only the last row at the last one, which is
-    itself: these two are no roles there.
+    The decoder's self-attention has no roles "next" and "last": no row can look at the next key, and only the last row
+    at the last key, which is itself.
     """
     heads = [Head(stack, layer + 1, head + 1) for layer, head in np.ndindex(maps.shape[:2])]
     roles = [role for head in heads for role in of_head(head, maps, queries, keys)]

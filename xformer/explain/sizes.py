@@ -1,4 +1,4 @@
-"""Count what a transformer of given sizes has and does: parameters, multiplications, memory. No torch."""
+"""Count the parameters, multiplications and memory of a transformer of given sizes. No torch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from xformer.results import Block, Message, ModelInfo, UserError
 
 BYTES = 4  # of a number in float32
-TRAINING_BYTES = 4 * BYTES  # of a parameter: itself, its gradient, and the two moments of Adam
+TRAINING_BYTES = 4 * BYTES  # of a parameter in training: its value, its gradient, and the two moments of Adam
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Everything that fixes how large a transformer is."""
+    """Everything that determines the size of a transformer."""
 
     encoder_layers: int
     decoder_layers: int  # 0: an encoder alone, whose output is not projected to the vocabulary
@@ -27,18 +27,18 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Part:
-    """One kind of block in all the layers that have it."""
+    """All blocks of one kind in a stack."""
 
     stack: str  # "encoder", "decoder" or "" (embeddings, output)
     name: str  # "embedding", "self_attention", "cross_attention", "feed_forward", "norm", "output"
     blocks: int
-    parameters: int  # of all of them together
-    products: int  # multiplications of a number by a weight or by another number, for one sentence and its translation
+    parameters: int  # of all blocks together
+    products: int  # multiplications by a weight or by another number, for one sentence and its translation
 
 
 # Vaswani et al. (2017), table 3 and section 5.1; the paper's "big"; "The Annotated Transformer" (three matrices,
-# pre-norm); the classifier of Canziani's lecture; Kak's TransformerFG, of whose words there are 10 (its Spanish
-# vocabulary: the English one, of 11,258 words, has a table of its own there, and one number stands for both here).
+# pre-norm); the classifier of Canziani's lecture; Kak's TransformerFG, with sentences of 10 words. Its vocabulary here
+# is the Spanish one; its English one has a table of its own, of 11,258 words, but `Sizes` has one number for both.
 PRESETS = {
     "base": Sizes(6, 6, 512, 8, 2048, 37_000, "post"),
     "big": Sizes(6, 6, 1024, 16, 4096, 37_000, "post"),
@@ -50,7 +50,7 @@ PRESET_PIECES = {"first_generation": 10}
 
 
 def of_model(info: ModelInfo, blocks: Sequence[Block]) -> Sizes | None:
-    """Read the sizes of a loaded model; None where it is no transformer."""
+    """The sizes of a loaded model; None if it is no transformer."""
     if info.architecture != "transformer":
         return None
     shapes = {f"{block.name}.{weight}": shape for block in blocks for weight, shape in block.weights}
@@ -60,7 +60,7 @@ def of_model(info: ModelInfo, blocks: Sequence[Block]) -> Sizes | None:
 
 
 def check(sizes: Sizes) -> None:
-    """Raise UserError where no transformer can have these sizes."""
+    """Raise UserError if no transformer can have these sizes."""
     if sizes.d_model % 2:
         raise UserError(Message.of("sizes_odd", d=sizes.d_model))
     if sizes.d_model % sizes.n_heads:
@@ -68,10 +68,10 @@ def check(sizes: Sizes) -> None:
 
 
 def parts(sizes: Sizes, pieces: int) -> list[Part]:
-    """Count the parameters and products of every kind of block, for a sentence and a translation of so many pieces.
+    """Count the parameters and products of every kind of block, for a sentence and a translation of `pieces` each.
 
     A product is one multiplication, with the addition that follows it; biases, softmax, LayerNorm and residuals, which
-    take few, are left out. A decoder is counted as in training, all positions at once, the masked ones too.
+    take few, are left out. The decoder is counted as in training: all positions at once, masked ones included.
     """
     n, d, f, v = pieces, sizes.d_model, sizes.d_ff, sizes.vocabulary
     attention, feed, norm = 4 * d * d + 4 * d, 2 * d * f + f + d, 2 * d
@@ -95,9 +95,9 @@ def parts(sizes: Sizes, pieces: int) -> list[Part]:
 def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
     """Count the parameters of encoder and decoder if every layer multiplied all positions of a sentence together.
 
-    So does TransformerFG of Kak's lecture: the weights of a head are (words s)^2 for s = d_model / n_heads, no head is
-    followed by W_O, and the feed-forward network reads words d_model numbers. Its decoder has the output matrix;
-    embeddings are not counted.
+    TransformerFG of Kak's lecture does so. Each of a head's three matrices has (words s)^2 weights, with
+    s = d_model / n_heads; there is no W_O, and the feed-forward network reads words d_model numbers. The output matrix
+    counts with the decoder; embeddings are not counted.
     """
     d, slice_, wide = sizes.d_model, words * (sizes.d_model // sizes.n_heads), words * sizes.d_ff
     attention = sizes.n_heads * 3 * (slice_ * slice_ + slice_)
@@ -110,18 +110,18 @@ def mixing_all_positions(sizes: Sizes, words: int) -> tuple[int, int]:
 
 
 def times_as_many(sizes: Sizes, words: int) -> float:
-    """How many times the paper's parameters `mixing_all_positions` has: of both, layers and output, no embeddings."""
+    """The parameters of `mixing_all_positions` over those of the paper's layers and output, without embeddings."""
     layers = sum(part.parameters for part in parts(sizes, words) if part.stack)
     output = (sizes.d_model + 1) * sizes.vocabulary if sizes.decoder_layers else 0
     return sum(mixing_all_positions(sizes, words)) / (layers + output)
 
 
 def activations(sizes: Sizes, pieces: int) -> int:
-    """Count the numbers that a training step keeps of one sentence and its translation until the backward pass.
+    """Count the numbers that a training step keeps for one sentence and its translation until the backward pass.
 
-    As `model.py` computes without a fused kernel and without dropout: of a self-attention the input, its norm, queries,
-    keys, values, the scaled queries and what W_O reads, and all maps; of a feed-forward network the input, its norm and
-    the hidden units; of the output a probability for every piece of the vocabulary.
+    They are those of `model.py` without a fused kernel and without dropout. A self-attention keeps its input, the norm
+    of that, queries, keys, values, the scaled queries, W_O's input, and all maps; a feed-forward network its input, the
+    norm of that, and the hidden units; the output a probability for every piece of the vocabulary.
     """
     n, d = pieces, sizes.d_model
     maps, feed = sizes.n_heads * n * n, n * (2 * d + sizes.d_ff)
@@ -135,5 +135,5 @@ def activations(sizes: Sizes, pieces: int) -> int:
 
 
 def cached(sizes: Sizes, pieces: int) -> int:
-    """Count the keys and values that decoding one sentence keeps: those of its own pieces, and of the sentence's."""
+    """Count the numbers in the keys and values that decoding one sentence keeps, of the target and of the source."""
     return sizes.decoder_layers * 2 * 2 * pieces * sizes.d_model

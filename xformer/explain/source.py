@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent
-# What computes each block: file, and names of classes and functions in it, methods after a dot.
+# The code of each block: a file, and the names of classes and functions in it, methods after a dot.
 CODE = {
     "embedding": ("model.py", ("Embedding",)),
     "positions": ("model.py", ("sinusoids",)),
@@ -34,7 +34,7 @@ class Lines:
 
 @cache
 def of_block(name: str) -> tuple[Lines, ...]:
-    """Cut out what computes one of the blocks of CODE; raises LookupError where the code has it no more."""
+    """Return the lines that compute one of the blocks of CODE. Raises LookupError if the file lacks a name."""
     file, names = CODE[name]
     text = (HOUSE / file).read_text(encoding="utf-8")
     lines, tree = text.splitlines(), ast.parse(text)

@@ -1,4 +1,4 @@
-"""Follow the states of a sentence through a transformer, sub-layer by sub-layer, with the functions that it runs on.
+"""Follow the states of a sentence through a transformer, sub-layer by sub-layer, with the model's own functions.
 
 Axes as in `model.py`. Nothing is stored on the model.
 """
@@ -16,20 +16,20 @@ from torch import Tensor
 
 from xformer.explain.passes import Pair
 from xformer.model import FeedForward, Residual, Transformer, future_mask
-from xformer.results import Stream, Sublayer
+from xformer.results import Message, Stream, Sublayer, UserError
 from xformer.tokenizer import Tokenizer
 
 SIDES = ("encoder", "decoder")
 
 
 class _Follower:
-    """The state on its way, and what each sub-layer did to it."""
+    """The state as it passes through the layers, and a record of what each sub-layer does to it."""
 
     def __init__(self, x: Tensor) -> None:
         self.x, self.sublayers, self.moved = x, list[Sublayer](), 0.0
 
     def go(self, layer: int, name: str, residual: Residual, sublayer: Callable[[Tensor], Tensor]) -> None:
-        """Take one sub-layer, by the residual that runs it."""
+        """Run one sub-layer through its residual, and record it."""
         found: dict[str, Tensor] = {}
 
         def watched(y: Tensor) -> Tensor:
@@ -55,7 +55,12 @@ def _numpy(x: Tensor) -> np.ndarray:
 
 @torch.inference_mode()
 def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> Stream:
-    """Follow a pass of a pair through one of SIDES. The pieces' states begin as their embeddings with positions."""
+    """Follow the pass over a pair through one of SIDES. A state begins as embedding plus position.
+
+    Raises UserError if there is no such side.
+    """
+    if side not in SIDES:
+        raise UserError(Message.of("first_error_side", side=side, sides=", ".join(SIDES)))
     device = model.embedding.weight.device
     encoder: Any = model.encoder.layers
     decoder: Any = model.decoder.layers

@@ -1,6 +1,6 @@
-"""Make weights of scores otherwise than equation 1 does: hard and soft attention, and the slips of lectures.
+"""Other ways than equation 1 to make weights from scores: hard and soft attention, and common mistakes of lectures.
 
-Axes as in `model.py`. What is made here is handed to a pass in its `Heads`, and never stored on the model.
+Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on the model.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from torch import Tensor
 
 from xformer.device import use_threads
 from xformer.explain.passes import OCCLUDED_PIECES, Pair
-from xformer.explain.walkthrough import BETAS
-from xformer.model import Heads, Transformer, Weigh, future_mask, scores
+from xformer.explain.principles import BETAS
+from xformer.model import Heads, Memory, Transformer, Weigh, future_mask, scores
 from xformer.results import SCOPES, STACKS, WEIGHINGS, Message, Options, UserError, Weighing
 from xformer.search import Hypothesis, finish, search
 from xformer.translator import translating
 
 
 def by_beta(beta: Tensor) -> Weigh:
-    """softmax(beta q k^T / sqrt(d)), beta [..., 1, 1, 1]: 0 is uniform over what may be seen; where it is infinite the
-    largest score takes all (ties share): hard attention."""
+    """softmax(beta q k^T / sqrt(d)), beta [..., 1, 1, 1]. With 0 the weights are uniform over the visible keys; with
+    infinity the largest score takes all (ties share): hard attention."""
     def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
         is_hard = beta.isinf()
         soft = scores(q, k, mask, beta.masked_fill(is_hard, 1.0).to(q.dtype) * q.shape[-1] ** -0.5).softmax(dim=-1)
@@ -45,14 +45,14 @@ def scaled_after(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def over_queries(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax down the columns of q k^T / sqrt(d): each key shares itself out among those that ask."""
-    return scores(q, k, mask).softmax(dim=-2).nan_to_num(0.0)  # a key that nobody may see has nothing to share
+    """Softmax down the columns of q k^T / sqrt(d): the weights of each key sum to 1 over the queries."""
+    return scores(q, k, mask).softmax(dim=-2).nan_to_num(0.0)  # a key that is hidden from all queries has weight 0
 
 
 def zeroed(length: int) -> Weigh:
-    """Leave what is masked in the softmax with a score of 0, where its value is 0: rows sum to less than 1.
+    """Softmax with 0 in place of -infinity for masked keys, whose values are 0: rows sum to less than 1.
 
-    length: of the whole sequence, of which a step of decoding has only the beginning.
+    length: of the whole sequence; a step of decoding has only its beginning.
     """
     def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
         found = scores(q, k, mask)
@@ -63,9 +63,9 @@ def zeroed(length: int) -> Weigh:
 
 
 def heads(model: Transformer, change: Weighing, length: int) -> Heads:
-    """Make what a pass is handed to weigh so. length: of the target that the decoder is given, BOS included.
+    """Make the `Heads` with which a pass weighs as `change` says. length: of the decoder's input, BOS included.
 
-    Raises UserError where there is no such head, or where the change makes no sense.
+    Raises UserError if there is no such head or the change is not valid.
     """
     config, (stack, layer, number) = model.config, change.head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
@@ -88,30 +88,30 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
 
 
 def _only(changed: Weigh, chosen: Tensor) -> Weigh:
-    """Weigh so in some heads [H, 1, 1], and as equation 1 has it in the others."""
+    """Weigh with `changed` in the chosen heads [H, 1, 1], and with equation 1 in the others."""
     def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
         return torch.where(chosen, changed(q, k, mask), scores(q, k, mask).softmax(dim=-1))
     return weigh
 
 
 class WholePrefix:
-    """Scores the next tokens of one source by a pass over all that was written so far: a `search.Scorer`.
+    """Scores the next tokens of one source by a pass over the whole prefix: a `search.Scorer`.
 
-    A softmax over queries needs them all again, as a new one takes its share from those before.
+    A softmax over queries cannot use a cache: a new query changes the weights of all earlier ones.
     """
 
     def __init__(self, model: Transformer, source: Tensor, heads: Heads) -> None:
         self.model, self.heads = model, heads
-        memory, self.mask = model.encode(source, heads=heads)
-        self.memories = model.decoder.keys_values(memory)  # [2, 1, H, S, d] each
+        self.memories = model.decoder.memories(*model.encode(source, heads=heads))
         self.prefix = source.new_empty((1, 0))
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """The newest tokens [N, t] -> logits [N, V]"""
         self.prefix = torch.cat((self.prefix.expand(len(tokens), -1), tokens), dim=1)
-        memories = [memory.expand(-1, len(tokens), -1, -1, -1) for memory in self.memories]
+        # A row each: in a softmax over queries, hypotheses that share one would share its keys out.
+        rows = [Memory(one.keys_values.expand(-1, len(tokens), -1, -1, -1), one.mask) for one in self.memories]
         x = self.model.decoder(self.model.embedding(self.prefix), future_mask(self.prefix.shape[1], tokens.device),
-                               memories, self.mask, heads=self.heads)
+                               rows, heads=self.heads)
         return self.model.logits(x[:, -1])
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:
@@ -121,9 +121,9 @@ class WholePrefix:
 @torch.inference_mode()
 def translate(model: Transformer, source: Sequence[int], options: Options, max_length: int, heads: Heads,
               change: Weighing) -> list[Hypothesis]:
-    """Translate one source (EOS included) with `heads` made for a change, best hypothesis first.
+    """Translate one source (EOS included) with the `heads` of a change, best hypothesis first.
 
-    A softmax over the decoder's queries is searched for greedily: nothing that was computed can be kept for a beam.
+    With a softmax over the decoder's queries a beam has width 1, since nothing can be cached.
     """
     use_threads(1)
     if change.kind == "queries" and change.head.stack != "encoder_self":
@@ -136,7 +136,7 @@ def translate(model: Transformer, source: Sequence[int], options: Options, max_l
 
 @torch.inference_mode()
 def sweep(model: Transformer, pair: Pair, pause: Callable[[], object] = lambda: None) -> dict[str, tuple[float, ...]]:
-    """Compute the log-probability of the target of a pair by stack, for each of BETAS in all heads of that stack."""
+    """Compute a target's log-probability with each of BETAS in all heads of one stack; -> by stack."""
     device = model.embedding.weight.device
     source, given = (torch.tensor([tokens], device=device) for tokens in (pair.source, pair.given))
     (own, mask), every = model.encode(source), Heads.without(model.config, [], device)

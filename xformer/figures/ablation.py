@@ -28,7 +28,7 @@ def changed_words(old: str, new: str) -> str:
     return " ".join(parts)
 
 
-Key = Callable[[str], str]  # of a text about a change, by what the text is of
+Key = Callable[[str], str]  # from the name of a text about a change to its key
 
 
 def of_ablation(name: str) -> str:
@@ -48,7 +48,7 @@ def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence
 
 def both_texts(old: str, new: str, before: Sequence[float], after: Sequence[float], language: Language, key: Key
                ) -> str:
-    """Show two translations with what changed marked, and what the change costs the old one. HTML."""
+    """Show two translations with their differences marked, and the log-probability that the old one loses. HTML."""
     html = language.html
     same = f"<p>{html(key('same'))}</p>" if old == new else ""
     total = html(key("total"), before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
@@ -64,7 +64,7 @@ def column_names(language: Language, key: Key) -> list[str]:
 
 
 def word_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> str:
-    """Tabulate log-probabilities by word, as `piece_table` does by piece; a word's is the sum of its pieces'."""
+    """Tabulate log-probabilities by word, as `piece_table` does by piece; a word's is the sum over its pieces."""
     groups = words(pieces)
     old, new = ([sum(values[i] for i in group) for group in groups] for values in (before, after))
     return piece_table(names, ["".join(pieces[i] for i in group) for group in groups], old, new)
@@ -87,7 +87,7 @@ def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[fl
 
 
 def effects(ranked: Sequence[HeadEffect], language: Language = ENGLISH) -> str:
-    """Tabulate heads and what each is worth to the translation, with bars, in the order given."""
+    """Tabulate heads and the log-probability that each is worth to the translation, with bars, in the given order."""
     say, html = language.say, language.html
     largest = max((abs(one.effect) for one in ranked), default=0) or 1
     rows = "".join(

@@ -18,10 +18,10 @@ SUBLAYERS = {"encoder": (("self_attention", "self_residual"), ("feed_forward", "
                          ("feed_forward", "feed_residual"))}
 STACK = {("encoder", "self_attention"): "encoder_self", ("decoder", "self_attention"): "decoder_self",
          ("decoder", "cross_attention"): "cross"}
-# The axes of each stack's attention maps: the tower whose pieces ask, and that of the pieces they look at.
+# The axes of each stack's attention maps: the towers of the queries and of the keys.
 SIDES = {"encoder_self": ("encoder", "encoder"), "decoder_self": ("decoder", "decoder"),
          "cross": ("decoder", "encoder")}
-# What texts on transformers call the same things: the paper, LeCun and Canziani's lectures, Kak's, "The Annotated
+# Names of the same things elsewhere: in the paper, LeCun and Canziani's lectures, Kak's lecture, "The Annotated
 # Transformer", and "Dive into Deep Learning" (d2l.ai).
 TEACHERS = ("Vaswani et al. (2017)", "LeCun, Canziani", "Kak", "The Annotated Transformer", "d2l")
 TERMS = (("feed-forward network", "1-D convolution", "FFN (W1, W2)", "PositionwiseFeedForward", "PositionWiseFFN"),
@@ -51,9 +51,9 @@ FORMULAS = {"post": "<i>x</i> ← LayerNorm( <i>x</i> + Sublayer( <i>x</i> ) )",
 
 def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = None, target: int | None = None,
                  language: Language = ENGLISH) -> str:
-    """Draw both towers: every box with its parameters and the shape that leaves it; attention boxes are buttons.
+    """Draw both towers: every box with its parameters and its output's shape; attention boxes are buttons.
 
-    source, target: numbers of pieces of the sentence on the page; the letters S and T stand where there is none.
+    source, target: numbers of pieces of the sentence on the page; without one, the letters S and T are written.
     """
     html = language.html
     by_name = {block.name: block for block in blocks}
@@ -67,7 +67,7 @@ def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = 
 
 
 def heading(info: ModelInfo, language: Language = ENGLISH) -> str:
-    """Say what the towers show, and what a click does; HTML."""
+    """Explain the towers, and what a click does; HTML."""
     key = "arch_text" if info.architecture == "transformer" else "arch_text_recurrent"
     return f'<p class="note">{language.html(key)} {language.html("arch_text_click")}</p>'
 
@@ -81,7 +81,7 @@ def terms(language: Language = ENGLISH) -> str:
 
 
 def _sources(drawn: str, language: Language) -> str:
-    """Write the code of all blocks that are drawn, of which assets/blocks.js shows one."""
+    """Write the code of all blocks that are drawn; assets/blocks.js shows one at a time."""
     sections = ""
     for name in code.CODE:
         if f'data-code="{name}"' not in drawn:
@@ -127,8 +127,8 @@ def orders(own: str, language: Language = ENGLISH) -> str:
 
 def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language,
            top: Sequence[str] = ()) -> str:
-    """Draw the encoder or the decoder. lengths: of source and target, as text, by the tower that reads each. top: boxes
-    that read the encoder's states, where that is no decoder."""
+    """Draw the encoder or the decoder. lengths: of source and target, as text, by the tower that reads them. top: boxes
+    that read the encoder's states in a model without a decoder."""
     html = language.html
     rows = lengths[side]
     shape = f"{rows} × {html('first_number', n=info.d_model)}"
@@ -215,14 +215,14 @@ def _sublayer(side: str, number: int, part: str, residual: str, info: ModelInfo,
     title = ", ".join(f"{weight} {' × '.join(map(str, size))}" for weight, size in block.weights)
     before = _box("norm", html("arch_norm"), "", html("arch_parameters", n=norm.parameters), of="norm",
                   language=language)
-    opened = stack if info.n_decoder_layers else None  # heads of a classifier are not in the Attention tab
+    opened = stack if info.n_decoder_layers else None  # the Attention tab does not show a classifier's heads
     inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape, more, opened,
                   number + 1, escape(title), part if stack is None else "attention", language)
     return _wrapped(info.norm, before, inside)
 
 
 def _wrapped(order: str, norm: str, sublayer: str) -> str:
-    """Put a sub-layer into its residual connection, with the normalisation inside of it or after the addition."""
+    """Put a sub-layer into its residual connection, with the normalisation before it or after the addition."""
     plus = '<div class="plus" aria-hidden="true">+</div>'
     if order == "pre":
         return f'<div class="bypass">{norm}{sublayer}</div>{plus}'
@@ -231,9 +231,9 @@ def _wrapped(order: str, norm: str, sublayer: str) -> str:
 
 def _box(kind: str, name: str, shape: str = "", more: str = "", stack: str | None = None, layer: int = 0,
          title: str = "", of: str = "", language: Language = ENGLISH) -> str:
-    """Draw a box whose texts are escaped already: a button where it has a stack to open, else a div.
+    """Draw a box whose texts are escaped already: a button if it has a stack to open, else a div.
 
-    of: what of code.CODE computes it; a second button shows that.
+    of: the key of its code in explain.source.CODE; a second button shows that code.
     """
     inside = f"<b>{name}</b>"
     if shape:

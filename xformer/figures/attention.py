@@ -1,4 +1,4 @@
-"""An attention picture before it is drawn: the values of one head or of several joined, labels, and the rules used."""
+"""The data of an attention picture: values of one head or several combined, labels, and how the numbers were made."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from xformer.results import Head, Maps, Trace
 from xformer.strings import ENGLISH, Language
 
 SHOW = ("head", "mean", "max", "rollout")
-VIEWS = ("auto", "heatmap", "arcs")  # auto: arcs where the window is narrow
-ROWS = ("own", "predicted")  # rows of a decoder are named by the word that the head reads, or by the one to come
+VIEWS = ("auto", "heatmap", "arcs")  # auto: arcs in a narrow window
+ROWS = ("own", "predicted")  # a decoder's rows are labelled with the word that the head reads, or with the next word
 SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The picture to show: a head, or several joined, and how. Its order is that of the page's controls."""
+    """The picture to show: a head, or several joined, and how; a field is the key of a control of the page."""
 
     stack: str = "cross"  # of results.STACKS
     layer: int = 1  # from 1
     head: int = 1  # from 1
     show: str = "head"  # of SHOW
-    heads: tuple[Head, ...] = ()  # joined by mean or max; none: all of the layer
+    heads: tuple[Head, ...] = ()  # combined by mean or max; none: all heads of the layer
     view: str = "auto"  # of VIEWS
     threshold: int = 5  # percent; arcs below it are not drawn
     rows: str = "own"  # of ROWS
@@ -50,26 +50,26 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A map ready to be drawn."""
+    """A map that is ready to be drawn."""
 
     title: str
-    rules: tuple[str, ...]  # how the numbers were made, in sentences; none for a head as it is
+    rules: tuple[str, ...]  # how the numbers were made, in sentences; none for an unchanged head
     queries: tuple[str, ...]  # label of each row
     keys: tuple[str, ...]  # label of each column
     values: np.ndarray  # (queries, keys), float32
-    sinks: float | None  # share of the attention that lies on sinks; None where they are hidden
+    sinks: float | None  # share of the attention that lies on sinks; None if they are hidden
     asks: str  # title of the axis of queries
     seen: str  # title of the axis of keys
-    line: tuple[str, ...]  # the queries in short, as they stand in the sentence
-    row_words: tuple[tuple[int, ...], ...]  # positions of each row's pieces in their sentence, as `Lock` counts them
+    line: tuple[str, ...]  # short labels of the queries, as they stand in the sentence
+    row_words: tuple[tuple[int, ...], ...]  # positions of each row's pieces in their sentence, counted as in `Lock`
     column_words: tuple[tuple[int, ...], ...]
 
 
 def named_by(choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()) -> str:
-    """Say whether rows of a decoder are named by the piece "given" or "predicted" (alignment.READINGS).
+    """Whether a decoder's rows are labelled with the piece "given" or "predicted" (alignment.READINGS).
 
-    given: the heads of the cross-attention that align the piece they were given. heads: those of the picture; several
-    are read as most of them are. In self-attention a row is the piece given, as its column is.
+    given: the cross-attention heads that align the piece they were given. heads: those of the picture; the majority
+    decides. In self-attention a row stands for the piece given, as its column does.
     """
     if choice.rows == "predicted":
         return READINGS[0]
@@ -80,7 +80,7 @@ def named_by(choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()
 
 
 def heads_of(choice: Choice, layers: int, heads: int) -> list[Head]:
-    """List the heads that a picture is made of, in a stack of so many layers and heads in each."""
+    """List the heads of a picture. layers, heads: of the stack, and of each layer."""
     if choice.show == "head":
         return [choice.chosen]
     all_of = [Head(choice.stack, layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
@@ -92,9 +92,9 @@ def heads_of(choice: Choice, layers: int, heads: int) -> list[Head]:
 
 def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_maps: np.ndarray | None = None,
             given: Collection[Head] = ()) -> Picture:
-    """Choose, weigh, join, and hide as asked; every step that changes a number adds its rule.
+    """Make the picture of a choice; every step that changes a number adds its rule.
 
-    stack_maps: `all_maps` of the choice, where they are at hand. given: the heads that align the piece they were given.
+    stack_maps: `all_maps` of the choice, if already computed. given: the heads that align the piece they were given.
     """
     if stack_maps is None:
         stack_maps = all_maps(trace, choice.stack, choice.weigh)
@@ -117,7 +117,7 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with what their rows and columns are."""
+    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with labels of rows and columns."""
 
     values: np.ndarray
     queries: tuple[str, ...]
@@ -129,10 +129,10 @@ class Units:
 
 
 def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, language: Language = ENGLISH) -> Units:
-    """Join the pieces of maps (…, queries, keys) into words and hide sinks, as asked.
+    """Join the pieces of maps (…, queries, keys) into words and hide sinks, as the choice says.
 
-    to_come: whether rows of a decoder are named by the piece to predict. Where nothing but sinks is there, they stay,
-    empty.
+    to_come: whether a decoder's rows are labelled with the piece to predict. If there are only sinks, their columns
+    stay, empty.
     """
     to_come = to_come and bool(attention.predicted)
     rows = attention.predicted if to_come else attention.asks
@@ -166,14 +166,14 @@ def _groups(pieces: Sequence[str], joined: bool) -> list[list[int]]:
 
 
 def _sinks(pieces: Sequence[str], groups: maps.Groups) -> list[int]:
-    """List the groups that are sinks, each of which is a word of its own."""
+    """List the groups that are sinks; each sink is a word of its own."""
     pieces_that_are = maps.sinks(pieces)
     return [i for i, group in enumerate(groups) if group[0] in pieces_that_are]
 
 
 def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
             ) -> tuple[np.ndarray, str, str | None]:
-    """One map (queries, keys) of a head or of several joined, its title, and the rule by which they were joined."""
+    """One map (queries, keys) of a head or of several combined, its title, and the rule of the combination."""
     layers, heads = stack_maps.shape[:2]
     layer, head = min(choice.layer, layers), min(choice.head, heads)
     joined = [one for one in choice.heads if one.layer <= layers and one.head <= heads]
@@ -198,18 +198,18 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
 
 
 def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
-    """The maps (layers, heads, queries, keys) of a stack, as they are or weighed by the norms of the values."""
+    """The maps (layers, heads, queries, keys) of a stack, unchanged or weighed by the norms of the values."""
     attention = trace.of(stack)
     return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
 
 
 def _label(pieces: Sequence[str], group: Sequence[int]) -> str:
-    """Label a word; a piece alone keeps the mark that it goes on with a word."""
+    """Label a word; a single piece that continues a word keeps the mark for that."""
     return shown("".join(pieces[i] for i in group))
 
 
 def summary(picture: Picture, language: Language = ENGLISH) -> str:
-    """Describe the picture in words, for those who cannot see it: its rules, and where every row looks most."""
+    """Describe the picture in words, for readers who cannot see it: its rules, and where every row looks most."""
     lines = [language.say("summary_start", title=picture.title), *picture.rules]
     for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())

@@ -36,7 +36,7 @@ def compared(answers: Answers, word: str, where: str, language: Language = ENGLI
     """Tabulate the three methods' answers for one target word, with bars; then name the winner of each. HTML.
 
     where: the name of the head. errors: its alignment error rates for the piece it predicts and for the piece it was
-    given, where they were measured; they say which rows of its map were read.
+    given, if they were measured; they decide which rows of its map are read.
     """
     say, html = language.say, language.html
     reach = max(1.0, float(np.nanmax(np.abs(answers.effect), initial=0)))
@@ -47,7 +47,7 @@ def compared(answers: Answers, word: str, where: str, language: Language = ENGLI
                     f'{_bar(weighed, 1, f"{weighed:.3f}")}{last}</tr>')
     if errors is None:
         read = html("compared_rows", word=word)
-    else:  # only </s> is read where it is predicted in spite of what was measured
+    else:  # </s>, which is never given, is always read in the row that predicts it
         kind = "given" if answers.given else "end" if errors[1] < errors[0] else "predicted"
         read = html(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
     first = [shown(answers.words[int(np.nanargmax(values))]) if np.isfinite(values).any() else "–"

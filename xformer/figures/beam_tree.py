@@ -19,7 +19,7 @@ TEXTS = ("tree_title", "tree_step", "tree_hover", "tree_kept", "tree_ended", "tr
 
 
 def path(tree: BeamTree, node: int) -> list[int]:
-    """List the nodes from the beginning to one of the tree's branches, that one included."""
+    """List the nodes from the root to a branch, which is included."""
     found, at = [], node if 0 <= node < len(tree.branches) else None
     while at is not None:
         found.append(at)
@@ -28,12 +28,12 @@ def path(tree: BeamTree, node: int) -> list[int]:
 
 
 def tokens(tree: BeamTree, node: int) -> tuple[int, ...]:
-    """The tokens from the beginning to one of the tree's branches, its own included."""
+    """The tokens from the root to a branch, which is included."""
     return tuple(tree.branches[at].token for at in path(tree, node))
 
 
 def places(tree: BeamTree) -> dict[int, int]:
-    """Rank the finished hypotheses: by the branch that ends it, the place of each in the n-best list, from 1."""
+    """The place of each finished hypothesis in the n-best list, from 1, by the branch that ends it."""
     ranks = {candidate.tokens: rank for rank, candidate in enumerate(tree.translation.n_best, 1)}
     return {node: ranks[own] for node, branch in enumerate(tree.branches)
             if branch.fate == "ended" and (own := tokens(tree, node)) in ranks}
@@ -45,12 +45,12 @@ def winner(tree: BeamTree) -> int:
 
 
 def is_cut(tree: BeamTree, node: int) -> bool:
-    """Whether a hypothesis was taken as it stood at the greatest length, without </s>."""
+    """Whether a hypothesis was cut off at the greatest length, without </s>."""
     return tree.branches[node].fate == "ended" and tree.pieces[node] != SPECIAL[EOS]
 
 
 def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
-    """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and what became of it.
+    """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and fate.
 
     node: the branch that is chosen. Labels are text, which the script escapes.
     """
@@ -115,7 +115,7 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     if branch.fate == "dropped":
         kept = [tree.branches[at].total for at in step if tree.branches[at].fate == "kept"]
         values = {"step": branch.step + 1, "rank": rank, "width": width, "score": f"{branch.score:.4f}"}
-        if tree.pieces[node] == SPECIAL[EOS] or not kept:  # where nothing is kept, the limit is reached
+        if tree.pieces[node] == SPECIAL[EOS] or not kept:  # nothing is kept at the length limit
             return say("tree_why_end_worse" if rank <= width else "tree_why_no_end" if kept else "tree_why_limit",
                        **values)
         return say("tree_why_dropped", total=f"{branch.total:.3f}", least=f"{min(kept):.3f}", **values)
@@ -138,7 +138,7 @@ def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
     ended = [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]
     if ended:
         return say("tree_later_displaced", score=f"{max(ended):.4f}", width=tree.translation.options.beam)
-    # What is kept at a step is gone at the next, or something that came of it is kept there.
+    # A branch that is kept at a step either has a continuation that is kept at the next, or has died out.
     last = max(tree.branches[at].step for at in descendants if tree.branches[at].fate == "kept")
     if last == max(branch.step for branch in tree.branches):
         return say("tree_later_alive")

@@ -18,15 +18,15 @@ from xformer.results import Bleu, NGram
 from xformer.strings import ENGLISH, Language
 
 KINDS = ("matched", "clipped", "wrong", "missed")  # of n-grams
-MOST = 60  # n-grams of an order that are listed
-LONGEST = 300  # tokens up to which the brevity penalty is drawn, where the texts are no longer
+MOST = 60  # n-grams that are listed of each order
+LONGEST = 300  # the most tokens up to which the brevity penalty is drawn, unless a text is longer
 
 
 def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
-    """Split the count of an n-gram into KINDS, those of them that occur.
+    """Split the count of an n-gram into the KINDS that occur.
 
-    Matched: in the translation, and as often in the reference. Clipped: in the translation more often than there.
-    Wrong: in the translation alone. Missed: in the reference, but not as often in the translation.
+    Matched: in both texts. Clipped: in both, but these are more than the reference has. Wrong: in the translation
+    alone. Missed: the reference has these, the translation does not.
     """
     more = ngram.count - ngram.matches
     counts = (ngram.matches, more if ngram.reference else 0, 0 if ngram.reference else more,
@@ -103,8 +103,8 @@ def scores(parts: Bleu, language: Language = ENGLISH) -> str:
 
 
 def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
-    """Write sacrebleu's sentence score with its numbers: a precision of 0 counts as 1/2, 1/4, … of one n-gram, but
-    where no n-gram matches at all the score is 0. HTML."""
+    """Write sacrebleu's sentence score with its numbers: a precision of 0 counts as 1/2, 1/4, … of one n-gram, but if
+    no n-gram matches at all the score is 0. HTML."""
     if not any(parts.matches):
         return language.html("bleu_no_match")
     factors, halvings = [], 0

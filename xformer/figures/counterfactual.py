@@ -1,4 +1,4 @@
-"""Two translations that part at one step: a heatmap and sentences about where heads look next. HTML is escaped."""
+"""Two translations that differ from one step on: a heatmap and sentences on where heads look next. HTML is escaped."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MOST = 3  # heads that are named in words
 def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> go.Figure | None:
     """Plot attention after the new piece minus after the old: a row a cross-attention head, a column a source piece.
 
-    Orange where the new piece draws more attention, blue where less. None where a translation ends at the step, and of
-    a model without attention.
+    Orange where the new piece draws more attention, blue where less. None if a translation ends at the step, or if the
+    model has no attention.
     """
     say = language.say
     if not old.cross.size or not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):

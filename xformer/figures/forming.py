@@ -1,4 +1,4 @@
-"""Show how a translator comes to be: a sentence's translations over the training, and the error of its heads."""
+"""Show how a translator forms: a sentence's translations during training, and the alignment error of its heads."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.explain.formation import better_reading, error_course
+from xformer.explain.forming import better_reading, error_course
 from xformer.figures.labels import place
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
-LONGEST = 160  # characters of a translation that are shown: before it has learned to end, a model goes on for long
+LONGEST = 160  # characters of a translation that are shown; early in training a model does not find an end
 NO_NAME = "<extra></extra>"
 
 
@@ -37,7 +37,7 @@ def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bo
             language: Language = ENGLISH) -> str:
     """Say where in the training a moment is, and how well a head aligns then and at the end; HTML.
 
-    best: whether the head is the one that aligns best in the end. kept: the moment whose weights the model has.
+    best: whether the head is the one that aligns best at the end. kept: the moment whose weights the model has.
     """
     moment = moments.moments[at]
     said = [language.html("form_where", step=moment.step, percent=f"{100 * moment.done:.3g}", pieces=moment.seen,
@@ -54,8 +54,8 @@ def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bo
 
 
 def errors(moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot the alignment error of all heads of the cross-attention over the moments, one of them followed, with a mark
-    at the chosen moment."""
+    """Plot the alignment error of all cross-attention heads over the moments, with `head` highlighted and a mark at the
+    chosen moment."""
     say, places = language.say, list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
     data = []

@@ -18,36 +18,36 @@ from xformer.strings import ENGLISH, Language
 COLOURS = dict(zip(GENERATIONS, (GREY, TEAL, ORANGE, BLUE), strict=True))
 DASHES = dict(zip(GENERATIONS, ("dot", "dash", "dashdot", "solid"), strict=True))
 CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
-FEWEST = 10  # sentences of a length, for its BLEU to be drawn
+FEWEST = 10  # sentences of a length from which its BLEU is drawn
 KERNEL = 3  # width of the convolution that is compared
-WARM = 3  # translations of the sentence that are timed, after one that is not
+WARM = 3  # timed translations of the sentence, after one to warm up
 NO_NAME = "<extra></extra>"
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A model of one generation, with what was measured of it."""
+    """A model of one generation, with its measurements."""
 
     name: str  # of GENERATIONS
     info: ModelInfo
-    head: Head | None  # of the cross-attention, the one that aligns best; None where there is none
+    head: Head | None  # the cross-attention head that aligns best; None without attention
     error: float | None  # alignment error rate of that head
-    bleu: float | None  # on dev, of the weights that are kept
+    bleu: float | None  # on dev, with the kept weights
     scores: dict[str, float]  # BLEU on other sets of sentences, by their names
     lengths: tuple[LengthScore, ...]
     history: History | None
-    kept: Moment | None = None  # of the training, whose weights these are; None where it was not noted
+    kept: Moment | None = None  # the moment of the training at which the weights were kept; None if unknown
     broken: str = ""  # why the history cannot be read, in a sentence
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model of one generation made of the sentence."""
+    """The translation of the sentence by a model of one generation."""
 
     name: str
     text: str
     seconds: float  # the median of WARM translations
-    log_prob: float  # of a piece, on average
+    log_prob: float  # mean over the pieces
     refusal: str = ""  # why it has no translation, in a sentence
 
 
@@ -57,7 +57,7 @@ def label(name: str, language: Language = ENGLISH) -> str:
 
 
 def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
-    """Say which generations are not at hand, and how they are had; HTML, empty where all are there."""
+    """Say which generations are missing, and how to get them; HTML, empty if none is missing."""
     lacking = [name for name in GENERATIONS if name not in names]
     if not lacking:
         return ""
@@ -66,7 +66,7 @@ def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
 
 
 def translations(answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH) -> str:
-    """Tabulate what every generation made of the sentence; HTML. waiting: names of those that still translate."""
+    """Tabulate every generation's translation; HTML. waiting: names of the generations that still translate."""
     rows = []
     for answer in answers:
         name = escape(label(answer.name, language))
@@ -83,7 +83,7 @@ def translations(answers: Sequence[Answer], waiting: Sequence[str], language: La
 
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
-    """Tabulate size, training and scores; HTML. A history that cannot be read is said below."""
+    """Tabulate size, training and scores; HTML. A note below names histories that cannot be read."""
     rows, sets = [], list(dict.fromkeys(name for one in found for name in one.scores))
     for one in found:
         kept = one.kept
@@ -103,7 +103,7 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
 
 
 def _early(one: Generation, language: Language) -> str:
-    """Say where weights were kept that are not those of the end of the training; HTML, empty where they are."""
+    """Say from which moment the weights are, if not from the end of the training; HTML, else empty."""
     if one.kept is None or one.history is None or not one.history.step or one.kept.step >= one.history.step[-1]:
         return ""
     return language.html("gen_kept", name=label(one.name, language), step=one.kept.step, steps=one.history.step[-1],
@@ -115,9 +115,9 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
-    """Plot BLEU by the length of the sentences, a line a generation; None where nobody measured it.
+    """Plot BLEU by the length of the sentences, a line a generation; None if it was not measured.
 
-    Lengths of fewer than FEWEST sentences, whose BLEU is chance, are left out.
+    Lengths with fewer than FEWEST sentences are left out: their BLEU is chance.
     """
     say = language.say
     measured = [one for one in found if one.lengths]
@@ -140,7 +140,7 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
 
 
 def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH) -> go.Figure | None:
-    """Plot one of CURVES over the target pieces learned from; None where there is no history."""
+    """Plot one of CURVES over the number of target pieces seen in training; None if there is no history."""
     say, data = language.say, []
     for one in found:
         if one.history is None:
@@ -165,10 +165,10 @@ def _line(name: str) -> dict[str, str]:
 
 
 def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
-    """Tabulate what three kinds of layers cost for a sequence of so many pieces: table 1 of Vaswani et al.; HTML.
+    """Tabulate the cost of three kinds of layers for a sequence of `pieces`: table 1 of Vaswani et al.; HTML.
 
-    The path through convolutions is that through a stack of them, n/k; dilated, log_k n. The last column counts all
-    products of a GRU, of the convolution, and of self-attention with its four projections.
+    The path through convolutions is the path through a stack of them: n/k, or log_k n if dilated. The last column
+    counts all products of a GRU, of the convolution, and of self-attention with its four projections.
     """
     html, n, d, k = language.html, pieces, width, KERNEL
     dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
@@ -202,7 +202,7 @@ def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Fi
 
 
 def times_said(measured: Sequence[LayerTimes], width: int, language: Language = ENGLISH) -> str:
-    """Say how they compare for the longest sequence, in layers of so many numbers; HTML."""
+    """Say how the layers compare for the longest sequence. width: of the layers. HTML."""
     last = measured[-1]
     return "<p>" + language.html(
         "gen_times_said", pieces=last.pieces, width=width, recurrence=f"{1000 * last.recurrence:.1f}",

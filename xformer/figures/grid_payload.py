@@ -21,7 +21,7 @@ def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH
             ) -> dict[str, Any]:
     """Pack maps (layers, heads, queries, keys) as bytes, 255 for a probability of 1, and mark the chosen head.
 
-    A byte a cell and no nested lists: eight heads of 40 by 40 are 17 kB. given: heads whose rows are the piece given.
+    With one byte a cell, eight heads of 40 by 40 are 17 kB. given: heads whose rows are labelled with the piece given.
     """
     say = language.say
     layers, heads, rows, columns = stack_maps.shape
@@ -40,7 +40,7 @@ def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH
 
 
 def chosen(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH) -> dict[str, Any]:
-    """Mark the heads of the picture: the part of the payload that changes with another head."""
+    """Mark the heads of the picture: the only part of the payload that changes with the choice of a head."""
     layers, heads, rows, columns = stack_maps.shape
     lit = [f"{one.layer}.{one.head}" for one in heads_of(choice, layers, heads)]
     whole = choice.show == "rollout" and choice.stack != "cross"  # all heads, so none is marked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,12 @@ def payload(picture: Picture, choice: Choice, checkpoint: str, language: Languag
             chips: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Pack a picture: labels as text, which the script escapes, and values (queries, keys) as float32 bytes.
 
-    checkpoint: name and identity, which stand under an exported picture. pair: both sentences, which stand in it.
-    chips: by the keys of controls, what was chosen that is not the default. In the payload, `same` says whether rows
-    and columns are of the same sentence, and `key` differs for pictures that look different.
+    checkpoint: name and identity, written under an exported picture. pair: both sentences, written in it. chips: the
+    choices that are not the default, by the keys of their controls. In the payload, `same` says whether rows and
+    columns are of the same sentence, and `key` differs for pictures that look different.
     """
     values = np.ascontiguousarray(picture.values, dtype="<f4")
-    key = (picture.title, *values.shape, choice.view, choice.threshold, choice.words, choice.hide, choice.weigh,
-           choice.palette, choice.rows)
+    key = (picture.title, *values.shape, *astuple(choice))
     return {"data": base64.b64encode(values.tobytes()).decode("ascii"), "queries": picture.queries,
             "keys": picture.keys, "line": picture.line, "title": picture.title, "rules": picture.rules,
             "row_words": picture.row_words, "column_words": picture.column_words,

@@ -1,4 +1,4 @@
-"""Labelled heatmaps drawn by plotly, for everything but single attention heads: differences, effects, vectors."""
+"""Labelled plotly heatmaps, for everything but single attention heads: differences, effects, vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from xformer.figures.layout import LOOK, literal
 from xformer.figures.palettes import PALETTES
 
-# Blue below 0 and orange above, transparent at 0: the colour-blind tell them apart too.
+# Blue below 0, orange above, transparent at 0; colour-blind readers can tell them apart.
 DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 122, 246, 0)"],
                                  [0.5, "rgba(217, 119, 6, 0)"], [1, "rgba(217, 119, 6, 1)"]]
 # From 0 to 1, as the heads are drawn.
@@ -26,11 +26,11 @@ def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hove
            cell: tuple[float, float] = (CELL, CELL), every: int = 1, first: int = 0, right: int = 100) -> go.Figure:
     """Plot values (queries, keys) as a heatmap with labelled rows and columns, and a colour bar over `span`.
 
-    hover: makes the text of a cell, which may hold markup, from labels that are escaped already; or plotly's own
-        template, which costs less.
+    hover: makes the text of a cell, which may hold markup, from labels that are escaped already; or a template of
+        plotly's, which is cheaper.
     rows, columns, bar: titles of the axes and of the colour bar.
     cell: width and height in pixels; the colour bar needs 150 of height. right: pixels for the colour bar.
-    every: one column in `every` is labelled. first: number of the first column, where the labels are numbers.
+    every: one column in `every` is labelled. first: number of the first column, if the labels are numbers.
     """
     row_labels, column_labels = literal(queries), literal(keys)
     hints = {"hovertemplate": hover} if isinstance(hover, str) else {
@@ -38,7 +38,7 @@ def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hove
         "text": [[hover(row_label, column_label, value)
                   for column_label, value in zip(column_labels, row, strict=True)]
                  for row_label, row in zip(row_labels, values.tolist(), strict=True)]}
-    # Axes are positions with texts: plotly would merge labels that are equal, and "the … the" would lose a column.
+    # Axes are positions with texts: plotly would merge equal labels, and "the … the" would lose a column.
     x, y = list(range(first, first + len(column_labels))), list(range(len(row_labels)))
     left = 44 + 7 * max(map(len, queries))
     top = 74 + 7 * max(map(len, keys))

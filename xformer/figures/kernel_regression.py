@@ -15,7 +15,7 @@ from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.strings import ENGLISH, Language
 
-CURVE, ROWS = 201, 26  # places at which the curve is drawn, and those of the map
+CURVE, ROWS = 201, 26  # places at which the curve is drawn, and rows of the map
 TEXTS = ("kernel_point", "kernel_x", "kernel_y", "kernel_kind", "kernel_is_point", "kernel_is_curve")
 
 
@@ -29,12 +29,12 @@ def payload(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language =
 
 
 def named(bandwidth: float, language: Language = ENGLISH) -> str:
-    """Write a bandwidth, and what 0 means."""
+    """Write a bandwidth; 0 with its meaning."""
     return language.say("kernel_nearest") if bandwidth == 0 else f"h = {bandwidth:.3g}"
 
 
 def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
-    """Plot the weights as a map: a row a place that asks, a column a point, from left to right."""
+    """Plot the weights as a map: a row a query, a column a point, from left to right."""
     say, order, places = language.say, np.argsort(x, kind="stable"), np.linspace(*RANGE[0], ROWS)
 
     def hover(row: str, column: str, value: float) -> str:
@@ -48,7 +48,7 @@ def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language =
 
 
 def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Language = ENGLISH) -> go.Figure:
-    """Plot the error with each point left out against the bandwidth, and the way of a descent down it."""
+    """Plot the leave-one-out error against the bandwidth, and the path of a gradient descent on it."""
     say = language.say
     least, most = kernels.POWERS
     widths = 2.0 ** np.linspace(least + 0.05, most, 80)
@@ -65,7 +65,7 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
 
 
 def told(x: np.ndarray, y: np.ndarray, bandwidth: float, descent: Descent | None, language: Language = ENGLISH) -> str:
-    """Say how well the curve does at points that it has not seen, and where a descent has come to. HTML."""
+    """Say how well the curve predicts points that it has not seen, and where a descent has ended. HTML."""
     if bandwidth == 0:
         said = language.say("kernel_said_nearest")
     else:

@@ -12,7 +12,7 @@ from xformer.strings import ENGLISH, Language
 
 
 def shown(piece: str) -> str:
-    """Label a piece: bare where it begins a word, after an ellipsis where it goes on with one."""
+    """Label a piece: bare if it begins a word, after an ellipsis if it continues one."""
     if piece in SPECIAL.values():
         return piece
     if piece.startswith(WORD_START):
@@ -26,7 +26,7 @@ def shown_all(pieces: Sequence[str]) -> list[str]:
 
 
 def sentence(pieces: Sequence[str]) -> str:
-    """Join pieces to the text they spell, without the special ones."""
+    """Join pieces to the text that they spell, without special pieces."""
     return "".join(piece for piece in pieces if piece not in SPECIAL.values()).replace(WORD_START, " ").strip()
 
 
@@ -36,13 +36,13 @@ def place(head: Head, language: Language = ENGLISH) -> str:
 
 
 def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
-    """Name the model that the figures around it are of: assets/save.js writes it into what they are saved as; HTML."""
+    """Name the model of the surrounding figures; assets/save.js writes the name into saved files. HTML."""
     return (f'<span data-name="{escape(info.name)}" data-identity="{escape(info.identity)}"'
             f'{" hidden" if hidden else ""}>{escape(text)}</span>')
 
 
 def percent(probability: float) -> str:
-    """Write a probability in percent: to one decimal, and never as 100 % unless it is certain."""
+    """Write a probability in percent, to one decimal; 100 % only if it is certain."""
     value = 100 * probability
     if value >= 99.95:
         return "100 %" if probability >= 0.9999995 else "> 99.9 %"
@@ -50,7 +50,7 @@ def percent(probability: float) -> str:
 
 
 def times(gain: float) -> str:
-    """Write e^gain, which tells how many times likelier something is, as people read it: to two digits."""
+    """Write e^gain, how many times likelier something is, to two digits."""
     if gain > math.log(1e9):
         return f"10^{gain / math.log(10):.0f}"
     value = math.exp(gain)

@@ -1,7 +1,7 @@
 """The look of every plotly figure: transparent, so that the dark theme shows through, and in the page's font.
 
 Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layout` and `update_xaxes` take ten times as
-long, and a slider waits for them.
+long, which a reader notices when moving a slider.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOOK: dict[str, Any] = {"font": {"size": FONT, "family": "system-ui, sans-serif"
 
 def layout(title: str, height: int, *, x: dict[str, Any], y: dict[str, Any], bottom: int = 100, **more: Any
            ) -> dict[str, Any]:
-    """Lay out a figure with two axes and a legend below; it is as wide as there is room, on a phone too.
+    """Lay out a figure with two axes and a legend below; it fills the available width, on a phone too.
 
     height, bottom: in pixels, of the figure and of the margin below it. more: entries of plotly's layout.
     """

@@ -1,4 +1,4 @@
-"""The lecture's sentences as a table: what its transformer said of each, and what a model here says now. HTML."""
+"""The lecture's sentences as a table: the translations of its transformer, and those of a model here. HTML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERDICTS = {"correct": "right", "correct in meaning": "meaning", "wrong": "wrong
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the lecture, without capitals and punctuation, and what its transformer made of it."""
+    """A sentence of the lecture, without capitals and punctuation, and its transformer's translation."""
 
     english: str
     reference: str
@@ -39,18 +39,18 @@ def read(path: Path = FILE) -> list[Sentence]:
 
 
 def note(sentences: Sequence[Sentence], language: Language = ENGLISH) -> str:
-    """Say what either model had seen of the sentences; HTML."""
+    """Say which sentences either model had seen in training; HTML."""
     return language.html("lecture_note", count=len(sentences), seen=sum(one.seen for one in sentences))
 
 
 def bare(text: str) -> str:
-    """Write a text as the lecture does: without capitals and punctuation."""
+    """Write a text in the lecture's way: without capitals and punctuation."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A model's answer to a sentence, with BLEU of the lecture's answer and of its own, both written `bare`."""
+    """A model's translation of a sentence, and BLEU of the lecture's translation and of this one, both `bare`."""
 
     text: str
     theirs: Bleu
@@ -59,7 +59,7 @@ class Answer:
 
 def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model: str, language: Language = ENGLISH
           ) -> str:
-    """Tabulate the sentences, what differs from the reference marked; answers: None before they are there.
+    """Tabulate the sentences, with differences from the reference marked. answers: None before they are computed.
 
     A click on a sentence opens the page with it: assets/bar.js reads `data-address`.
     """
@@ -101,7 +101,7 @@ def _links(english: str, language: Language) -> str:
 
 
 def _marked(text: str, reference: str) -> str:
-    """Mark the words of a text that the reference does not have there, whatever their capitals and punctuation."""
+    """Mark the words of a text that the reference does not have in that place; capitals and punctuation are ignored."""
     words = text.split()
     places = aligned([bare(word) for word in words], reference.split())
     same = {one.first for one in places if one.same}
@@ -111,7 +111,7 @@ def _marked(text: str, reference: str) -> str:
 
 def summary(answers: Sequence[Answer], theirs: float, own: float, model: str, language: Language = ENGLISH
             ) -> list[str]:
-    """Say how both do over all sentences. theirs, own: corpus BLEU, which is not the mean of the sentences' scores."""
+    """Compare both over all sentences. theirs, own: corpus BLEU, which is not the mean of the sentences' scores."""
     def mean(scored: Sequence[Bleu]) -> str:
         return f"{sum(parts.smoothed for parts in scored) / len(scored):.1f}"
 

@@ -1,4 +1,4 @@
-"""The words that a reader has locked: where they stand in a picture, what they look at, and which heads link them."""
+"""The words that a reader has locked: their places in a picture, what they look at, and which heads link them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from xformer.strings import ENGLISH, Language
 LETTERS = {"source": "en", "target": "es"}  # the sides of a pair, as a lock writes them
 LOCK = re.compile(r"(?=.)(?:(en|es)(\d{1,4}))?(?:-(en|es)(\d{1,4}))?", re.ASCII)
 MOST = 6  # words and heads that are listed
-LEAST = 0.005  # probability that is listed
+LEAST = 0.005  # the least probability that is listed
 
 
 @dataclass(frozen=True)
 class Lock:
-    """The words that a reader has locked, as pieces of their sentences: who asks and who is looked at, or one of them.
+    """The words that a reader has locked: the one that looks, the one that is looked at, or both; by their pieces.
 
-    A position counts from 0; in the Spanish, 0 is <s>. Written "es4-en3" in addresses, "es4" or "-en3" with one word.
+    Positions count from 0; in the Spanish, 0 is <s>. Written "es4-en3" in addresses, "es4" or "-en3" for one word.
     """
 
     asks: tuple[str, int] | None = None  # a side, "source" or "target", and a position
@@ -33,7 +33,7 @@ class Lock:
 
     @classmethod
     def parse(cls, text: str) -> Lock:
-        """Read a lock; raises ValueError for anything that is none."""
+        """Read a lock. Raises ValueError for anything else."""
         parts = LOCK.fullmatch(text)
         if parts is None:
             raise ValueError(f"{text[:40]!r} locks no words; write es4-en3, es4 or -en3: language and position")
@@ -42,9 +42,9 @@ class Lock:
         return cls((sides[first], int(at)) if first else None, (sides[second], int(by)) if second else None)
 
     def placed(self, stack: str) -> Lock:
-        """Move the words to where they stand in a stack, and leave out those that do not stand there.
+        """Give each word the role that it can have in a stack; leave out words that the stack does not have.
 
-        A word that asks in one stack may only be looked at in another, and the other way round.
+        A word that looks in one stack may only be looked at in another, and the other way round.
         """
         rows, columns = SIDES[stack]
         asks = self.asks if self.asks and self.asks[0] == rows else None
@@ -58,7 +58,7 @@ class Lock:
 
 
 def locked_target(lock: str) -> int | None:
-    """Find the piece of the translation, from 0, that is locked; None where there is none."""
+    """Find the piece of the translation, from 0, that is locked; None if there is none."""
     words = Lock.parse(lock) if lock else Lock()
     pieces = [word[1] for word in (words.asks, words.seen) if word and word[0] == "target" and word[1] > 0]
     return pieces[0] - 1 if pieces else None
@@ -75,16 +75,16 @@ class Link:
 
 
 def row_of(words: Sequence[Sequence[int]], word: tuple[str, int] | None) -> int | None:
-    """Find the row or column in which a word stands, among the positions of all; None where it stands in none."""
+    """Find the row or column of a word. words: the positions of each row's pieces. None if no row has the word."""
     return next((i for i, positions in enumerate(words) if word and word[1] in positions), None)
 
 
 def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, given: Collection[Head] = ()) -> list[Link]:
     """List the heads of a stack by how much one locked word looks at the other, best first.
 
-    With one word, each head counts by what that word looks at most, or who looks at it most, but for itself and sinks.
-    stack_maps: `all_maps` of the choice. given: the heads that align the piece they were given, each of which is read
-    so, as its picture is.
+    With one word locked, a head counts with its largest share from or to that word, apart from itself and sinks.
+    stack_maps: `all_maps` of the choice. given: the heads that align the piece they were given; their rows are read so,
+    as in their pictures.
     """
     lock = lock.placed(choice.stack)
     if lock == Lock():
@@ -101,7 +101,7 @@ def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, give
 
 
 def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
-    """The link of one head, where its map holds the locked words."""
+    """The link of one head; None if its map lacks the locked words."""
     row, column = row_of(shown.row_words, lock.asks), row_of(shown.column_words, lock.seen)
     if (lock.asks and row is None) or (lock.seen and column is None):
         return None
@@ -119,14 +119,14 @@ def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
 
 
 def _largest(values: np.ndarray, but: Sequence[int]) -> int | None:
-    """The place of the largest of some values, those left out that are named; None where none is left."""
+    """The index of the largest value, apart from the indices in `but`; None if none is left."""
     left = [i for i in range(len(values)) if i not in but]
     return max(left, key=values.__getitem__) if left else None
 
 
 def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps: np.ndarray, given: Collection[Head],
             language: Language = ENGLISH) -> dict[str, Any]:
-    """Say of the locked words what assets/locked_word.js shows: what they look at here, and which heads link them.
+    """Pack what assets/locked_word.js shows of the locked words: what they look at, and which heads link them.
 
     seen: the picture on the page. Texts are plain; the script escapes them.
     """

@@ -12,7 +12,7 @@ from xformer.results import Judged
 from xformer.strings import ENGLISH, Language
 
 SHOWN = 300  # rows; the file that can be saved has all of them
-LONGEST = 160  # characters of a text in the table
+LONGEST = 160  # characters of a text that the table shows
 
 
 def summary(judged: Sequence[Judged], language: Language = ENGLISH) -> list[str]:

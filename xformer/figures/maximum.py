@@ -25,13 +25,13 @@ FRAME = "#dc2626"
 
 
 def columns(found: Maximum) -> np.ndarray:
-    """The dimensions that are drawn, in order of their weight: from the most against the label to the most for it."""
+    """The dimensions that are drawn, by their weight: from the most against the label to the most for it."""
     drawn = np.argsort(-np.abs(found.adds), kind="stable")[:DIMENSIONS]
     return drawn[np.argsort(found.weights[drawn], kind="stable")]
 
 
 def rows(found: Maximum) -> list[int]:
-    """The words that are drawn, in their order: all of a short text, else those that give the most dimensions."""
+    """The words that are drawn, in order: all words of a short text, else the words that give the most dimensions."""
     if len(found.words) <= ROWS:
         return list(range(len(found.words)))
     gives = np.bincount(found.givers, minlength=len(found.words))
@@ -42,7 +42,7 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
     """Plot each word's number in each dimension as a map, the largest of a column framed, and below it as bars what
     the dimension adds to the log-odds of the label.
 
-    A last row takes together the words that are not drawn, where they give a dimension.
+    A last row stands for all words that are not drawn, if they give a dimension.
     """
     say, shown, order = language.say, rows(found), columns(found)
     others = np.setdiff1d(found.givers, shown)
@@ -126,6 +126,6 @@ def table(attribution: Attribution, found: Maximum, language: Language = ENGLISH
 
 
 def _bare(word: str) -> str:
-    """A word as it is read, cut short where it is longer than a row's label may be."""
+    """A word as a row's label, cut if it is too long."""
     bare = word if word in SPECIAL.values() else word.replace(WORD_START, " ").strip() or "␣"
     return bare if len(bare) <= LONGEST else f"{bare[:LONGEST - 1]}…"

@@ -7,7 +7,7 @@ from html import escape
 
 
 def notice(sentences: Sequence[str], kind: str) -> str:
-    """Sentences as a box in HTML, escaped: an alert for kind "error", a remark for "warning"; "" for no sentence."""
+    """Write sentences as a box in HTML, escaped. kind: "error", an alert, or "warning". "" if there is no sentence."""
     if not sentences:
         return ""
     role = "alert" if kind == "error" else "status"

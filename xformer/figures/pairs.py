@@ -25,7 +25,7 @@ CELL = 24  # pixels
 
 
 class Weighed(NamedTuple):
-    """A word of a translation, and what the source does for it."""
+    """A word of a translation, and its log-probabilities after both sources."""
 
     text: str
     own: float  # log-probability after its own source, nats
@@ -34,7 +34,7 @@ class Weighed(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """How much likelier its own source makes it, nats."""
+        """How much likelier its own source makes the word than the other one, in nats."""
         return self.own - self.other
 
 
@@ -55,7 +55,7 @@ def _words_of(pieces: Sequence[str]) -> list[str]:
 
 
 def translations(compared: Comparison, language: Language = ENGLISH, look: str = "") -> str:
-    """Show both sentences with what differs, and every word of the translations by how its source matters to it. HTML.
+    """Show both sentences with their differences, and how much each word of the translations owes to its source. HTML.
 
     Orange where the word's own source makes it likelier than the other one does, blue where less; in nats. look: what
     to look for.
@@ -84,7 +84,7 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
 
 
 def _marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
-    """The words of a side, those marked that the other has otherwise or not at all."""
+    """The words of a side; words that differ in the other sentence, or are missing there, are marked."""
     own = [(one[side], one.same) for one in places]
     return " ".join(escape(texts[i]) if same else f"<mark>{escape(texts[i])}</mark>"
                     for i, same in own if i is not None)
@@ -102,7 +102,8 @@ def _signed(value: float) -> str:
 
 
 def _crosswise(compared: Comparison, language: Language) -> str:
-    """Tabulate the log-probability of each translation after each source, and how many times likelier its own is."""
+    """Tabulate the log-probability of each translation after each source, and how many times likelier its own makes it.
+    """
     html, totals, rows = language.html, compared.totals, []
     for side, name in enumerate(NAMES):
         gain = totals[side][side] - totals[1 - side][side]
@@ -118,7 +119,7 @@ def _crosswise(compared: Comparison, language: Language) -> str:
 
 
 class HeadMaps(NamedTuple):
-    """One head in two passes, word by word on one grid, and what of it changed, in sentences."""
+    """One head in two passes, word by word on one grid, and its largest changes in sentences."""
 
     first: go.Figure
     second: go.Figure
@@ -130,8 +131,8 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
               ) -> HeadMaps | None:
     """Plot where a head looks in both passes and the second minus the first, aligned word to word.
 
-    A cell is empty where a sentence has no such word. given: the heads that align the piece they were given, whose rows
-    are named by it. None for a head that the passes have no map of.
+    A cell is empty if a sentence lacks one of its words. given: the heads that align the piece they were given; their
+    rows are labelled with it. None if the passes have no map of the head.
     """
     say = language.say
     choice = Choice(*head, words=True)
@@ -149,7 +150,7 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
 
     def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, hover: heatmap.Hover,
              reach: float | None = None) -> go.Figure:
-        """Plot one of the maps; reach: of a difference, whose colours go both ways."""
+        """Plot one of the maps. reach: the largest value of a difference, whose colours go both ways."""
         return heatmap.matrix(
             values, *labels, hover, title=f"{name} · {where}", rows=say(f"axis_asks_{asks}_word"),
             columns=say(f"axis_seen_{SIDES[head.stack][1]}_word"), cell=(CELL, CELL),
@@ -175,13 +176,13 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
 
 
 def _own(places: Sequence[Place], names: Sequence[str], side: int) -> list[str]:
-    """Label places by the words of one side, a dash where it has none."""
+    """Label places with the words of one side; a dash stands for a missing word."""
     return ["–" if (i := one[side]) is None else names[i] for one in places]
 
 
 def _most_changed(difference: np.ndarray, rows: Sequence[str], columns: Sequence[str], where: str, language: Language
                   ) -> list[str]:
-    """Say where a head changed most; or that it did not."""
+    """Say where a head changed most, or that it did not change."""
     known = np.where(np.isnan(difference), 0, difference)
     order = np.argsort(-np.abs(known), axis=None, kind="stable")[:MOST]
     changes = [language.say("pairs_changed", row=rows[q], column=columns[k], change=f"{known[q, k]:+.2f}")

@@ -1,4 +1,4 @@
-"""Figures of sinusoidal positions: the table of Vaswani et al. (2017, section 3.5), its properties, its effects.
+"""Figures of sinusoidal positions: the table of Vaswani et al. (2017, section 3.5), its properties and its effects.
 
 Tables are (length, d_model) as `explain.positions.table` makes them; pair i is dimension 2i, a sine, and 2i + 1, a
 cosine.
@@ -28,13 +28,13 @@ from xformer.figures.tables import header
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import ENGLISH, Language
 
-COLOURS = {100.0: ORANGE, 1_000.0: TEAL, 10_000.0: BLUE}  # of the bases that are always compared; others are grey
+COLOURS = {100.0: ORANGE, 1_000.0: TEAL, 10_000.0: BLUE}  # of the bases that are always compared; any other is grey
 LINES = (BLUE, ORANGE, TEAL, "#a855f7", "#dc2626", GREY)  # colours of the curves of dimensions
 HEIGHT = 330  # pixels, of a plot
 GAP = 30  # pixels between heatmaps that stand one below the other
 DOWN = {"autorange": "reversed", "showgrid": False}  # rows from the top down
-NO_NAME = "<extra></extra>"  # ends a hover text of plotly: without it the name of the curve stands beside the text
-# Typeset by the browser itself: no fonts or scripts from anywhere.
+NO_NAME = "<extra></extra>"  # at the end of a plotly hover text: without it, the curve's name stands beside the text
+# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
 FORMULAS = {
     "table": "<i>PE</i>(<i>p</i>, 2<i>i</i>) = sin(<i>p</i> / <i>base</i><sup>2<i>i</i>/<i>d</i></sup>) &nbsp; "
              "<i>PE</i>(<i>p</i>, 2<i>i</i>+1) = cos(<i>p</i> / <i>base</i><sup>2<i>i</i>/<i>d</i></sup>)",
@@ -54,7 +54,7 @@ def heading(name: str, language: Language = ENGLISH) -> str:
 
 
 def value_of(position: str, dimension: int, d_model: int, base: float) -> str:
-    """Write the formula of one number of the table, with `position` as it is given and all else in numbers."""
+    """Write the formula of one number of the table, with `position` as given and all else in numbers."""
     function = "cos" if dimension % 2 else "sin"
     return f"{function}({position} / {base:g}^({dimension // 2 * 2}/{d_model}))"
 
@@ -64,7 +64,7 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
     say = language.say
     length, d_model = rows.shape
     even = np.arange(d_model) % 2 == 0
-    # Two heatmaps with gaps where the other is: each has its own formula.
+    # Two heatmaps, each with gaps at the other's columns, since sine and cosine have different formulas.
     maps = [go.Heatmap(
         name=name, z=np.where(own, rows, np.float32(np.nan)), coloraxis="coloraxis", hoverongaps=False,
         hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{NO_NAME}")
@@ -116,7 +116,7 @@ def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) 
 
 
 def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> str:
-    """Tabulate what is hard to tell apart in the table of each base: neighbours, or positions far away. HTML."""
+    """Tabulate for each base which positions are hard to tell apart: neighbours, or positions far away. HTML."""
     say, html = language.say, language.html
     rows = []
     for base, table_of_base in tables.items():
@@ -134,7 +134,7 @@ def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> s
 
 def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float, language: Language = ENGLISH
              ) -> go.Figure:
-    """Plot the circle of a pair of dimensions, and the turn from one position to that `steps` further on."""
+    """Plot the circle of a pair of dimensions, and the turn from `position` to the position `steps` further on."""
     say = language.say
     sines, cosines = rows[:, 2 * pair], rows[:, 2 * pair + 1]
     d_model, angle = rows.shape[1], 2 * math.pi / explain.wavelengths(rows.shape[1], base)[pair]
@@ -163,7 +163,7 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
 
 
 def checked(rows: np.ndarray, pair: int, steps: int, base: float, language: Language = ENGLISH) -> str:
-    """Show the matrix of the turn, and the largest error it makes anywhere in the table; HTML."""
+    """Show the matrix of the turn, and its largest error anywhere in the table; HTML."""
     (a, b), (c, d) = explain.rotation(steps, pair, rows.shape[1], base)
     error = explain.rotation_error(rows, steps, pair, base)
     cells = "".join(f"<span>{value:.3f}</span>".replace("-", "−") for value in (a, b, c, d))
@@ -174,7 +174,7 @@ def checked(rows: np.ndarray, pair: int, steps: int, base: float, language: Lang
 
 def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int, d_model: int,
               language: Language = ENGLISH) -> go.Figure:
-    """Plot the share of positions that are taken for another one against the noise, for several bases."""
+    """Plot the share of positions that are mistaken for another one against the noise, for several bases."""
     say = language.say
     hover = say("pos_hover_noise", noise="%{x:.2f}", share="%{y:.1f}") + NO_NAME
     lines = [go.Scatter(x=noise, y=100 * values, **_line(base, language), hovertemplate=hover)
@@ -202,7 +202,7 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
                                     hovertemplate=hover), row=row, col=1)
     labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, "tickfont": {"size": 11}, **DOWN}
     top, bottom = 100, 110
-    # One scale for all three, which lies below them: beside them it would leave a phone no room.
+    # One scale for all three, below them: beside them it would leave too little room on a phone.
     scale = _scale(say("pos_value"), reach)
     scale["colorbar"] |= {"orientation": "h", "y": -60 / plots, "yanchor": "top", "thickness": 12,
                           "title": {"text": say("pos_value"), "side": "top"}}
@@ -238,7 +238,7 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
 
 def maps(change: Moved, choice: Choice, positions: Positions, language: Language = ENGLISH
          ) -> tuple[Picture, Picture]:
-    """Picture a head before and after a change of positions; each title ends with the positions it is of."""
+    """Picture a head before and after a change of positions; each title ends with the name of the positions."""
     say = language.say
     kinds = [say(f"pos_kind_{positions.kind}")]
     if positions.kind in ("shift", "base"):
@@ -251,9 +251,9 @@ def maps(change: Moved, choice: Choice, positions: Positions, language: Language
 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:
-    """Plot BLEU and chrF by sentence length, and, where it is known, below them the number of training sentences.
+    """Plot BLEU and chrF by sentence length, and below them the number of training sentences, if known.
 
-    Lengths of fewer than FEWEST sentences, whose BLEU is chance, are left out.
+    Lengths with fewer than FEWEST sentences are left out: their BLEU is chance.
     """
     say, scores = language.say, [score for score in scores if score.sentences >= FEWEST]
     places, known = list(range(len(scores))), any(score.training is not None for score in scores)

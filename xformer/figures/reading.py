@@ -1,4 +1,4 @@
-"""The attention maps of a model that reads reviews: what they are of, and one head before and after fine-tuning."""
+"""The attention maps of a model that reads reviews, and one head before and after fine-tuning."""
 
 from __future__ import annotations
 

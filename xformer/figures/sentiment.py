@@ -22,18 +22,18 @@ from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
 HEIGHT = 400  # pixels, of a plot
-LEAST_REACH = 0.25  # nats; where no word does more, all stay pale
-MARKED = 0.1  # of the reach; weaker effects get no line
+LEAST_REACH = 0.25  # nats; if no word has a larger effect, all stay pale
+MARKED = 0.1  # of the reach; weaker effects are not underlined
 MOST = 8  # words in the table
-CONTEXT = 8  # words around a change; what is further off is left out
-KEPT = 0.5  # of the words of two texts are the same in both, in their order, where one is an edit of the other
-AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # from which correlation on
+CONTEXT = 8  # words that are shown around a change
+KEPT = 0.5  # share of common words, in order, from which one text counts as an edit of the other
+AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # (least correlation, name)
 TESTS = {"imdb": "IMDb", "sst2": "SST-2"}
 
 
 @dataclass(frozen=True)
 class View:
-    """A share of attention to show beside the effects: the pooling's, or that of one head."""
+    """Whose shares of attention to show beside the effects: the pooling's or those of one head."""
 
     kind: str = "pooling"  # of VIEWS
     layer: int = 1  # from 1
@@ -47,7 +47,7 @@ class View:
 
     @property
     def place(self) -> dict[str, int]:
-        """Layer and head as values of a text that names them; empty for the pooling."""
+        """Layer and head as values for a text that names them; empty for the pooling."""
         return {"layer": self.layer, "head": self.head} if self.kind == "head" else {}
 
 
@@ -60,7 +60,7 @@ class Example:
 
     @property
     def right(self) -> bool:
-        """Whether the model judged the text right."""
+        """Whether the model's label is the right one."""
         return self.attribution.sentiment.label == self.label
 
 
@@ -74,7 +74,7 @@ class Mark:
 
 
 def label_name(label: str, language: Language = ENGLISH) -> str:
-    """Translate a label, where the language has a name for it."""
+    """Translate a label if the language has a name for it."""
     return language.texts.get(f"label_{label}", label)
 
 
@@ -157,7 +157,7 @@ def agreement(attribution: Attribution, view: View, language: Language = ENGLISH
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
     """Spearman's rank correlation of two rows of values (n,), from -1 (opposite order) to 1 (the same order).
 
-    It is Pearson's correlation of the ranks. None where it is not defined: fewer than three values, or one side all
+    It is Pearson's correlation of the ranks. None if it is not defined: fewer than three values, or one side all
     equal.
     """
     a, b = (ranks(values) - (len(values) + 1) / 2 for values in (first, second))
@@ -193,7 +193,7 @@ def strongest(attribution: Attribution, view: View, language: Language = ENGLISH
 
 
 def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
-    """Say how far an edit of a text has moved the verdict, and mark what was changed; "" where it is no edit of it."""
+    """Say how far an edit of a text has moved the verdict, and mark the changes; "" if the new text is no edit."""
     old, new = before.text.split(), after.text.split()
     if before.text == after.text or not _is_edit(old, new):
         return ""
@@ -205,9 +205,9 @@ def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> 
 
 
 def pair(examples: Sequence[Example], look: str, right: int, every: int, language: Language = ENGLISH) -> str:
-    """Show a minimal pair as the model reads it, the effects of both texts on one scale.
+    """Show the model's verdicts on a minimal pair, with the effects of both texts on one scale.
 
-    look: what to look at in it. right: how many of `every` text of all pairs are judged right.
+    look: what to look at in the pair. right: how many of the `every` texts of all pairs are judged right.
     """
     html = language.html
     reach = max(_reach(example.attribution) for example in examples)
@@ -275,7 +275,7 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
 
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
-    """Say what the table of poolings can show, and how far chance goes where the number of texts is known; HTML."""
+    """Say what the table of poolings can show, and how much is chance if the number of texts is known; HTML."""
     said, texts = language.html("poolings_text"), scores[0].texts
     if texts:
         share = sum(one.imdb for one in scores) / len(scores)
@@ -285,7 +285,7 @@ def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) 
 
 
 def poolings(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
-    """Tabulate accuracy by pooling and mask, as it was measured; HTML."""
+    """Tabulate the measured accuracy by pooling and mask; HTML."""
     html, say = language.html, language.say
     best = {test: max(getattr(one, test) for one in scores) for test in TESTS}
     rows, numbers = "", []
@@ -315,7 +315,7 @@ def _bare(word: str) -> str:
 
 
 def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Language) -> str:
-    """Write the words of a text in a row, each as `mark` says for its number; a cut in the text is named."""
+    """Write the words of a text in a row, each with the look that `mark` gives its number; a cut is named."""
     parts = []
     for i, word in enumerate(attribution.words):
         if i == attribution.cut:
@@ -329,13 +329,13 @@ def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Langu
 
 
 def _is_edit(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Tell an edited text from another text: it shares at least half of its words with the old one, in their order."""
+    """Whether one text is an edit of the other: at least half of their words are common, in the same order."""
     matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
     return matcher.quick_ratio() >= KEPT and matcher.ratio() >= KEPT
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> str:
-    """Write the new words with those that were put in and taken out marked, without long stretches that stay."""
+    """Write the new words with insertions and deletions marked; long unchanged stretches are left out."""
     parts: list[str] = []
     steps = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
     for number, (kind, a, b, c, d) in enumerate(steps):

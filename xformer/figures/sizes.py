@@ -1,4 +1,4 @@
-"""Draw what a transformer of given sizes has and does: bars of its parameters, and tables. HTML, all text escaped."""
+"""Draw the parameters and the cost of a transformer of given sizes, as bars and tables. HTML, all text escaped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parameters(parts: Sequence[Part], language: Language = ENGLISH) -> go.Figure
 
 
 def name(part: Part, language: Language = ENGLISH) -> str:
-    """Name a kind of block for readers, with its tower where both have one."""
+    """Name a kind of block for readers, with its tower if both towers have one."""
     block = language.say(f"sizes_part_{part.name}")
     return f"{language.say(f'arch_{part.stack}')}: {block}" if part.stack else block
 
@@ -59,8 +59,8 @@ def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> s
 
 
 def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language: Language = ENGLISH) -> str:
-    """Say what memory a model takes to train and to decode, and what it would have if its heads mixed positions; HTML.
-    """
+    """Say how much memory training and decoding take, and how large the model would be if its heads mixed positions;
+    HTML."""
     html = language.html
     total = sum(part.parameters for part in parts)
     kept = batch * counts.activations(sizes, pieces) * counts.BYTES

@@ -14,18 +14,20 @@ from xformer.strings import ENGLISH, Language
 TEXTS = ("play_title", "play_sentence", "play_mask", "play_no_mask", "play_mask_text", "play_mask_row",
          "play_choices", "play_rest", "play_step", "play_of", "play_previous", "play_next", "play_start",
          "play_stop", "play_said", "play_said_rank", "play_said_first", "play_said_beyond", "play_given",
-         "play_piece", "play_probability", "play_log_prob", "play_chosen", "play_rank")
+         "play_piece", "play_probability", "play_log_prob", "play_chosen", "play_rank", "decode_steps")
 
 
 def payload(source: Sequence[str], forced: Forced, step: int, language: Language = ENGLISH, masked: bool = True,
             chosen_by: str = "typed") -> dict[str, Any]:
     """Pack the T steps of a target that was given piece by piece; labels are text, which the script escapes.
 
-    source: pieces of the sentence that is translated. step: the one to begin with, from 1. masked: whether
-    the decoder has a mask, as a transformer's; a recurrent one has none. chosen_by: who chose the pieces, "beam",
-    "draw", or "typed" for a person. Each step has the piece
-    given last, the one that was written, its log-probability, their sum so far, its rank among the likeliest (0: it is
-    none of them), these with their log-probabilities, and the probability that all others share.
+    source: pieces of the sentence that is translated. step: the first to show, from 1. masked: whether the decoder has
+    a mask, as a transformer's has; a recurrent one has none. chosen_by: how the pieces were chosen, "beam", "draw", or
+    "typed" by a person.
+
+    Each step has the piece given last, the piece that was written, its log-probability, the sum so far, its rank among
+    the likeliest pieces (0: it is not among them), these pieces with their log-probabilities, and the probability of
+    all other pieces together.
     """
     steps, total = [], 0.0
     for given, wanted, log_prob, likeliest in zip(forced.given, forced.predicted, forced.log_probs,

@@ -16,10 +16,10 @@ from xformer.figures.tables import savable
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
 
-UNITS = 24  # of the network that are drawn
+UNITS = 24  # of the feed-forward network that are drawn
 WIDE = 900  # pixels that a strip of many numbers may take
 COLOURS = {"self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE}
-# Typeset by the browser itself: no fonts or scripts from anywhere.
+# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
 FORMULAS = {
     "state": "LayerNorm(<i>x</i>) = (<i>x</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) · <i>γ</i> + <i>β</i>",
     "units": "max(0, <i>x W</i><sub>1</sub> + <i>b</i><sub>1</sub>) <i>W</i><sub>2</sub> + <i>b</i><sub>2</sub>",
@@ -29,8 +29,8 @@ FORMULAS = {
 
 
 def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
-    """Introduce a figure: its title, its formula, and what to notice in it, in models of this order of normalisation;
-    HTML."""
+    """Introduce a figure: its title, its formula, and what to notice. norm: the model's order of normalisation. HTML.
+    """
     text = f"rest_text_{name}_post" if (name, norm) == ("state", "post") else f"rest_text_{name}"
     return lesson(language.say(f"rest_title_{name}"), FORMULAS[name], language.say(text))
 
@@ -46,7 +46,7 @@ def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
         names += [name for name, _ in parts]
         rows += [numbers for _, numbers in parts]
     numbers = np.vstack([*rows, stream.of_layer(layer)[-1].after[piece]])
-    # A few dimensions of the state are ten times as large as the others, which would be seen no more.
+    # A few dimensions of the state are ten times as large as the others, which would become invisible.
     count, reach = numbers.shape[1], float(np.quantile(np.abs(numbers), 0.98)) or 1.0
     hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
     return heatmap.matrix(
@@ -58,8 +58,7 @@ def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
 
 
 def sums(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
-    """Tabulate a layer's sub-layers for a piece: mean and deviation that LayerNorm finds, lengths, share, cosine. HTML.
-    """
+    """Tabulate a layer's sub-layers for a piece: LayerNorm's mean and deviation, lengths, share, cosine. HTML."""
     say, rows = language.say, []
     for one in stream.of_layer(layer):
         read = one.read(stream.norm)[piece]
@@ -77,7 +76,7 @@ def sums(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -
 
 
 def _measures(one: Sublayer) -> np.ndarray:
-    """Lengths of the state and of what is added, their ratio, and the cosine of the states before and after: (4, L)."""
+    """Lengths of the state and of the addition, their ratio, and the cosine of the states before and after: (4, L)."""
     state, added = (np.linalg.norm(numbers, axis=1) for numbers in (one.state, one.added))
     return np.stack([state, added, added / np.maximum(state, 1e-12), _cosines(one.state, one.after)])
 
@@ -105,7 +104,7 @@ def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) 
     say, hidden = language.say, _network(stream, layer)
     chosen = np.argsort(-hidden[piece], kind="stable")[:UNITS]
     chosen = chosen[hidden[piece, chosen] > 0]
-    if not len(chosen):  # of a network that is dead on this piece
+    if not len(chosen):  # no unit fires on this piece
         chosen = np.arange(1)
     shown_units = hidden[:, chosen].T
 
@@ -120,7 +119,7 @@ def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) 
 
 
 def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
-    """Say how many units fire, and that the network knows no places; HTML."""
+    """Say how many units fire, and that the network treats all positions alike; HTML."""
     fires = (_network(stream, layer) > 0).sum(axis=1)
     return '<p role="status">' + language.html(
         "rest_fire", units=_network(stream, layer).shape[1], fire=int(fires[piece]), piece=shown(stream.pieces[piece]),
@@ -128,7 +127,7 @@ def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
 
 
 def course(stream: Stream, piece: int, language: Language = ENGLISH) -> go.Figure:
-    """Plot a piece's state through all layers: its length, its cosine with the layer before, and what is added."""
+    """Plot a piece's state through all layers: its length, its cosine with the previous state, and the additions."""
     say, layers = language.say, stream.sublayers[-1].layer
     after = (stream.of_layer(layer)[-1].after for layer in range(1, layers + 1))
     states = np.stack([stream.sublayers[0].state, *after])

@@ -14,17 +14,17 @@ from xformer.pieces import SPECIAL, WORD_START, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
 
-CELL, LETTER = 20, 7.2  # pixels: of a cell, and of a letter of the labels on average
+CELL, LETTER = 20, 7.2  # pixels: a cell, and the mean width of a letter in the labels
 LONGEST = 14  # letters of a label
 MOST = 40  # words on either side that are drawn
 
 
 def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -> str:
-    """Draw which English words a head looks at for every Spanish one, and name the one it looks at most.
+    """Draw which English words a head looks at for every Spanish word, and name the one that it looks at most.
 
-    given: whether the head aligns the piece that the decoder was given in a row, or the piece it is to predict there.
-    head: the model's best one, which the Attention tab shows unless another is named. A click on the picture opens it
-    there: assets/bar.js reads `data-address`, what the address is to say; null for what it is to leave out.
+    given: whether the head aligns the piece that a row was given, or the piece that it predicts. head: the model's best
+    head, which the Attention tab shows by default. A click on the picture opens the head there: assets/bar.js reads
+    `data-address`, the entries of the new address; null removes an entry.
     """
     attention = trace.of(head.stack)
     if not attention.probabilities.size:
@@ -47,7 +47,7 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
 
 
 def _words(pieces: Sequence[str]) -> list[list[int]]:
-    """Group pieces into words, without those that only mark something."""
+    """Group pieces into words, without special pieces."""
     marks = {*SPECIAL.values(), WORD_START}
     return [group for group in words(pieces) if pieces[group[0]] not in marks or len(group) > 1][:MOST]
 
@@ -71,7 +71,7 @@ def _picture(values: np.ndarray, spanish: list[str], english: list[str]) -> str:
 
 
 def _in_words(values: np.ndarray, spanish: list[str], english: list[str], language: Language) -> str:
-    """Say of each Spanish word which English one is looked at most."""
+    """Say for each Spanish word at which English word the head looks most."""
     return " ".join(language.say("summary_row", query=word, key=english[int(row.argmax())],
                                  percent=percent(float(row.max()))) for word, row in zip(spanish, values, strict=True))
 

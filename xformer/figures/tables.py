@@ -16,7 +16,7 @@ def header(names: Sequence[str]) -> str:
 def savable(body: str, rules: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Wrap HTML so that assets/part.js can save it, as a picture and as the numbers of a table.
 
-    rules: the class whose rules in style.css draw it, all of which begin with it.
+    rules: the CSS class with which all rules for this part in style.css begin.
     """
     table = escape(json.dumps({"columns": list(columns), "rows": [list(row) for row in rows]}, ensure_ascii=False))
     return f'<div class="{rules}" data-title="{escape(title)}" data-table="{table}">{body}</div>'

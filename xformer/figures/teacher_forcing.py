@@ -1,5 +1,4 @@
-"""A given translation, piece by piece: what the model was given, what it was to say, and what that cost. All text is
-escaped."""
+"""A given translation, piece by piece: the piece given, the piece wanted, and the loss. All text is escaped."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from xformer.strings import ENGLISH, Language
 
 
 def steps(forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
-    """Tabulate the T steps, a column each: the piece given, the one wanted, its log-probability and its loss. HTML.
+    """Tabulate the T steps, a column each: the piece given, the piece wanted, its log-probability and its loss. HTML.
 
-    The wanted piece of a column is the given one of the next. step: the one that is chosen, from 1; a click on another
+    The wanted piece of a column is the given piece of the next. step: the chosen one, from 1; a click on another step
     triggers 'choose' {step} (assets/readings.js).
     """
     html = language.html
@@ -50,11 +49,11 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
 
 
 def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
-    """List the likeliest pieces of a step, the wanted one, and all the others together (""): for each its piece, the
-    model's probability, the smoothed target's, and whether it is the wanted one.
+    """List the likeliest pieces of a step, the wanted piece, and all others together (""), each as: piece, the model's
+    probability, the smoothed target's probability, whether it is the wanted piece.
 
-    step: from 1. The target is (1 - e) on the wanted piece, and e / V on every piece of a vocabulary of V, that one
-    included (Szegedy et al. 2016; Vaswani et al. 2017, section 5.4).
+    step: from 1. The target is (1 - e) on the wanted piece, plus e / V on every piece of a vocabulary of V (Szegedy et
+    al. 2016; Vaswani et al. 2017, section 5.4).
     """
     wanted, share = forced.predicted[step - 1], forced.smoothing / forced.vocabulary
     listed = dict(forced.alternatives[step - 1])
@@ -80,7 +79,7 @@ def distribution(forced: Forced, step: int, language: Language = ENGLISH) -> str
                     f'<td class="number">{math.log(model) if model > 0 else -math.inf:.2f}</td></tr>')
     heads = "".join(f"<th>{html(key)}</th>" for key in ("force_piece", "force_model", "force_target", "force_ln"))
     smoothing, loss, own = forced.smoothing, forced.losses[index], -forced.log_probs[index]
-    if smoothing > 0:  # the loss is (1 - e) times that of the wanted piece, and e times the mean of all pieces'
+    if smoothing > 0:  # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
         said = html("force_loss_smoothed", loss=f"{loss:.3f}", rest=f"{1 - smoothing:g}", own=f"{own:.3f}",
                     smoothing=f"{smoothing:g}", mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}")
     else:
@@ -99,9 +98,9 @@ def _bar(value: float, kind: str) -> str:
 
 
 def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Language = ENGLISH) -> str:
-    """Show the model's own translation beneath a given one, and the first step at which the two part. HTML.
+    """Show the model's own translation beneath a given one, and the first step at which the two differ. HTML.
 
-    tokens: of the given one, </s> included where the other has it.
+    tokens: of the given translation, with </s> if the model's own has it.
     """
     html, step = language.html, parting(tokens, best.tokens)
     own = f'<p class="sub">{html("force_free")}</p>'
@@ -117,7 +116,7 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
 
 
 def _parted(pieces: Sequence[str], step: int) -> str:
-    """A translation, marked from where it parts with another."""
+    """A translation, marked from the step at which it differs from another."""
     before, after = sentence(pieces[:step]), sentence(pieces[step:])
     joined = " " if step < len(pieces) and pieces[step].startswith(WORD_START) and before else ""
     return f"{escape(before)}{joined}<mark>{escape(after)}</mark>" if after else escape(before)

@@ -1,4 +1,4 @@
-"""Figures of training: gradients before it begins, runs that somebody watches, and runs that were recorded."""
+"""Figures of training: gradients before it begins, live runs, and recorded runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from xformer.explain.courses import highest_rate, verdict
+from xformer.explain.recorded import highest_rate, verdict
 from xformer.figures import heatmap
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
@@ -50,8 +50,8 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
 
 
 def growth(found: Gradients, language: Language = ENGLISH) -> str:
-    """Say what to look for, and for each order by what the gradient grows from the decoder's first layer to its last;
-    HTML."""
+    """Say what to look for, and for each order how the gradient grows from the decoder's first layer to its last; HTML.
+    """
     said = [language.html("train_look_gradients")]
     for norm, every in found.items():
         through = [one.norm for one in every if (one.stack, one.sublayer) == ("decoder", "feed_forward")]
@@ -62,7 +62,7 @@ def growth(found: Gradients, language: Language = ENGLISH) -> str:
 
 
 def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
-    """Name a run by what its results depend on most."""
+    """Name a run by the settings on which its results depend most."""
     return language.say("live_name", order=language.say(f"train_order_{settings.norm}"), layers=settings.layers,
                         warmup=settings.warmup, peak=f"{settings.peak:g}")
 
@@ -74,7 +74,7 @@ GAP = 0.06  # between panels that stand one above the other, as a share of their
 def _stacked(panels: Sequence[Panel], title: str, height: int, language: Language, bottom: int = 96) -> go.Figure:
     """Plot sets of curves over the steps of training, one above the other, with the legend of the first.
 
-    (By hand: `make_subplots` takes long for what is drawn twice a second.)
+    It does without plotly's `make_subplots`, which is too slow for a figure that is drawn twice a second.
     """
     traces, axes = list[go.Scatter](), dict[str, Any]()
     share = (1 - GAP * (len(panels) - 1)) / len(panels)
@@ -110,7 +110,7 @@ def progress(courses: Sequence[TrainingCourse], language: Language = ENGLISH) ->
 
 
 def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: Language = ENGLISH) -> go.Figure:
-    """Plot learning rate and gradient norm of runs, and the rates of a run that is planned."""
+    """Plot learning rate and gradient norm of runs, and the learning rates of a planned run."""
     say = language.say
     every = max(1, len(planned) // 150)
     rates = [_curve(i, one, one.step, one.rate, say("live_rate"), language) for i, one in enumerate(courses)]
@@ -124,7 +124,7 @@ def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: 
 
 
 def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
-    """Plot the map of the sharpest head at a moment."""
+    """Plot the map of the sharpest head in a frame."""
     say = language.say
 
     def hover(query: str, key: str, value: float) -> str:
@@ -138,7 +138,7 @@ def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
 
 
 def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
-    """Tabulate held-out questions, the answers of a moment, and what is right; HTML."""
+    """Tabulate held-out questions, the answers in a frame, and the right answers; HTML."""
     rows = "".join(
         f'<tr class="{"right" if mine == right else "wrong"}"><td>{escape(question)}</td>'
         f'<td>{"✓" if mine == right else "✗"} {escape(mine) or "–"}</td><td>{escape(right)}</td></tr>'
@@ -148,7 +148,7 @@ def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
 
 
 def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str:
-    """Say of each run how far it is, or what happened; HTML."""
+    """Say how far each run is, or what happened in it; HTML."""
     said = []
     for i, course in enumerate(courses):
         how = language.html("live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps) \
@@ -195,19 +195,19 @@ def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, l
 
 
 def recorded_name(course: TrainingCourse, language: Language = ENGLISH) -> str:
-    """Name a recorded run by its order, its warm-up, and the learning rate that it came to."""
+    """Name a recorded run by its order, its warm-up, and the learning rate that it reached."""
     return language.say("recorded_name", order=language.say(f"train_order_{course.settings.norm}"),
                         warmup=course.settings.warmup, steps=course.settings.steps, rate=f"{highest_rate(course):.2g}")
 
 
 def key_of(course: TrainingCourse) -> str:
-    """Name a recorded run in addresses: its order, warm-up, and the rate that was asked for."""
+    """Name a recorded run in addresses: its order, its warm-up, and the peak of its settings."""
     return f"{course.settings.norm}-{course.settings.warmup}-{course.settings.peak:g}"
 
 
 def recorded_table(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
                    ) -> str:
-    """Tabulate recorded runs: settings, what they reached, what happened; HTML."""
+    """Tabulate recorded runs: settings, results, verdict; HTML."""
     names = [language.say(key) for key in ("train_order", "recorded_warmup", "live_peak", "recorded_rate",
                                            "recorded_loss", "recorded_bleu", "recorded_norm", "recorded_said")]
     rows = "".join(

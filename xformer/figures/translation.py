@@ -25,7 +25,7 @@ def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
 
 def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]], first: bool, language: Language
            ) -> str:
-    """One piece of a translation, after a space where a word begins."""
+    """One piece of a translation, after a space if it begins a word."""
     probability = math.exp(log_prob)
     end, kind = piece == SPECIAL[EOS], {SPECIAL[EOS]: " end", SPECIAL[UNK]: " unknown"}.get(piece, "")
     label = piece.removeprefix(WORD_START) or "\u00a0"
@@ -53,7 +53,7 @@ def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str
 
 
 def bleu(parts: Bleu, language: Language = ENGLISH) -> str:
-    """Show BLEU and the parts it is made of: n-gram precisions and the brevity penalty."""
+    """Show BLEU and its parts: n-gram precisions and the brevity penalty."""
     say, html = language.say, language.html
     rows = []
     for n, (match, total) in enumerate(zip(parts.matches, parts.totals, strict=True), 1):

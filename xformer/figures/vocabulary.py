@@ -1,4 +1,4 @@
-"""Draw how a text is split into pieces, and what is near a piece or a word in a sentence. HTML, all text escaped."""
+"""Draw how a text is split into pieces, and the neighbours of a piece or of a word in a sentence. Escaped HTML."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from xformer.strings import ENGLISH, Language
 
 
 def readable(piece: str) -> str:
-    """Write a piece for readers: a word's first piece as its letters alone, others after a hyphen."""
+    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen."""
     return piece[1:] or "␣" if piece.startswith(WORD_START) else f"-{piece}"
 
 
 def splits(ways: Sequence[tuple[str, Pieced]], language: Language = ENGLISH) -> str:
-    """Tabulate how a sentence is split as it is typed and otherwise: (what was done to it, its split) each; HTML."""
+    """Tabulate the splits of a sentence as typed and changed. ways: what was changed, and the split. HTML."""
     say, html = language.say, language.html
     body, rows = "", []
     for how, split in ways:
@@ -30,7 +30,7 @@ def splits(ways: Sequence[tuple[str, Pieced]], language: Language = ENGLISH) -> 
 
 
 def others(word: str, ways: Sequence[Pieced], shown: int, language: Language = ENGLISH) -> str:
-    """List the likeliest ways to split a word, with the probability of each among all `ways`; HTML."""
+    """List the `shown` likeliest ways to split a word, with the probability of each among all `ways`; HTML."""
     best = max(way.log_prob for way in ways)
     total = sum(math.exp(way.log_prob - best) for way in ways)
     shares = [math.exp(way.log_prob - best) / total for way in ways]
@@ -44,7 +44,7 @@ def others(word: str, ways: Sequence[Pieced], shown: int, language: Language = E
 
 
 def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
-    """List the pieces whose embeddings are nearest to that of a piece, with bars; HTML."""
+    """List the pieces whose embeddings are nearest to that of `piece`, with bars; HTML."""
     title = language.say("vocab_nearest", piece=readable(piece))
     body = "".join(f"<tr><th scope=row>{escape(readable(other))}</th>{_bar(cosine, f'{cosine:.2f}')}</tr>"
                    for other, cosine in found)
@@ -54,7 +54,7 @@ def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language =
 
 
 def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Language = ENGLISH) -> str:
-    """List the sentences in which a piece has a state like that of the one asked for, which is marked; HTML."""
+    """List the sentences in which a piece, marked there, has a state like that of `piece`; HTML."""
     after = language.say("vocab_after_0") if layer == 0 else language.say("vocab_after", layer=layer)
     title = language.say("vocab_contexts", piece=readable(piece), after=after)
     body = "".join(f"<tr><td>{_sentence(one)}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>"

@@ -1,4 +1,4 @@
-"""Figures of attention that weighs otherwise than equation 1: the translation, a head, and the course over beta."""
+"""Figures of attention with other weights than equation 1 gives: the translation, a head, and the curve over beta."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from xformer.explain.walkthrough import BETAS, POWERS
+from xformer.explain.principles import BETAS, POWERS
 from xformer.figures.ablation import both_texts, column_names, word_table
 from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.labels import place, shown
@@ -24,11 +24,11 @@ from xformer.strings import ENGLISH, Language
 
 LONGEST = 60  # characters of a translation in a title
 COLOURS = dict(zip(STACKS, (BLUE, ORANGE, TEAL), strict=True))
-TICKS = ("0", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "∞")  # BETAS as they are read
+TICKS = ("0", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "2", "4", "8", "16", "32", "∞")  # BETAS as text
 
 
 def named(change: Weighing, language: Language = ENGLISH) -> str:
-    """Name a change: what is weighed otherwise, and where."""
+    """Name a change: its kind, and where it applies."""
     say, head = language.say, change.head
     where = {"stack": say("weigh_all_layers"), "layer": say("weigh_one_layer", layer=head.layer),
              "head": place(head, language)}[change.scope]
@@ -37,18 +37,18 @@ def named(change: Weighing, language: Language = ENGLISH) -> str:
 
 
 def beta_named(beta: float) -> str:
-    """Write a factor on the scores."""
+    """Write a factor of the scores."""
     return "β → ∞" if math.isinf(beta) else f"β = {beta:.3g}"
 
 
 def of_weighing(name: str) -> str:
-    """The key of a text about other weights."""
+    """The key of a text about changed weights."""
     return f"weigh_{name}"
 
 
 def translations(done: Reweighed, change: Weighing, old: str, language: Language = ENGLISH) -> str:
-    """Show a translation and the one under the change, what the change is, and what to know of it. HTML that can be
-    saved, with both texts and what the change costs the first.
+    """Show the translations before and under the change, an explanation, and the log-probability that the first loses.
+    HTML that can be saved.
 
     old: the text of the translation before.
     """
@@ -80,7 +80,7 @@ def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH)
 
 def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: Language = ENGLISH
          ) -> tuple[Picture, Picture]:
-    """Picture a head as equation 1 has it and under the change; each title ends with which it is.
+    """Picture a head with equation 1 and under the change; each title says which.
 
     given: the heads that align the piece they were given.
     """
@@ -92,9 +92,9 @@ def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: L
 
 def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, width: int, language: Language = ENGLISH
           ) -> go.Figure:
-    """Plot the log-probability of the original translation, this text, against beta, a curve a stack.
+    """Plot the log-probability of the original translation, `text`, against beta, one curve per stack.
 
-    change: where it is at one of these temperatures, a line across marks it. width: d_k, by which "unscaled" is one.
+    change: a line marks its beta. width: d_k, which gives the beta of "unscaled".
     """
     say, places = language.say, list(range(POWERS[0], POWERS[1] + 1))
     lines = [go.Scatter(

@@ -1,4 +1,4 @@
-"""One share of attention in every head: how much a word looks at another, before and after a word is replaced. HTML."""
+"""How much one word looks at another, in every head, before and after a word is replaced. HTML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Share = tuple[str, Lock]  # a stack, and who looks at whom in it
 
 
 def asked(lock: Lock) -> list[Share]:
-    """List the stacks in which both locked words stand, with who may look at whom there; both ways in the encoder."""
+    """List the stacks that have both locked words, with which word may look at which; both ways in the encoder."""
     if not lock.asks or not lock.seen or lock.asks == lock.seen:
         return []
     sides = {lock.asks[0], lock.seen[0]}
@@ -38,8 +38,8 @@ def asked(lock: Lock) -> list[Share]:
 def grid(trace: Trace, stack: str, lock: Lock, given: Collection[Head] = ()) -> np.ndarray:
     """Compute how much one word looks at the other in every head of a stack: (layers, heads), 0 to 1.
 
-    Words are whole: the pieces of one that is looked at are summed, those of one that asks averaged. NaN where a head
-    has no such row. given: the heads that align the piece they were given.
+    Words are whole: shares are summed over the pieces of the word looked at, and averaged over the pieces of the word
+    that looks. NaN if a head has no such row. given: the heads that align the piece they were given.
     """
     maps = trace.of(stack).probabilities
     values = np.full(maps.shape[:2], np.nan)
@@ -49,23 +49,23 @@ def grid(trace: Trace, stack: str, lock: Lock, given: Collection[Head] = ()) -> 
 
 
 def pieces_of(trace: Trace, side: str) -> tuple[str, ...]:
-    """The pieces of a side, as the positions of a lock count them."""
+    """The pieces of a side, in the order in which a lock counts positions."""
     return trace.source if side == "source" else trace.target
 
 
 def group_of(trace: Trace, word: Word) -> list[int]:
-    """The positions of all pieces of the word in which a position stands; none where it is beyond the sentence."""
+    """The positions of all pieces of the word at a position; none if that is beyond the sentence."""
     return next((group for group in words(pieces_of(trace, word[0])) if word[1] in group), [])
 
 
 def text_of(trace: Trace, word: Word) -> str:
-    """The word in which a position stands, as text."""
+    """The word at a position, as text."""
     pieces = pieces_of(trace, word[0])
     return shown("".join(pieces[i] for i in group_of(trace, word)))
 
 
 def choices(trace: Trace) -> list[tuple[str, str]]:
-    """List every word of both sentences but the special ones: a label, and the word as a lock writes it."""
+    """List every word of both sentences, without special pieces: a label, and the word in the form of a lock."""
     found = []
     for side, letters in LETTERS.items():
         pieces = pieces_of(trace, side)
@@ -77,7 +77,7 @@ def choices(trace: Trace) -> list[tuple[str, str]]:
 
 
 def moved(word: Word, old: Trace, new: Trace) -> Word | None:
-    """Find where a word stands in another pass, its sentences laid beside the old ones; None where it is gone."""
+    """Find a word in another pass, by aligning its sentences with the old ones; None if it is gone."""
     side, groups, texts = word[0], [], []
     for trace in (old, new):
         pieces = pieces_of(trace, side)
@@ -89,7 +89,7 @@ def moved(word: Word, old: Trace, new: Trace) -> Word | None:
 
 
 def without(trace: Trace, word: Word, instead: str = "") -> str | None:
-    """Write the source with another word, or none, in the place of one of its words; None where that is not found."""
+    """Write the source with another word, or none, in place of one of its words; None if that word is not found."""
     groups = words(trace.source)
     spelled = ["".join(trace.source[i] for i in group).replace(WORD_START, "") for group in groups]
     at = next((i for i, group in enumerate(groups) if word[1] in group), None)
@@ -106,9 +106,10 @@ def without(trace: Trace, word: Word, instead: str = "") -> str | None:
 
 def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Language = ENGLISH,
           other: Trace | None = None) -> str:
-    """Show one share in every head of the stacks where both locked words stand: a row a layer, a column a head.
+    """Show how much one locked word looks at the other, in all heads of the stacks that have both: a row a layer, a
+    column a head.
 
-    other: a pass over the source with another word, for the same share there and for what changed. A click on a cell
+    other: a pass over the source with another word, for the same share there and for the difference. A click on a cell
     opens the head: assets/bar.js reads `data-address`.
     """
     say, html, sections, rows = language.say, language.html, [], list[list[object]]()
@@ -182,12 +183,12 @@ def _cell(head: Head, value: float, reach: float, signed: bool, language: Langua
 
 
 def _number(value: float, signed: bool) -> str:
-    """Write a share to two decimals, with its sign where it has one: a change."""
+    """Write a share to two decimals; a change gets a sign."""
     if abs(value) < 0.005:
         return "0"
     return ("−" if value < 0 else "+" if signed else "") + f"{abs(value):.2f}"
 
 
 def locked_words(lock: Lock) -> Sequence[str]:
-    """Write both words of a lock as `choices` does, empty where there is none."""
+    """Write both words of a lock as `choices` does; "" for a word that is not locked."""
     return [f"{LETTERS[word[0]]}{word[1]}" if word else "" for word in (lock.asks, lock.seen)]

@@ -1,4 +1,4 @@
-"""What a language model thinks of a text: the payload of assets/writer.js, and two texts side by side as HTML."""
+"""How likely a language model finds a text: the payload of assets/writer.js, and two texts side by side as HTML."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from xformer.figures.tables import savable
 from xformer.results import Scored
 from xformer.strings import ENGLISH, Language
 
-MOST_BITS = 13  # of surprise, at which the colour is strongest: as many as a choice of one among 8,192 pieces has
+MOST_BITS = 13  # of surprise at which the colour is strongest: that of one among 8,192 equally likely pieces
 # Texts that the script fills in itself.
 TEXTS = ("lm_caption", "lm_more", "lm_play", "lm_pause", "lm_back", "lm_next", "lm_instead", "lm_after", "lm_drawn",
          "lm_drawn_never", "lm_said", "lm_said_next", "lm_rank_beyond", "lm_summary", "lm_summary_none", "lm_ended",
          "lm_bits", "lm_take", "lm_place", "lm_piece", "lm_rank", "lm_candidate", "lm_probability", "lm_log_prob",
-         "lm_choices", "lm_certain")
+         "lm_choices", "lm_certain", "lm_group")
 
 
 def bits(log_prob: float) -> float:
@@ -26,10 +26,11 @@ def bits(log_prob: float) -> float:
 
 
 def payload(text: Scored, place: int = 0, language: Language = ENGLISH) -> dict[str, Any]:
-    """Pack a text with what was likeliest at each place; labels are text, which the script escapes.
+    """Pack a text with the likeliest pieces at each place; labels are text, which the script escapes.
 
-    place: the one to look at, from 1; 0 for the one after the last piece. Each place has the likeliest pieces with
-    their log-probabilities, and the number of equally likely pieces between which one would be as unsure.
+    place: the one to look at, from 1; 0 for the place after the last piece. Each place has its likeliest pieces with
+    their log-probabilities, and its perplexity: the number of equally likely pieces among which a choice would be as
+    uncertain.
     """
     places = [{"unsure": round(math.exp(entropy), 2), "likeliest": [[shown(one.piece), round(one.log_prob, 6)]
                                                                    for one in listed]}

@@ -1,7 +1,7 @@
-"""Read, check and write the model card of a checkpoint, README.md, and keep its metadata true to the files beside it.
+"""Read, check and write a checkpoint's model card, README.md, and keep its metadata true to the other files.
 
-The metadata, which the Hub reads, is YAML before the text. The scores in it, its `model-index`, come from metrics.json,
-where `python -m xformer evaluate … --save` puts them.
+The metadata, which the Hub reads, is YAML before the text. Its scores, the `model-index`, come from metrics.json, into
+which `python -m xformer evaluate … --save` writes them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from xformer.hub import checkpoint
 from xformer.hub.checkpoint import ModelKind, Summary
 from xformer.results import UserError
 
-LANGUAGES = {"translation": ["en", "es"]}  # by the task; else English
-# Sets known on the Hub by the names they are kept under here: which data set, and which part of it.
+LANGUAGES = {"translation": ["en", "es"]}  # by the task; English for all others
+# Test sets by their names in metrics.json: the data set on the Hub, and its split.
 DATASETS = {"tatoeba-test-v2020-07-28": ("Helsinki-NLP/tatoeba_mt", "test"),
             "flores200-dev": ("facebook/flores", "dev"),
             "imdb-test": ("stanfordnlp/imdb", "test"), "imdb-validation": ("stanfordnlp/imdb", "train, held out"),
@@ -27,11 +27,11 @@ WANTED = ("language", "license", "library_name", "pipeline_tag", "tags")  # meta
 
 
 def kept_scores(metrics: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the scores in metrics.json; raises UserError where they have another form."""
+    """Return the scores in metrics.json. Raises UserError if they are not a list of records."""
     scores = metrics.get("scores", [])
     if not (isinstance(scores, list) and all(isinstance(score, dict) and "set" in score for score in scores)):
         raise UserError("The scores in metrics.json are not as “python -m xformer evaluate … --save” writes them: a "
-                        "list of records, each with the set it was measured on; take them out, and measure again.")
+                        "list of records, each with the set it was measured on; remove them, and measure again.")
     return scores
 
 
@@ -56,7 +56,7 @@ def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
 def keep(folder: Path, score: dict[str, Any]) -> None:
     """Put a score into metrics.json, and into the card if there is one. Raises UserError, OSError.
 
-    It replaces an earlier one on the same set that was measured in the same way.
+    It replaces an earlier score on the same set, measured in the same way.
     """
     summary = checkpoint.examine(folder)
     way = ("set", "beam", "plain", "lowercase")
@@ -72,7 +72,7 @@ def keep(folder: Path, score: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> ModelCard:
-    """Read a model card; raises UserError where there is none, or its metadata cannot be read."""
+    """Read a model card. Raises UserError if there is none, or its metadata cannot be read."""
     try:
         return ModelCard(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -84,27 +84,27 @@ def read(path: Path) -> ModelCard:
 
 
 def check(folder: Path) -> ModelCard:
-    """Read the card of a checkpoint; raises UserError where it lacks metadata or does not fit the files beside it."""
+    """Read the card of a checkpoint. Raises UserError if it lacks metadata or does not fit the files beside it."""
     path, summary = folder / "README.md", checkpoint.examine(folder)
     card = read(path)
     missing = [key for key in WANTED if not card.data.get(key)]
     if missing:
         raise UserError(f"The metadata of {path} lacks {', '.join(missing)}; add it at its beginning.")
     if card.data["pipeline_tag"] != summary.kind.task:
-        raise UserError(f"The metadata of {path} says pipeline_tag: {card.data['pipeline_tag']}, but that of a "
-                        f"{summary.kind.name} is {summary.kind.task}; change it.")
+        raise UserError(f"The metadata of {path} says “pipeline_tag: {card.data['pipeline_tag']}”, but a "
+                        f"{summary.kind.name} needs “pipeline_tag: {summary.kind.task}”; change it.")
     if summary.identity not in card.text:
-        raise UserError(f"{path} does not name these weights, {summary.identity}; it was written for others: bring it "
-                        f"up to date.")
+        raise UserError(f"{path} does not name these weights, {summary.identity}, so it was written for other weights; "
+                        f"bring it up to date.")
     stale = [score["set"] for score in kept_scores(summary.metrics) if score.get("identity") != summary.identity]
     if stale or (card.data.get("eval_results") or []) != results(summary.kind, summary.metrics):
-        raise UserError(f"The scores in {path} or metrics.json are not those of these weights, {summary.identity}; "
-                        f"make them anew with “python -m xformer evaluate … --save”.")
+        raise UserError(f"The scores in {path} or metrics.json were not measured on these weights, {summary.identity}; "
+                        f"measure them again with “python -m xformer evaluate … --save”.")
     return card
 
 
 def _usage(kind: ModelKind, name: str) -> str:
-    """Return how a checkpoint is used from Python, as Markdown; "" for one that only others are trained from."""
+    """Return how a checkpoint is used from Python, as Markdown; "" for a kind that other models are trained from."""
     service, ask = {"translation": ("Service", 'service.translate("Good night.").best.text'),
                     "text-classification": ("SentimentService", 'service.classify(["A fine film."])[0].label'),
                     }.get(kind.task, ("", ""))
@@ -118,7 +118,7 @@ print({ask})
 
 
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
-    """Write a card for a checkpoint that has none, from what its files say."""
+    """Write a card for a checkpoint that has none, from its other files."""
     kind, config = summary.kind, summary.config.to_dict()
     scores = results(kind, summary.metrics)
     data = ModelCardData(

@@ -1,7 +1,7 @@
-"""Save, check and load a checkpoint: a folder of config.json, model.safetensors, tokenizer.model, metrics.json and
-README.md (its model card), and of what `recorded` reads where training left it.
+"""Save, check and load a checkpoint: a folder with config.json, model.safetensors, tokenizer.model, metrics.json and
+README.md (its model card); training may add the files that `recorded` reads.
 
-Only JSON, safetensors and SentencePiece's own format are ever read, so that no file can run code.
+Only JSON, safetensors and SentencePiece's own format are read, so no file can run code.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ ALL_FILES = ("README.md", "metrics.json", HISTORY, MOMENTS, "config.json", "toke
              "model.safetensors")  # weights last
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
-MOST_POSITIONS = 1 << 16  # upper limit of max_length, which no shape in the file of weights confirms
-MOST_BYTES = 1 << 26  # upper limit of the other files' sizes, which are read as a whole
+MOST_POSITIONS = 1 << 16  # upper limit of max_length, which cannot be checked against the shapes of the weights
+MOST_BYTES = 1 << 26  # upper limit of the size of every other file; these are read as a whole
 MAY_LACK = ("last", "bleu", "chrf", "training", "steps")  # numbers of metrics.json that may be null
 TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16
 
 
 class ModelKind(NamedTuple):
-    """A kind of model: its classes, and its names here and there."""
+    """A kind of model: its classes, and its names in different places."""
 
     key: str  # in config.json
     config: type[Config]
     model: type[Network]
     name: str  # in sentences
-    train: str  # on the command line, python -m xformer train …
+    train: str  # on the command line: python -m xformer train NAME
     task: str  # on the Hub
 
 
@@ -69,10 +69,10 @@ class Checkpoint(Generic[Model]):
     tokenizer: Tokenizer
     metrics: dict[str, Any]
     identity: str  # first 12 hex digits of the SHA-256 of model.safetensors
-    folder: Path  # where it was read
+    folder: Path  # from which it was read
 
     def info(self, device: object, precision: str) -> ModelInfo:
-        """Describe the model for a page, with the device and the precision that it answers in."""
+        """Describe the model for a page, with the device and the precision in which it answers."""
         config = self.model.config
         return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
@@ -82,7 +82,7 @@ class Checkpoint(Generic[Model]):
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file atomically: it is there whole or not at all, however the process ends."""
+    """Write a file atomically: however the process ends, the file is complete or unchanged."""
     new = path.with_name(path.name + ".new")
     new.write_bytes(content)
     os.replace(new, path)
@@ -106,7 +106,7 @@ def save(folder: Path, model: Network, tokenizer: Tokenizer, metrics: dict[str, 
 
 
 def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoint[Model]:  # type: ignore[assignment]
-    """Load a checkpoint that holds a model of this type; raises UserError with what is wrong with it and what to do."""
+    """Load a checkpoint that holds a model of this type. Raises UserError, which says what is wrong and what to do."""
     folder = Path(folder)
     require(folder, kind_for(model_type).train)
     config = read_config(folder, model_type)
@@ -116,7 +116,7 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
         model.load_state_dict(load_file(weights))
     for name, tensor in model.state_dict().items():
         if not torch.isfinite(tensor).all():
-            raise UserError(f"The weights in {weights} are no numbers: {name} holds NaN or infinity; {FIX}.")
+            raise UserError(f"Some weights in {weights} are not numbers: {name} holds NaN or infinity; {FIX}.")
     return Checkpoint(name_of(folder), model, tokenizer, metrics, digest(weights)[:12], folder)
 
 
@@ -127,25 +127,26 @@ def load_translator(folder: str | Path) -> Checkpoint[Any]:
 
 
 def translator_type(folder: Path) -> type[Any]:
-    """Return the type of a checkpoint's model where it translates, else Transformer, as which it is then refused."""
+    """Return the type of a checkpoint's model if it translates, else Transformer, so that loading it raises UserError.
+    """
     kind = kind_of(folder)
     return kind.model if kind.train == "translation" else Transformer
 
 
 def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
-    """Write a checkpoint whose weights are the mean of others, each with its share.
+    """Write a checkpoint whose weights are the weighted mean of others.
 
-    Models that were trained on from the same weights can be averaged: the mean keeps what one had learned and takes
-    part of what the other learned since (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022; of moments
-    of one run Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders, and shares above 0,
-    of whose sum each takes its part. Raises UserError where two do not fit together, or `out` is not empty.
+    Models trained further from the same weights can be averaged: the mean keeps what one had learned, and takes part of
+    what the other learned since (Wortsman et al., "Robust fine-tuning of zero-shot models", 2022; for moments of one
+    run, Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders and their shares, above 0,
+    which are divided by their sum. Raises UserError if two models do not fit together, or `out` is not empty.
     """
     _empty(out)
     for folder, _ in parts:
         require(folder)
     first, *others = [load(folder, kind_of(folder).model) for folder, _ in parts]
     for other in others:
-        alike = replace(other.model.config, dropout=first.model.config.dropout)  # what training alone uses may differ
+        alike = replace(other.model.config, dropout=first.model.config.dropout)  # only training uses it: it may differ
         if (alike, other.tokenizer.model) != (first.model.config, first.tokenizer.model):
             raise UserError(f"The checkpoints {first.folder} and {other.folder} differ in their shape or their "
                             f"vocabulary, so their weights cannot be averaged; name runs of the same model.")
@@ -160,10 +161,10 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
 
 
 def extend(folder: Path, out: Path) -> None:
-    """Write a checkpoint of a translation model whose vocabulary spells every character: `Tokenizer.extended`.
+    """Write a copy of a translation model whose vocabulary spells every character: `Tokenizer.extended`.
 
-    The new rows of the embeddings, which the output shares, begin at the mean of the others, for training to go on
-    from. Raises UserError where the vocabulary has them already, or `out` is not empty.
+    The new rows of the embeddings, which the output shares, begin at the mean of the old rows; train the model further.
+    Raises UserError if the vocabulary spells every character already, or `out` is not empty.
     """
     _empty(out)
     start = load_translator(folder)
@@ -184,7 +185,7 @@ def _empty(out: Path) -> None:
 
 
 def require(folder: Path, train: str = "translation") -> None:
-    """Raise UserError where a folder or one of its files is missing. train: the command that makes such a model."""
+    """Raise UserError if a folder or one of its files is missing. train: the command that makes such a model."""
     if not folder.is_dir():
         raise UserError(f"There is no checkpoint folder at {folder}; check the path, or train one with "
                         f"“python -m xformer train {train}”.")
@@ -200,8 +201,8 @@ def require(folder: Path, train: str = "translation") -> None:
 def build(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokenizer, Model]:
     """Load the vocabulary and make the model of a checkpoint, before its weights are read.
 
-    Raises UserError where vocabulary, configuration and the shapes of the weights do not fit together. The shapes are
-    compared first, so that no configuration, however large, makes a model much larger than the file of its weights.
+    Raises UserError if vocabulary, configuration and the shapes of the weights do not fit together. The shapes are
+    compared first, so that a configuration cannot make a model much larger than the file of its weights.
     """
     _bounded(folder / "tokenizer.model")
     try:
@@ -243,7 +244,7 @@ class Summary(NamedTuple):
 
 
 def examine(folder: Path) -> Summary:
-    """Check a checkpoint of any kind as `load` does, and describe it; raises UserError."""
+    """Check a checkpoint of any kind as `load` does, and describe it. Raises UserError."""
     require(folder)
     kind = kind_of(folder)
     config = read_config(folder, kind.model)
@@ -253,14 +254,14 @@ def examine(folder: Path) -> Summary:
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """Return the size in bytes of each file of a checkpoint that is there."""
+    """Return the size in bytes of each file that a checkpoint has."""
     return {name: (folder / name).stat().st_size for name in ALL_FILES if (folder / name).is_file()}
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Read the shape of each tensor from the header of a file.
 
-    Raises UserError where the file is not whole, or a tensor holds other numbers than those of TYPES.
+    Raises UserError if the file is not complete, or a tensor's type is not one of TYPES.
     """
     try:
         with enough_memory(path), safe_open(path, "pt") as file:
@@ -277,10 +278,10 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 @contextmanager
 def enough_memory(path: Path) -> Iterator[None]:
-    """Turn a lack of memory for the weights in a file into a UserError."""
+    """Turn an error for lack of memory while weights are loaded into a UserError. path: of the weights."""
     try:
         yield
-    except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for memory of the CPU
+    except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for a lack of CPU memory
         if not isinstance(error, MemoryError) and "memory" not in str(error):
             raise
         raise UserError(f"The weights in {path} ({path.stat().st_size:,} bytes) need more memory than there is; use a "
@@ -288,7 +289,7 @@ def enough_memory(path: Path) -> Iterator[None]:
 
 
 def _bounded(path: Path) -> None:
-    """Raise UserError where a file that is read as a whole is far larger than any that training writes."""
+    """Raise UserError if a file that is read as a whole is far larger than any that training writes."""
     if (size := path.stat().st_size) > MOST_BYTES:
         raise UserError(f"The file {path} has {size:,} bytes; it must have at most {MOST_BYTES:,}: {FIX}.")
 
@@ -299,7 +300,7 @@ def size(tensors: dict[str, tuple[int, ...]]) -> int:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hex digits; the first 12 of that of its weights are a checkpoint's identity."""
+    """Return the SHA-256 of a file in hex digits; the first 12 for its weights are a checkpoint's identity."""
     sha = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -308,8 +309,7 @@ def digest(path: Path) -> str:
 
 
 def name_of(folder: Path) -> str:
-    """Return the name of a folder; for one in the Hub's cache, models--owner--name/snapshots/commit, that on the Hub.
-    """
+    """Return the name of a folder; in the Hub's cache (models--owner--name/snapshots/commit), owner/name@commit."""
     folder = folder.resolve()
     repository, snapshots = folder.parent.parent.name, folder.parent.name
     if snapshots == "snapshots" and repository.startswith("models--"):
@@ -318,23 +318,26 @@ def name_of(folder: Path) -> str:
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:
-    """Read what training and evaluation measured; {} where there is no metrics.json.
+    """Read what training and evaluation measured; {} if there is no metrics.json.
 
-    Raises UserError where it cannot be read, or a number in it is NaN or infinite, which no picture could show.
+    Raises UserError if it cannot be read, or a number in it is NaN or infinite, which no picture could show.
     """
     path = folder / "metrics.json"
     metrics = _json(path) if path.is_file() else {}
     if not _finite(metrics):
-        raise UserError(f"The file {path} holds a number that is NaN or infinite; take it out, and measure again with "
+        raise UserError(f"The file {path} holds a number that is NaN or infinite; remove it, and measure again with "
                         f"“python -m xformer evaluate … --save”.")
     if wrong := _misshapen(metrics):
-        raise UserError(f"The file {path} is not as measuring writes it: {wrong}; take it out, and measure again with "
+        raise UserError(f"The file {path} has a value of the wrong form: {wrong}; remove it, and measure again with "
                         f"“python -m xformer evaluate … --save”.")
     return metrics
 
 
 def _misshapen(metrics: dict[str, Any]) -> str:
-    """Say what is no number, or no list, of what the page shows of metrics.json; "" where all is well."""
+    """Name the first value of metrics.json that should be a number, record or list and is not; "" if there is none.
+
+    Only the values that the page shows are checked.
+    """
     inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment", "guesses")}
     for name, value in inside.items():
         if not isinstance(value, dict):
@@ -356,7 +359,7 @@ def _misshapen(metrics: dict[str, Any]) -> str:
 
 
 def _finite(metrics: Any) -> bool:
-    """Tell whether all numbers in a value of JSON can be calculated with."""
+    """Tell whether all numbers in a JSON value are finite, and below 1e300."""
     waiting = [metrics]
     while waiting:
         value = waiting.pop()
@@ -371,7 +374,7 @@ def _json(path: Path) -> dict[str, Any]:
     _bounded(path)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # RecursionError: thousands of brackets in each other
+    except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
         raise UserError(f"The file {path} is not readable as JSON; {FIX}.") from error
     if not isinstance(value, dict):
         raise UserError(f"The file {path} does not hold a JSON object; {FIX}.")
@@ -384,8 +387,8 @@ def kind_for(model_type: type[Network]) -> ModelKind:
 
 
 def kind_of(folder: Path) -> ModelKind:
-    """Read the kind of model from config.json: translation, where it was written before there were other kinds."""
-    kind = _json(folder / "config.json").get("kind", "translation")
+    """Read the kind of model from config.json; raises UserError where there is no such kind."""
+    kind = _json(folder / "config.json").get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise UserError(f"The file {folder / 'config.json'} is of the unknown kind {kind!r}; it must be one of "
                         f"{', '.join(KINDS)}.")
@@ -393,7 +396,7 @@ def kind_of(folder: Path) -> ModelKind:
 
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:
-    """Read the configuration of a model of this type; raises UserError where it is broken or of another kind."""
+    """Read the configuration of a model of this type. Raises UserError if it is broken or of another kind."""
     kind, wanted = kind_of(folder), kind_for(model_type)
     if kind is not wanted:
         raise UserError(f"The checkpoint {folder} holds a {kind.name}, but a {wanted.name} is needed; name another "

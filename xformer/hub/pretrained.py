@@ -1,4 +1,4 @@
-"""Give the services from_pretrained, save_pretrained and push_to_hub, as other libraries have them."""
+"""from_pretrained, save_pretrained and push_to_hub for the services, as in other libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Pretrained:
 
     @classmethod
     def open(cls: type[Loaded], folder: str | Path, device: str | None = None) -> Loaded:
-        """Load the checkpoint in a folder; raises UserError where it cannot be used."""
+        """Load the checkpoint in a folder. Raises UserError if it cannot be used."""
         raise NotImplementedError
 
     @classmethod
@@ -29,15 +29,16 @@ class Pretrained:
         return cls.open(repository.find(f"{name}@{revision}" if revision else name, access), device)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Copy the checkpoint to a folder that is empty or not there yet. Raises UserError."""
+        """Copy the checkpoint to a folder that is empty or does not exist yet. Raises UserError."""
         repository.copy(self.folder, Path(folder))
 
     def push_to_hub(self, repo_id: str, *, private: bool | None = None, token: str | None = None,
                     commit_message: str = "Upload checkpoint", branch: str | None = None,
                     create_pr: bool = False) -> str:
-        """Upload the checkpoint to owner/name, made if it is not there; return the address of the commit.
+        """Upload the checkpoint to owner/name, created if it does not exist; return the address of the commit.
 
-        branch: to which it goes, made if it is not there. create_pr: only propose it. Raises UserError.
+        branch: where it goes, created if it does not exist. create_pr: propose the commit as a pull request. Raises
+        UserError.
         """
         return repository.push(self.folder, repo_id, private=private, token=token, commit_message=commit_message,
                                branch=branch, create_pr=create_pr)

@@ -1,4 +1,5 @@
-"""Read what training leaves beside a checkpoint: the history of its numbers, and moments of its maps. No torch."""
+"""Read the records that training leaves beside a checkpoint: the history of its numbers, and moments with their maps.
+No torch."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from xformer.results import STACKS, Course, DevScores, History, Moment, Moments,
 
 HISTORY, MOMENTS = "history.json", "moments.safetensors"
 COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", "largest_norm", "per_second")
-WHOLE = ("step", "seen")  # of the columns
+WHOLE = ("step", "seen")  # columns of whole numbers
 MOST_BYTES = 1 << 24
-MOST_SHAPE = 64  # layers, and heads of each
-REMEDY = "train the model again, or take the file away"
+MOST_SHAPE = 64  # layers, and heads of a layer
+REMEDY = "train the model again, or remove the file"
 
 
 def read_history(folder: Path) -> History | None:
-    """Read the history of a checkpoint; None where it has none. Raises UserError where the file is broken."""
+    """Read the history of a checkpoint; None if it has none. Raises UserError if the file is broken."""
     path = folder / HISTORY
     if not path.is_file():
         return None
@@ -54,7 +55,7 @@ def moments_bytes(recorded: Moments) -> bytes:
 
 
 def read_moments(folder: Path) -> Moments | None:
-    """Read the moments of a checkpoint's training; None where it has none. Raises UserError where the file is broken.
+    """Read the moments of a checkpoint's training; None if it has none. Raises UserError if the file is broken.
     """
     path = folder / MOMENTS
     if not path.is_file():
@@ -72,12 +73,12 @@ def read_moments(folder: Path) -> Moments | None:
         if not moments or not courses:
             raise ValueError("it holds no moment")
         if errors.ndim != 4 or errors.shape[:2] != (len(moments), 2) or errors.dtype != np.float32:
-            raise ValueError("its error rates are of another number of moments")
+            raise ValueError("its error rates are for another number of moments")
         if not ((errors >= 0) & (errors <= 1)).all():
             raise ValueError("an error rate is not between 0 and 1")
         shapes = {course.maps["cross"].shape[1:3] if "cross" in course.maps else (0, 0) for course in courses}
         if shapes != {errors.shape[2:]}:
-            raise ValueError("its error rates are not of the layers and heads of its maps")
+            raise ValueError("its error rates do not fit the layers and heads of its maps")
         if len({tuple((stack, maps.shape[1:3]) for stack, maps in course.maps.items()) for course in courses}) > 1:
             raise ValueError("its sentences have maps of different layers and heads")
         return Moments(moments, courses, errors)
@@ -102,10 +103,10 @@ def _course(number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], 
                 or array.shape[3] != seen[0]:
             raise ValueError(f"the maps of sentence {number + 1} do not fit its pieces")
         if not (0 < array.shape[1] <= MOST_SHAPE and 0 < array.shape[2] <= MOST_SHAPE):
-            raise ValueError(f"the maps of sentence {number + 1} are of {array.shape[1]} layers and {array.shape[2]} "
+            raise ValueError(f"the maps of sentence {number + 1} have {array.shape[1]} layers and {array.shape[2]} "
                              f"heads; each must be from 1 to {MOST_SHAPE}")
     if len(translations) != moments or len(predicted) != len(target):
-        raise ValueError(f"sentence {number + 1} is of another number of moments")
+        raise ValueError(f"sentence {number + 1} has another number of moments")
     return Course(str(stored["english"]), str(stored["reference"]), source, target, predicted, translations, maps)
 
 
@@ -115,7 +116,7 @@ def _bounded(path: Path) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """Return a number, or raise ValueError where it is none that can be drawn."""
+    """Return a number, or raise ValueError if it is not finite and below 1e300, as a plot needs it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e300 < value < 1e300:
         raise ValueError(f"{str(value)[:40]} is no finite number")
     return value

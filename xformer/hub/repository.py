@@ -1,7 +1,7 @@
 """Find, download and upload checkpoints on the Hugging Face Hub, by owner/name[@revision].
 
-A name is looked for as a folder, then in the Hub's cache, then on the Hub. All requests are those of `huggingface_hub`,
-which reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; an error that it raises becomes one sentence.
+A name is looked for as a folder, then in the Hub's cache, then on the Hub. `huggingface_hub` makes all requests and
+reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become UserErrors of one sentence.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class Access(NamedTuple):
-    """How files are asked of the Hub, as its own client names it; by default as the environment says."""
+    """How files are requested from the Hub, with the names of its own client; the defaults follow the environment."""
 
     token: str | None = None
     cache_dir: str | Path | None = None  # None: the client's own cache
     local_files_only: bool = False  # make no request
-    force_download: bool = False  # fetch what is cached too
+    force_download: bool = False  # download cached files again
 
 
 USUAL = Access()
@@ -67,7 +67,7 @@ class RepositoryName(NamedTuple):
 
 
 def parse_name(text: str) -> RepositoryName | None:
-    """Parse owner/name[@revision]; None for a text that can only be a path. Raises UserError where it is neither."""
+    """Parse owner/name[@revision]; None for a text that can only be a path. Raises UserError if it is neither."""
     repository, at, revision = text.partition("@")
     if repository.count("/") != 1 or repository[0] in "./~" or repository.endswith("/"):
         return None
@@ -83,8 +83,8 @@ def parse_name(text: str) -> RepositoryName | None:
 def find(name: str | Path, access: Access = USUAL) -> Path:
     """Return the folder of a checkpoint: that folder, or owner/name[@revision] from the cache, or else from the Hub.
 
-    A checkpoint in the cache is used without any request; `fetch` asks for a newer one. A path that is no folder
-    comes back as it is, and `checkpoint.load` says so. Raises UserError.
+    A checkpoint in the cache is used without any request; `fetch` asks for a newer one. A path that is no folder is
+    returned unchanged; `checkpoint.load` then raises the error. Raises UserError.
     """
     if isinstance(name, Path) or Path(name).is_dir():
         return Path(name)
@@ -95,7 +95,7 @@ def find(name: str | Path, access: Access = USUAL) -> Path:
 
 
 def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
-    """Return the folder of a checkpoint in the Hub's cache; None if it is not there whole. Makes no request."""
+    """Return the folder of a checkpoint in the Hub's cache; None if files are missing. Makes no request."""
     folder = None
     for file in checkpoint.FILES:
         path = try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
@@ -106,10 +106,10 @@ def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
 
 
 def fetch(name: RepositoryName, access: Access = USUAL) -> Path:
-    """Download the files of a checkpoint that are new into the Hub's cache; return the folder. Raises UserError.
+    """Download the new files of a checkpoint into the Hub's cache; return the folder. Raises UserError.
 
-    All files are of one commit, each is checked against its digest, and the weights come last: so a revision in the
-    cache leads to a whole checkpoint, the new one or the one before it. A fetch that does not come forward is given up.
+    All files are of one commit, each is checked against its digest, and the weights come last: a revision in the cache
+    always leads to a complete checkpoint, the new one or the previous one. A download that stalls is given up.
     """
     there = None if access.force_download else cached(name, access)
     if there and (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE or access.local_files_only):
@@ -150,7 +150,8 @@ def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
     """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
     wanted = _hub_name(name)
     if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
-        raise UserError(f"There is something at {folder} already; name a folder that is empty or not there yet.")
+        raise UserError(f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
+                        f"exist yet.")
     cache = fetch(wanted, access)
     checkpoint.examine(cache)
     if folder is None:
@@ -160,7 +161,7 @@ def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
 
 
 def pinned(name: str) -> tuple[Path, RepositoryName]:
-    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which will not change.
+    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which never changes.
 
     Raises UserError.
     """
@@ -170,7 +171,7 @@ def pinned(name: str) -> tuple[Path, RepositoryName]:
 
 
 def _hub_name(text: str) -> RepositoryName:
-    """Parse a name on the Hub; raises UserError for a text that can only be a path."""
+    """Parse a name on the Hub. Raises UserError for a text that can only be a path."""
     name = parse_name(text)
     if name is None:
         raise UserError(f"{text!r} is no name on the Hub: write owner/name or owner/name@revision.")
@@ -178,7 +179,7 @@ def _hub_name(text: str) -> RepositoryName:
 
 
 def copy(source: Path, folder: Path) -> None:
-    """Copy the files of a checkpoint, all of them or none; raises UserError where they cannot be written."""
+    """Copy the files of a checkpoint, all of them or none. Raises UserError if they cannot be written."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
@@ -199,11 +200,11 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
          commit_message: str = "Upload checkpoint", branch: str | None = None, create_pr: bool = False) -> str:
     """Check a checkpoint and its card, and upload its files as one commit; return the address of the commit.
 
-    private: of a repository that is made now; None: the owner's default. branch: made if it is not there; None: main.
-    create_pr: propose the commit as a pull request. Raises UserError.
+    private: for a repository that is created now; None: the owner's default. branch: created if it does not exist;
+    None: main. create_pr: propose the commit as a pull request. Raises UserError.
     """
     if branch is not None and (not REVISION.fullmatch(branch) or ".." in branch):
-        raise UserError(f"{branch!r} is no name of a branch; write letters, digits, dots and dashes.")
+        raise UserError(f"{branch!r} is no name for a branch; write letters, digits, dots and dashes.")
     name = _target_name(repository)
     card.check(folder)
     _may_write(name, token)
@@ -221,8 +222,8 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
                commit_message: str = "Upload the page") -> str:
     """Upload files, by their paths in a Space, as one commit to it; return the address of its page.
 
-    The Space is made if it is not there. Files that an earlier upload left in `folders` are deleted where they are not
-    among these. variables: of the Space's environment; None: to be removed. private: of a Space that is made now.
+    The Space is created if it does not exist. Files in its `folders` that are not among `files` are deleted.
+    variables: of the Space's environment; one whose value is None is removed. private: for a Space that is created now.
     Raises UserError.
     """
     name = _target_name(repository)
@@ -232,7 +233,7 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
         api = HfApi()
         api.create_repo(name.repository, repo_type=kind, space_sdk="gradio", private=private, exist_ok=True)
         there = api.get_space_variables(name.repository)
-        for key, value in variables.items():  # before the commit, which starts the Space anew
+        for key, value in variables.items():  # before the commit, which restarts the Space
             if value is not None and (key not in there or there[key].value != value):
                 api.add_space_variable(name.repository, key, value)
             elif value is None and key in there:
@@ -246,7 +247,7 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
 
 
 def _target_name(text: str) -> RepositoryName:
-    """Parse the name of a repository to upload to; raises UserError where it is none, or has a revision."""
+    """Parse the name of a repository to upload to. Raises UserError if it is none, or has a revision."""
     name = parse_name(text)
     if name is None or "@" in text:
         raise UserError(f"{text!r} is no repository to upload to: write owner/name.")
@@ -254,16 +255,16 @@ def _target_name(text: str) -> RepositoryName:
 
 
 def _may_write(name: RepositoryName, token: str | None = None) -> None:
-    """Raise UserError where there is no token to upload with."""
+    """Raise UserError if there is no token to upload with."""
     if not (token or get_token()):
         raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
                         f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”.")
 
 
 def damaged(folder: Path) -> Iterator[str]:
-    """Yield the files of a checkpoint in the Hub's cache that differ from those the Hub sent.
+    """Yield the files of a checkpoint in the Hub's cache that differ from the files that the Hub sent.
 
-    The cache names each file by its digest; a folder outside the cache has none to compare with.
+    The cache names each file by its digest; outside the cache there is no digest to compare with.
     """
     for file in checkpoint.ALL_FILES:
         path = (folder / file).resolve()
@@ -272,7 +273,7 @@ def damaged(folder: Path) -> Iterator[str]:
 
 
 def _digest(path: Path, like: str) -> str:
-    """Return the digest of a file in the form of another: SHA-256 (64 digits), or git's SHA-1 of a blob."""
+    """Return the digest of a file, of the same kind as `like`: SHA-256 (64 digits), or git's SHA-1 of a blob."""
     if len(like) == 64:
         return checkpoint.digest(path)
     content = path.read_bytes()
@@ -280,7 +281,7 @@ def _digest(path: Path, like: str) -> str:
 
 
 def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None:
-    """Raise UserError, and take a file out of the cache, where it is not the one that the Hub announced."""
+    """Raise UserError, and remove the file from the cache, if it is not the one that the Hub announced."""
     wanted = file.lfs.sha256 if file.lfs else file.blob_id
     if wanted and _digest(path, wanted) != wanted:
         path.resolve().unlink()
@@ -289,7 +290,7 @@ def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None
 
 
 def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
-    """Raise UserError where a repository lacks files of a checkpoint or offers files that could run code."""
+    """Raise UserError if a repository lacks files of a checkpoint or offers files that could run code."""
     pickles = sorted(file for file in files if Path(file).suffix in checkpoint.PICKLES)
     if pickles:
         raise UserError(Message.of("hub_error_pickle", name=str(name), file=pickles[0]))
@@ -300,7 +301,8 @@ def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
 
 @contextmanager
 def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
-    """Turn any error of the Hub's client into a UserError, and silence its own warnings. token: the one given to it."""
+    """Turn any error of the Hub's client into a UserError, and silence the client's warnings. token: as it was given.
+    """
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:

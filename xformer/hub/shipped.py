@@ -1,57 +1,67 @@
-"""Find the checkpoint to use: the one named, or in an environment variable, or the one that ships with the code."""
+"""What ships with the code: each checkpoint, its folder, and how another is named in its place."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from xformer.results import UserError
+from xformer.results import GENERATIONS, UserError
 from xformer.strings import PACKAGE
 
-# The folder of checkpoints/: an installed package, or a clone with app.py, xformer/ and assets/.
+# The folder that holds checkpoints/: an installed package, or a clone with app.py, xformer/ and assets/.
 ROOT = PACKAGE if (PACKAGE / "checkpoints").is_dir() else PACKAGE.parent
-CHECKPOINTS = ROOT / "checkpoints"
-
-DEFAULT_CHECKPOINT = "checkpoints/en-es"  # beneath ROOT
-SENTIMENT_CHECKPOINT = "checkpoints/sentiment"
-LECTURE_CHECKPOINT = "checkpoints/lecture"  # a classifier as small as a lecture's, offered beside the one that ships
-WRITER_CHECKPOINT = "checkpoints/reviews-lm"
-
-CHECKPOINT_VARIABLE = "XFORMER_CHECKPOINT"  # of the environment: a folder, or owner/name[@revision]
-SENTIMENT_VARIABLE = "XFORMER_SENTIMENT"
-WRITER_VARIABLE = "XFORMER_LANGUAGE_MODEL"
-
-_HELP = "folder, or owner/name[@revision] on the Hub (or {}; else {} beside the code)"
-CHECKPOINT_HELP = _HELP.format(CHECKPOINT_VARIABLE, DEFAULT_CHECKPOINT)
-SENTIMENT_HELP = _HELP.format(SENTIMENT_VARIABLE, SENTIMENT_CHECKPOINT)
-WRITER_HELP = _HELP.format(WRITER_VARIABLE, WRITER_CHECKPOINT)
 
 
-def checkpoint_folder(given: str | Path | None) -> Path:
-    """Return the folder of the translation model to use; a name that is no folder is looked for on the Hub.
+@dataclass(frozen=True)
+class Shipped:
+    """A checkpoint that ships."""
 
-    Raises UserError, also where none is named and none ships with this copy of the program.
-    """
-    return _folder(given, CHECKPOINT_VARIABLE, DEFAULT_CHECKPOINT)
+    name: str  # of its folder in checkpoints/
+    kind: str  # of what it holds, as `train` calls it
+    variable: str = ""  # of the environment, which names another in its place: a folder, or owner/name[@revision]
+    beside: Shipped | None = None  # the one that it is offered with
+
+    @property
+    def folder(self) -> str:
+        """Its folder beneath ROOT."""
+        return f"checkpoints/{self.name}"
+
+    @property
+    def path(self) -> Path:
+        return ROOT / self.folder
+
+    @property
+    def help(self) -> str:
+        """The text of a flag that names another."""
+        return f"folder, or owner/name[@revision] on the Hub (or {self.variable}; else {self.folder} beside the code)"
+
+    def named(self, given: str | Path | None) -> str | Path | None:
+        """Return what is named in its place, by a flag or the environment; None where it is the one to use itself."""
+        return given or (os.environ.get(self.variable) if self.variable else None) or None
+
+    def there(self, given: str | Path | None = None) -> bool:
+        """Tell whether there is one to use: one is named, or the one that ships is there."""
+        return bool(self.named(given)) or self.path.is_dir()
+
+    def find(self, given: str | Path | None = None) -> Path:
+        """Return the folder of the checkpoint to use; a name that is no folder is looked for on the Hub.
+
+        Raises UserError, also where none is named and none ships with this copy of the program.
+        """
+        if not self.there(given):
+            raise UserError(f"No checkpoint is named, and there is none at {self.path}: name a folder, or owner/name "
+                            f"on the Hub, with --checkpoint or in {self.variable}; a clone of the repository has one.")
+        name = self.named(given)
+        if not name:
+            return self.path
+        from xformer.hub import repository  # it loads torch and the Hub's client, which --help and the default need not
+        return repository.find(name)
 
 
-def sentiment_folder(given: str | Path | None) -> Path:
-    """Return the folder of the classifier of reviews to use, as `checkpoint_folder` does. Raises UserError."""
-    return _folder(given, SENTIMENT_VARIABLE, SENTIMENT_CHECKPOINT)
-
-
-def writer_folder(given: str | Path | None) -> Path:
-    """Return the folder of the language model of reviews to use, as `checkpoint_folder` does. Raises UserError."""
-    return _folder(given, WRITER_VARIABLE, WRITER_CHECKPOINT)
-
-
-def _folder(given: str | Path | None, variable: str, default: str) -> Path:
-    name = given or os.environ.get(variable)
-    if not name:
-        if not (ROOT / default).is_dir():
-            raise UserError(f"No checkpoint is named, and there is none at {ROOT / default}: name a folder, or "
-                            f"owner/name on the Hub, with --checkpoint or in {variable}; a clone of the repository has "
-                            f"one.")
-        return ROOT / default
-    from xformer.hub import repository  # it loads torch and the Hub's client, which --help and the default need not
-    return repository.find(name)
+TRANSLATION = Shipped("en-es", "translation", "XFORMER_CHECKPOINT")
+SENTIMENT = Shipped("sentiment", "sentiment", "XFORMER_SENTIMENT")
+WRITER = Shipped("reviews-lm", "language-model", "XFORMER_LANGUAGE_MODEL", beside=SENTIMENT)
+LECTURE = Shipped("lecture", "sentiment", beside=SENTIMENT)  # as small as a lecture's
+SHIPPED = (TRANSLATION, *(Shipped(name, "translation", beside=TRANSLATION) for name in GENERATIONS),
+           SENTIMENT, WRITER, LECTURE)

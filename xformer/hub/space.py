@@ -1,27 +1,26 @@
-"""Upload what a hosted Space needs of this repository."""
+"""Upload the part of this repository that a hosted Space needs."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from xformer.hub import card, checkpoint, repository, shipped
-from xformer.results import GENERATIONS, UserError
+from xformer.hub import card, checkpoint, repository
+from xformer.hub.shipped import SENTIMENT, SHIPPED, TRANSLATION, Shipped
+from xformer.results import UserError
 
 FILES = ("README.md", "LICENSE", "app.py", "requirements.txt")
-OF_THE_HOST = {"gradio", "huggingface-hub", "spaces"}  # it brings its own: other versions break its image or its GPUs
-NEWEST_TORCH = "2.13.0"  # that GPUs are lent for
+OF_THE_HOST = {"gradio", "huggingface-hub", "spaces"}  # the host has its own; other versions break its image or GPUs
+NEWEST_TORCH = "2.13.0"  # the newest version for which GPUs are lent
 FOLDERS = ("xformer", "assets")
-CHECKPOINTS = {"translation": shipped.DEFAULT_CHECKPOINT, "sentiment": shipped.SENTIMENT_CHECKPOINT}
-VARIABLES = {"translation": shipped.CHECKPOINT_VARIABLE, "sentiment": shipped.SENTIMENT_VARIABLE}
 
 
 def push(root: Path, name: str, *, translation: str | None = None, sentiment: str | None = None,
          mcp: bool = False, private: bool | None = None, message: str = "Upload the page") -> str:
-    """Upload the files that a Space needs, of the code at `root`, to owner/name; return the address of the Space.
+    """Upload the files that a Space needs, from the code at `root`, to owner/name; return the address of the Space.
 
     translation, sentiment: owner/name[@revision] of checkpoints that the Hub fetches when it builds the Space; None:
-    the one that ships is uploaded. mcp: let the Space be an MCP server too. Raises UserError.
+    the shipped one is uploaded. mcp: make the Space an MCP server too. Raises UserError.
     """
     files: dict[str, Path | bytes] = {name: root / name for name in FILES}
     for path in sorted(path for name in FOLDERS for path in (root / name).rglob("*")):
@@ -33,17 +32,14 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
                         f"copy of the repository.")
     variables: dict[str, str | None] = {"GRADIO_MCP_SERVER": "True" if mcp else None}
     preloaded: dict[str, str] = {}
-    for kind, wanted in (("translation", translation), ("sentiment", sentiment)):
+    for one, wanted in ((TRANSLATION, translation), (SENTIMENT, sentiment)):
         if wanted is None:
-            folder = root / CHECKPOINTS[kind]
-            _examine(folder, kind)
-            variables[VARIABLES[kind]] = None
-            files |= {f"{CHECKPOINTS[kind]}/{file}": folder / file for file in checkpoint.sizes(folder)}
-            files |= _generations(root) if kind == "translation" else _writer(root)
+            variables[one.variable] = None
+            files |= _shipped(root, one)
         else:
             folder, commit = repository.pinned(wanted)
-            _examine(folder, kind)
-            variables[VARIABLES[kind]] = str(commit)
+            _examine(folder, one.kind)
+            variables[one.variable] = str(commit)
             preloaded[commit.repository] = f"{','.join(checkpoint.sizes(folder))} {commit.revision}"
     files["README.md"] = _readme(root / "README.md", preloaded)
     files["requirements.txt"] = _requirements((root / "requirements.txt").read_text(encoding="utf-8"))
@@ -51,28 +47,22 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
                                  commit_message=message)
 
 
-def _generations(root: Path) -> dict[str, Path | bytes]:
-    """List the files of the small models that the page compares with one another, as far as they are there."""
-    found: dict[str, Path | bytes] = {}
-    for name in GENERATIONS:
-        folder = root / "checkpoints" / name
-        if folder.is_dir():
-            _examine(folder, "translation")
-            found |= {f"checkpoints/{name}/{file}": folder / file for file in checkpoint.sizes(folder)}
-    return found
+def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
+    """List the files of a checkpoint that ships, and of those that are offered beside it, as far as they are there.
 
-
-def _writer(root: Path) -> dict[str, Path | bytes]:
-    """List the files of the language model that the classifier began as, where it is there."""
-    folder = root / shipped.WRITER_CHECKPOINT
-    if not folder.is_dir():
-        return {}
-    _examine(folder, "language-model")
-    return {f"{shipped.WRITER_CHECKPOINT}/{file}": folder / file for file in checkpoint.sizes(folder)}
+    Raises UserError where a folder holds none.
+    """
+    files: dict[str, Path | bytes] = {}
+    for each in SHIPPED:
+        folder = root / each.folder
+        if each == one or each.beside == one and folder.is_dir():
+            _examine(folder, each.kind)
+            files |= {f"{each.folder}/{file}": folder / file for file in checkpoint.sizes(folder)}
+    return files
 
 
 def _examine(folder: Path, kind: str) -> None:
-    """Raise UserError where a folder holds no whole checkpoint of a kind."""
+    """Raise UserError if a folder holds no complete checkpoint of this kind."""
     held = checkpoint.examine(folder).kind
     if held.train != kind:
         wanted = next(known for known in checkpoint.KINDS.values() if known.train == kind)
@@ -80,7 +70,7 @@ def _examine(folder: Path, kind: str) -> None:
 
 
 def _requirements(text: str) -> bytes:
-    """Leave out of the requirements what a Space's host has, and of torch the limits but its own."""
+    """Leave out of the requirements the packages that a Space's host has, and limit torch to NEWEST_TORCH instead."""
     wanted = []
     for line in text.splitlines():
         named = re.match(r"[\w-]+", line)
@@ -92,9 +82,9 @@ def _requirements(text: str) -> bytes:
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
-    """Add to a Space's README the repositories that the Hub fetches when it builds the Space, with their files.
+    """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space.
 
-    Raises UserError where the README is not that of a Space.
+    Raises UserError if the README has no metadata of a Space.
     """
     if card.read(path).data.get("sdk") != "gradio":
         raise UserError(f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "

@@ -1,8 +1,8 @@
-"""An end to fetches that do not come forward: of a Hub that stalls, sends a byte now and then, or breaks off each time.
+"""Give up downloads that stall: from a Hub that is silent, sends a byte now and then, or breaks off again and again.
 
-The Hub's client gives up only a connection that is silent, and begins anew for ever where each one brought something.
-Here a fetch runs in a thread of its own and its new bytes are counted; whoever waits for it gives it up where a minute
-brings too few, and it ends at its next byte.
+The Hub's client gives up a silent connection only, and retries for ever if each connection brings something. Here a
+download runs in a thread of its own, and its new bytes are counted. If a minute brings too few, the caller gets an
+error, and the thread ends at its next byte.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from huggingface_hub.utils import httpx, tqdm
 from huggingface_hub.utils._http import default_client_factory
 
 T = TypeVar("T")
-PATIENCE = 60.0  # seconds without a byte after which a transfer is given up; the client by itself waits for ever
-WINDOW = 60.0  # seconds in each of which a fetch must bring
-LEAST = 300_000  # bytes that it did not have before: 5 kB a second
-LARGE = 100_000_000  # bytes from which on a file comes by the Hub's newer storage, Xet, in parts at the same time
-MOST = 32  # fetches at the same time, with those that were given up and still hang on a connection
+PATIENCE = 60.0  # seconds without a byte after which a connection is given up; the client's default is to wait for ever
+WINDOW = 60.0  # seconds over which new bytes are counted
+LEAST = 300_000  # new bytes that a download must bring in each WINDOW: 5 kB a second
+LARGE = 100_000_000  # bytes from which a file comes by the Hub's newer storage, Xet, several parts at a time
+MOST = 32  # downloads at the same time, including those that were given up and still hang on a connection
 _running = threading.BoundedSemaphore(MOST)
-_mine = threading.local()  # `progress`: of the fetch that runs in a thread
+_mine = threading.local()  # `progress`: of the download that runs in this thread
 
 
 class Stalled(Exception):
-    """A fetch brought too few bytes that were new."""
+    """A download brought too few new bytes."""
 
     def __init__(self, brought: int) -> None:
         self.brought = brought
@@ -38,16 +38,16 @@ class Stalled(Exception):
 
 
 class TooMany(Exception):
-    """As many fetches run or hang as may."""
+    """MOST downloads run or hang already."""
 
 
 class _Progress:
-    """The new bytes of a fetch: those beyond the farthest place that was reached in each file before."""
+    """Counts the new bytes of a download: in each file, only bytes beyond the farthest place so far."""
 
     def __init__(self) -> None:
         self.stopped = False
-        self.by_storage = False  # whether its files come by Xet, whose bytes only its progress bars tell
-        self.counted = True  # not where a program has set another maker of clients since
+        self.by_storage = False  # whether its files come by Xet, whose bytes only the progress bars report
+        self.counted = True  # False if a program has set another factory of clients since
         self._farthest: dict[str, int] = defaultdict(int)
 
     @property
@@ -55,14 +55,14 @@ class _Progress:
         return sum(list(self._farthest.values()))
 
     def note(self, file: str, place: int) -> None:
-        """Note that a file has come as far as this; raises Stalled where nobody waits for it any more."""
+        """Note the place that a file has reached. Raises Stalled if the download was given up."""
         if self.stopped:
             raise Stalled(self.new)
         self._farthest[file] = max(self._farthest[file], place)
 
 
 class _Counted(httpx.SyncByteStream):
-    """The body of an answer, whose bytes are noted as they come."""
+    """The body of a response; it notes its bytes as they come."""
 
     def __init__(self, stream: Any, progress: _Progress, file: str, place: int) -> None:
         self._stream, self._progress, self._file, self._place = stream, progress, file, place
@@ -78,9 +78,9 @@ class _Counted(httpx.SyncByteStream):
 
 
 def watched(work: Callable[[], T]) -> T:
-    """Do work that fetches by the Hub's client, in a thread of its own; return what it returns.
+    """Run `work`, which downloads with the Hub's client, in a thread of its own; return its result.
 
-    Raises Stalled where it does not come forward, and TooMany where it cannot begin.
+    Raises Stalled if it brings too few new bytes, and TooMany if it cannot begin.
     """
     running, progress, result = _running, _Progress(), Future[T]()
     if not running.acquire(blocking=False):
@@ -110,8 +110,7 @@ def watched(work: Callable[[], T]) -> T:
 
 
 def _client() -> httpx.Client:
-    """Make the session that all requests to the Hub share: as its client does, but patient only so long, and one that
-    counts what comes."""
+    """Make the session that all requests to the Hub share: the client's own, with a timeout and with counted bytes."""
     made = default_client_factory()
     made.timeout = PATIENCE
     made.event_hooks = {"request": [*made.event_hooks["request"], _begin],
@@ -120,17 +119,17 @@ def _client() -> httpx.Client:
 
 
 def _begin(request: httpx.Request) -> None:
-    """Let a fetch that was given up ask for nothing more."""
+    """Stop a download that was given up from making another request."""
     if progress := getattr(_mine, "progress", None):
         progress.note("", 0)
 
 
 def _wrap(response: httpx.Response) -> None:
-    """Count the body of an answer, where it belongs to a fetch."""
+    """Count the body of a response if it belongs to a download."""
     progress = getattr(_mine, "progress", None)
     if progress is None:
         return
-    # Without its name there a file is fetched by plain HTTP, which ends at the next byte when it is given up.
+    # Without this header the client loads a file by plain HTTP, which ends at the next byte when it is given up.
     size = response.headers.get("X-Linked-Size", "")
     if not size.isdecimal() or int(size) < LARGE or constants.HF_HUB_DISABLE_XET or find_spec("hf_xet") is None:
         response.headers.pop(constants.HUGGINGFACE_HEADER_X_XET_HASH, None)
@@ -142,10 +141,10 @@ def _wrap(response: httpx.Response) -> None:
 
 
 def bars() -> type[tqdm]:
-    """The progress bars of the fetch that runs in this thread, which count what comes by Xet, shown or not.
+    """The progress bars of the download that runs in this thread; shown or not, they count the bytes that come by Xet.
 
-    It has one for bytes that came and one for bytes written, and calls them from threads of its own, where nothing may
-    be raised: what was given up ends by itself.
+    Xet has a bar for bytes received and one for bytes written, and calls both from threads of its own, in which nothing
+    may be raised: a download that was given up ends by itself.
     """
     progress = _mine.progress
 

@@ -1,4 +1,4 @@
-"""Decoding for everybody: requests that arrive together share a batch, and long batches take turns with new ones."""
+"""Decoding for all clients: requests that arrive together share a batch; long batches take turns with new ones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from xformer.search import Hypothesis
 from xformer.translator import Translator, translating
 
 BATCH_ROWS = 320  # hypotheses decoded at once, over all batches
-PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with those that come after it
-SHORT = 31  # pieces up to which sentences share a batch; a longer one does with those not twice as long or half
+PATIENCE = 16  # steps that a batch is decoded alone; a longer one takes turns with later batches
+SHORT = 31  # sentences of at most this many pieces share a batch; a longer one joins those of about its length
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class Request:
 
     tokens: Sequence[int]  # of the source, without EOS
     options: Options
-    prefix: Sequence[int]  # that the target begins with
+    prefix: Sequence[int]  # tokens that the target begins with
     max_length: int  # of the target, EOS included
     change: Intervention
     answer: Future[list[Hypothesis]] = field(default_factory=Future)
 
     def answered(self, seconds: float) -> bool:
-        """Wait at most so many seconds; whether it is answered, or failed, by then."""
+        """Wait at most `seconds`; return whether the request was answered, or failed, by then."""
         return bool(futures.wait([self.answer], seconds).done)
 
     def finish(self, answer: list[Hypothesis] | Exception) -> None:
-        """Answer it, if anybody still waits."""
+        """Pass on the answer or the error, unless the request was cancelled."""
         if not self.answer.set_running_or_notify_cancel():
             return
         if isinstance(answer, Exception):
@@ -55,7 +55,7 @@ class Batch:
     steps: int = 0
 
     def step(self) -> bool:
-        """Take one step; False where it was the last: all have their answer, a reason why not, or nobody waits."""
+        """Take one step. Return False if it was the last: every request is answered, failed or cancelled."""
         self.steps += 1
         use_threads(self.rows)
         try:
@@ -66,7 +66,7 @@ class Batch:
         except StopIteration as end:
             for request, hypotheses in zip(self.requests, end.value, strict=True):
                 request.finish(hypotheses)
-        except Exception as error:  # those who asked are told; the thread lives on for the others
+        except Exception as error:  # it goes to the callers; the thread lives on for other batches
             for request in self.requests:
                 request.finish(error)
         return False
@@ -76,7 +76,7 @@ def form_batches(model: Translator, requests: Iterable[Request]) -> list[Batch]:
     """Start a search for each group of requests that may be decoded together."""
     groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
     for request in requests:
-        size = max(SHORT, len(request.tokens)).bit_length()  # in a batch, all wait for the longest sentence
+        size = max(SHORT, len(request.tokens)).bit_length()  # every sentence of a batch waits for the longest one
         groups.setdefault((request.options, request.change, size), []).append(request)
     batches = []
     for (options, change, _), group in groups.items():
@@ -103,7 +103,7 @@ class Decoder:
 
     def submit(self, requests: Iterable[Request]) -> None:
         """Queue requests; each is answered through its `answer`."""
-        for request in sorted(requests, key=lambda r: -len(r.tokens)):  # neighbours in the queue share a batch
+        for request in sorted(requests, key=lambda r: -len(r.tokens)):  # sentences of similar length share a batch
             self._queue.put(request)
 
     def close(self) -> None:
@@ -113,10 +113,10 @@ class Decoder:
         del self._model
 
     def _run(self) -> None:
-        """Answer what waits, in batches, until None comes; the thread's whole life.
+        """Answer the queued requests in batches until None comes; this is the thread's whole life.
 
-        While short batches are decoded, what comes in the meantime is gathered for the next one. A batch that takes
-        more than PATIENCE steps lets it begin, and they go on in turns: nobody waits for somebody else's long sentence.
+        Requests that come while a short batch is decoded are gathered for the next one. After PATIENCE steps of a
+        batch, the next one begins too and the two take turns: a short sentence does not wait for a long one.
         """
         running, batches = True, list[Batch]()
         while running or batches:
@@ -128,7 +128,7 @@ class Decoder:
             batches = [batch for batch in batches if batch.step()]
 
     def _waiting(self, block: bool) -> list[Request | None]:
-        """Take what is in the queue, at most BATCH_ROWS requests; with `block`, wait until there is one."""
+        """Take what is in the queue, at most BATCH_ROWS requests; with `block`, wait for the first."""
         waiting = [self._queue.get()] if block else []
         while len(waiting) < BATCH_ROWS:
             try:

@@ -12,14 +12,14 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from xformer.results import Bleu, NGram
 from xformer.serve.text import clean, one_line
 
-ORDERS = 4  # n-grams of 1 to so many tokens
+ORDERS = 4  # the longest n-grams that are counted, in tokens
 
 
 def bleu(translation: str, reference: str) -> Bleu:
-    """BLEU of one translation against one reference, taken apart; raises UserError where the reference is empty.
+    """BLEU of one translation against one reference, taken apart. Raises UserError if the reference is empty.
 
-    The precisions' mean is over the n of which the translation has n-grams: a text of three tokens has none of four,
-    and without this a perfect one would score 0.
+    The mean is over the precisions of those n that the translation is long enough for. A text of three tokens has no
+    4-grams; otherwise it would score 0 even where it is perfect.
     """
     (reference, _), (translation, _) = clean(reference), one_line(translation)
     said, wanted = (Tokenizer13a()(text.rstrip()).split() for text in (translation, reference))
@@ -37,7 +37,7 @@ def bleu(translation: str, reference: str) -> Bleu:
 
 
 def corpus_bleu(scored: Sequence[Bleu]) -> float:
-    """BLEU of many translations, 0 to 100: counts are summed over all of them before the precisions are taken.
+    """BLEU of many translations, 0 to 100: the counts of all are summed, then the precisions are taken.
 
     The formula of Papineni et al. (2002), section 2.3, without smoothing: BP exp(1/4 sum of ln p_n).
     """

@@ -14,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 
 from xformer.serve import engine
 
-UNDER_WAY = 16  # requests of a replica beyond which another is started, as far as there may be more
-MOST_UNDER_WAY = 64  # of a replica; more wait at the proxy
-MISSED = 3  # checks in a row after which Ray replaces a replica
+UNDER_WAY = 16  # requests in progress in each replica; with more, Ray starts another, up to the maximum
+MOST_UNDER_WAY = 64  # requests in progress in one replica; further ones wait at the proxy
+MISSED = 3  # failed checks in a row after which Ray replaces a replica
 PERIOD = 5.0  # seconds between two checks, at most
 
 
@@ -26,7 +26,7 @@ class Replica:
 
     def __init__(self, checkpoint: str, sentiment: str | None, device: str | None, precision: str,
                  seconds: float, token: str, hosts: list[str]) -> None:
-        """seconds: in which a check has to translate a word. token, hosts: see `engine.protect`."""
+        """seconds: the time in which a check must translate a word. token, hosts: see `engine.protect`."""
         from xformer.serve.reviews import SentimentService
         from xformer.serve.translation import Service
         self.seconds = seconds
@@ -35,9 +35,9 @@ class Replica:
         engine.protect(token, hosts)
 
     async def check_health(self) -> None:
-        """Raise where a word is not translated in time; MISSED of them in a row, and the replica is replaced.
+        """Raise if a word is not translated in time; Ray replaces the replica after MISSED failures in a row.
 
-        It waits in a thread, so that requests are taken in the meantime.
+        The check waits in a thread, so that the replica takes requests in the meantime.
         """
         await run_in_threadpool(engine.check, self.seconds)
 
@@ -45,14 +45,14 @@ class Replica:
 def serve(checkpoint: str, sentiment: str | None, device: str | None, precision: str, least: int, most: int,
           cpus: float, gpus: float, patience: float, address: str | None, host: str, port: int, token: str,
           hosts: list[str]) -> None:
-    """Serve until interrupted, then let the replicas answer what they have begun.
+    """Serve until interrupted, then let the replicas finish the requests that they have begun.
 
-    patience: seconds after which a replica that hangs is replaced, about. token, hosts: see `engine.protect`.
+    patience: about how many seconds a replica may hang before it is replaced. token, hosts: see `engine.protect`.
     """
     timeout = patience / (MISSED + 1)
     here = str(Path(__file__).resolve().parents[2])
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
-                   "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1"}  # one that hangs would not end when it is asked to
+                   "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1"}  # a replica that hangs does not stop when asked
     ray.init(address=address, runtime_env={"env_vars": environment}, include_dashboard=None if address else False,
              logging_level=logging.WARNING)
     ray_serve.start(http_options={"host": host, "port": port})

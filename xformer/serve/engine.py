@@ -1,7 +1,7 @@
-"""The engine over HTTP: services on their models, without the page. One process has one engine.
+"""The engine: the services over HTTP, without the page. One process has one engine.
 
-`/translate`, `/explain` and `/classify` are for programs, described at /openapi.json; `/call` is for pages of the same
-version (`serve.remote`). Calls run in threads, so that the services batch what comes at the same time.
+`/translate`, `/explain` and `/classify` are for programs and are described at /openapi.json; `/call` is for pages of
+the same version (`serve.remote`). Calls run in threads, so that the services can batch simultaneous ones.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ from xformer.serve.protocol import ReviewService, TranslationService
 from xformer.serve.reviews import MAX_CHARACTERS
 
 MOST_BYTES = 12_000_000  # of a request
-MOST_TEXTS = many.CHUNK // many.ROW  # of a call: as many as a page sends at once, and as many characters
-MOST_CHARACTERS = many.CHUNK + MAX_CHARACTERS
+MOST_TEXTS = many.CHUNK // many.ROW  # of a call: as many as a page sends at once
+MOST_CHARACTERS = many.CHUNK + MAX_CHARACTERS  # of a call: as many as a page sends at once
 MOST_COUNT = 100  # neighbours, or ways to split a text
 MOST_ANSWERED = 100_000_000  # bytes of an answer's arrays and texts: the maps of two passes over 256 pieces have 75 MB
-MOST_NUMBERS = 1_000_000  # in the maps of /explain, which writes each with 20 characters: those of 80 pieces
-OPEN = {"translation": TranslationService, "reviews": ReviewService}  # whose public names may be called
-PATIENCE = 20.0  # seconds for the one word that tells whether an engine is well, where nothing else is asked for
+MOST_NUMBERS = 1_000_000  # in the maps of /explain: enough for 80 pieces; each is written with 20 characters
+OPEN = {"translation": TranslationService, "reviews": ReviewService}  # the protocols' public names may be called
+PATIENCE = 20.0  # seconds in which a health check must translate a word, unless the caller gives another limit
 
 api = FastAPI(title="xformer", description="Translate English to Spanish, explain how, and classify film reviews.")
 _services: dict[str, Any] = {}
-_asked_for: dict[str, Any] = {"token": b"", "hosts": []}  # of who calls: see `protect`
+_asked_for: dict[str, Any] = {"token": b"", "hosts": []}  # what a client must meet: see `protect`
 
 
 def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
-    """Ask for a token, if it is not empty; be reached under these names too; and serve within a page's limits: as many
-    people at once, and each for as long."""
+    """Set who may call the engine, and give its services the limits of a page: people at once, seconds for each.
+
+    token: what clients must send; "" for none. hosts: names under which the engine may be reached as well.
+    """
     _asked_for.update(token=token.encode(), hosts=[*hosts])
     guard = Guard(most_people(), MOST_SECONDS)
     for service in _services.values():
@@ -51,7 +53,7 @@ def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
 
 
 class Door:
-    """ASGI middleware that refuses strange hosts, who does not have the token, and what is too large."""
+    """ASGI middleware that refuses unknown host names, clients without the token, and calls that are too large."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -85,7 +87,7 @@ api.add_middleware(Door)
 
 
 def use(translation: TranslationService, reviews: ReviewService | None = None) -> None:
-    """Answer by these services from now on."""
+    """Answer with these services from now on."""
     _services.clear()
     _services["translation"] = translation
     if reviews is not None:
@@ -93,13 +95,13 @@ def use(translation: TranslationService, reviews: ReviewService | None = None) -
 
 
 def check(seconds: float = PATIENCE) -> None:
-    """Translate a word; raises UserError where the engine does not come to it in time, and is to be replaced."""
+    """Translate a word. Raises UserError if that takes longer than `seconds`: the engine should be replaced."""
     _services["translation"].translate("Yes.", GREEDY, max_length=4, timeout=seconds)
 
 
 def _service(name: str) -> Any:
     if name not in _services:
-        raise UserError(f"This engine has no {name}; start it with a checkpoint for that.")
+        raise UserError(f"This engine has no service “{name}”; start it with a checkpoint for that.")
     return _services[name]
 
 
@@ -126,7 +128,7 @@ def _unforeseen(_: Request, error: Exception) -> JSONResponse:
 
 
 class Asked(BaseModel, extra="forbid", strict=True):
-    """What is to be translated."""
+    """A request to translate a text."""
 
     text: str
     beam: int = Field(5, ge=1, le=16)
@@ -134,14 +136,14 @@ class Asked(BaseModel, extra="forbid", strict=True):
 
 
 class Explained(BaseModel, extra="forbid", strict=True):
-    """What is to be explained: a text, with a translation that is not the model's own, if one is given."""
+    """A request to explain a text. target: a translation to explain in place of the model's own."""
 
     text: str
     target: str | None = None
 
 
 class Reviews(BaseModel, extra="forbid", strict=True):
-    """What is to be classified."""
+    """A request to classify texts."""
 
     texts: list[str]
 
@@ -164,8 +166,8 @@ def explain(asked: Explained) -> dict[str, Any]:
     trace = _service("translation").explain(asked.text, asked.target)
     maps = {stack: np.asarray(getattr(trace, stack)) for stack in STACKS}
     if (numbers := sum(one.size for one in maps.values())) > MOST_NUMBERS:
-        raise UserError(f"The maps of this sentence have {numbers:,} numbers; at most {MOST_NUMBERS:,} are sent: ask "
-                        f"for a shorter one.")
+        raise UserError(f"The maps of this sentence have {numbers:,} numbers; at most {MOST_NUMBERS:,} are sent: send "
+                        f"a shorter one.")
     return {"source": trace.source, "target": trace.target, "predicted": trace.predicted, "log_probs": trace.log_probs,
             **{stack: one.tolist() for stack, one in maps.items()}}
 
@@ -207,7 +209,7 @@ def _answer(service: str, name: str, body: bytes) -> str:
 
 
 def _limit(name: str, arguments: dict[str, Any]) -> None:
-    """Raise UserError for more in one call than a page would send."""
+    """Raise UserError for a call that asks for more than a page would in one call."""
     for key, value in arguments.items():
         most: float = len(STACKS) if key == "stacks" else MOST_TEXTS
         if isinstance(value, (list, tuple, set, frozenset)):

@@ -1,7 +1,8 @@
-"""The names by which a page or an engine may be reached, and whose pages may use it: no other site's.
+"""Which host names a page or an engine answers to, and which sites may use it.
 
-A name in an address can be made to lead anywhere, so that a page of another site could talk to a server of this machine
-or network as if it were its own (DNS rebinding); an address in digits cannot. And a browser says which site asks.
+The owner of a domain name can make it lead to any address, so a page of another site could talk to a server of this
+machine or network as if it were that site's own (DNS rebinding). Numeric addresses cannot be abused so. The browser
+names the site of the asking page in the Origin header.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from xformer.results import UserError
 
 NAME = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*")
-REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which Gradio tells at what address it is
+REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which Gradio derives its own address
 
 
 def allowed_name(text: str) -> str:
-    """Return the name of a host as browsers send it; *.example.org stands for all names below that one.
+    """Return a host name as browsers send it; *.example.org stands for all names below example.org.
 
-    Raises UserError for what is none.
+    Raises UserError for a text that is no host name.
     """
     try:
         name = text.lower().encode("idna").decode() if not text.isascii() else text.lower()
     except UnicodeError:
         name = ""
     if not NAME.fullmatch(name):
-        raise UserError(f"--allow-host is {text!r}, which is no name of a host; write one like page.example.org or "
+        raise UserError(f"--allow-host is {text!r}, which is no host name; write one like page.example.org or "
                         "*.example.org, without https:// and port.")
     return name
 
 
 class Hosts:
-    """ASGI middleware that refuses requests to names that are not allowed, and from pages of other sites.
+    """ASGI middleware that refuses requests to names that are not allowed, and requests from pages of other sites.
 
-    Allowed are addresses in digits, localhost, the machine's own name, the names under which the page is served, and
-    those in `allowed`. Programs, which say nothing of a page that asks, are served.
+    Allowed are numeric addresses, localhost, the machine's own name, the names under which the page is served, and
+    the names in `allowed`. Programs, which send no Origin header, are served.
     """
 
     def __init__(self, app: ASGIApp, allowed: Iterable[str] = (), served: Callable[[Any], list[str]] = lambda app: [],
                  what: str = "page") -> None:
-        """served: the addresses at which an application is served. what: as it is called in sentences."""
+        """served: returns the addresses at which an application is served. what: its name in error messages."""
         self.app, self.served, self.what = app, served, what
-        self.public = "SPACE_ID" in os.environ  # of Hugging Face, which decides what names lead here
+        self.public = "SPACE_ID" in os.environ  # a Hugging Face Space: Hugging Face decides which names lead here
         own = socket.gethostname().lower()
         root = host_of(os.environ.get("GRADIO_ROOT_PATH", ""))
         self.allowed = {*allowed, *filter(None, [root, *os.environ.get("SPACE_HOST", "").lower().split(",")])}
@@ -66,11 +67,11 @@ class Hosts:
         origin = headers.get("origin")
         asking = None if origin is None or headers.get("sec-fetch-site") == "same-origin" else host_of(origin)
         if strange:
-            said = (f"This {self.what} is not served under the name {strange[0][:100]!r}; whoever runs it can allow "
+            said = (f"This {self.what} is not served under the name {strange[0][:100]!r}; its operator can allow "
                     f"that with --allow-host {strange[0][:100]}.")
         elif asking is not None and asking not in reached and not self._allows(asking):
-            said = (f"Pages of {asking[:100]!r} may not use this {self.what}; open it in a tab of its own, or whoever "
-                    f"runs it can allow that with --allow-host {asking[:100]}.")
+            said = (f"Pages of {asking[:100]!r} may not use this {self.what}; open it in a tab of its own, or its "
+                    f"operator can allow that with --allow-host {asking[:100]}.")
         else:
             await self.app(scope, receive, send)
             return
@@ -86,7 +87,7 @@ class Hosts:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address or of a Host header, without the port; "" for what has none."""
+    """Return the host of an address or of a Host header, without the port; "" if it has none."""
     address = address.strip()
     try:
         return (urlsplit(address if "://" in address else f"//{address}").hostname or "").rstrip(".")

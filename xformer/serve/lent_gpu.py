@@ -1,6 +1,6 @@
-"""GPUs that a host lends for the time of a call, as ZeroGPU does: a service on the CPU has its calls computed on them.
+"""GPUs that a host lends for one call at a time, as ZeroGPU does; the service itself stays on the CPU.
 
-The host forks a process for each call and gives that process the GPU. Arguments and results are pickled on their way.
+The host forks a process for each call and gives the GPU to that process. Arguments and results are pickled.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.results import UserError
+from xformer.serve.limits import computing
 
 if TYPE_CHECKING:
     from xformer.serve.reviews import SentimentService
@@ -22,28 +23,16 @@ if TYPE_CHECKING:
     from xformer.serve.writer import Writer
 
 S = TypeVar("S", "Service", "SentimentService", "Writer")
-Method = TypeVar("Method", bound=Callable[..., Any])
 log = logging.getLogger(__name__)
 
-SECONDS = 30  # that a call may keep a lent GPU; visitors with less than that left are refused, and computed for here
-
-
-def computes(method: Method) -> Method:
-    """Mark a method of a service that runs its model, and so is worth a lent GPU."""
-    method.computes = True  # type: ignore[attr-defined]
-    return method
-
-
-def computing(kind: type) -> list[str]:
-    """Names of the methods of a service that are marked by `computes`."""
-    return [name for name in dir(kind) if getattr(getattr(kind, name), "computes", False)]
+SECONDS = 30  # that a call may keep a lent GPU; a visitor with less time left gets no GPU, but an answer from the CPU
 
 
 def open_service(kind: type[S], folder: str | Path, device: str | None, *more: str) -> S:
-    """Open a service of this kind on a checkpoint folder; `more` follows the device where the kind opens it.
+    """Open a service of this kind on a checkpoint folder, with kind.open(folder, device, *more).
 
-    Where the host lends GPUs and no device is asked for, it is one on the CPU whose computing methods run on a lent
-    GPU, by a service that is opened in the process that was given it; where no GPU is free, it computes itself.
+    If the host lends GPUs and `device` is empty, the service is on the CPU. Its computing methods run on a lent GPU,
+    by a second service that is opened in the process with the GPU; if no GPU is free, they run on the CPU.
     """
     if device or not lends():
         return kind.open(folder, device, *more)
@@ -56,8 +45,7 @@ def open_service(kind: type[S], folder: str | Path, device: str | None, *more: s
 
 
 def lends() -> bool:
-    """Whether this host lends GPUs: `spaces.GPU`, which `app.py` imports where it exists, changes functions there only.
-    """
+    """Whether this host lends GPUs: only there does `spaces.GPU` change a function (`app.py` imports `spaces`)."""
     return _decorated() is not _compute
 
 
@@ -68,9 +56,9 @@ def _decorated() -> Callable[..., Any]:
 
 
 def _borrow(service: S, kind: type, folder: Path, name: str, here: Any, *args: Any, **kwargs: Any) -> Any:
-    """Run a method on a lent GPU, or else here, under the guard of the service that was asked.
+    """Run a method on a lent GPU, or else on the CPU, under the guard of `service`.
 
-    Callables among the arguments, which show progress, cannot travel and are left out.
+    Callables among the arguments, which show progress, cannot be pickled and are left out.
     """
     here.__self__.guard = service.guard
     with service.guard.enter():
@@ -86,11 +74,11 @@ def _borrow(service: S, kind: type, folder: Path, name: str, here: Any, *args: A
 
 
 def _compute(kind: type, folder: Path, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """In the process with the GPU: return the result of a method, or the UserError that it raised."""
+    """Run a method in the process with the GPU; return its result, or the UserError that it raised."""
     import torch
 
     from xformer import device
-    device.THREADS = 1  # those of OpenMP do not come along into a forked process, which would wait for them for ever
+    device.THREADS = 1  # a forked process has no OpenMP threads and would wait for them for ever
     torch.set_num_threads(1)
     try:
         return getattr(_opened(kind, folder), name)(*args, **kwargs)
@@ -100,5 +88,5 @@ def _compute(kind: type, folder: Path, name: str, args: list[Any], kwargs: dict[
 
 @cache
 def _opened(kind: Any, folder: Path) -> Any:
-    """Opened anew, as neither a model on a GPU nor a thread comes along into another process."""
+    """Open a second service: a forked process has neither the GPU's memory nor the decoding thread of the first."""
     return kind.open(folder)

@@ -1,5 +1,5 @@
-"""Limits that keep one request from costing the others too much: people at once, seconds for each, turns at long
-computations and places for runs of a minute, and an end to requests that nobody waits for any more."""
+"""Limits that keep one request from slowing the others: people at once, seconds for each, turns at long computations,
+places for training runs. A request is ended when its client has gone."""
 
 from __future__ import annotations
 
@@ -13,21 +13,34 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any, TypeVar
 
 from xformer.results import Message, UserError
 
-MOST_PEOPLE = 128  # served at once, unless XFORMER_MOST_PEOPLE says otherwise; more are asked to try again
-MOST_SECONDS = 60.0  # that the page and the API let one request take
+MOST_PEOPLE = 128  # served at once, unless XFORMER_MOST_PEOPLE says otherwise; others are asked to try again
+MOST_SECONDS = 60.0  # that one request may take on the page and in the API
 AT_WORK = 2  # long computations at the same time, besides translating; each may take hundreds of MB
-LOOK = 0.5  # seconds between two checks that somebody still waits
-PLACES = 2  # runs of a minute at the same time
-SHARE = 4.0  # seconds after which such a run gives its place to one that waits
-MOST_RUNS = 32  # such runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
-Visitor = tuple[str, str]  # who asks: an address, and a session of it
+LOOK = 0.5  # seconds between two checks that the client is still there
+PLACES = 2  # training runs at the same time
+SHARE = 4.0  # seconds after which a run gives its place to a waiting one
+MOST_RUNS = 32  # runs that have a place or wait for one; each holds a thread, and 15 MB once it has begun
+Visitor = tuple[str, str]  # an address, and a session of that address
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def computes(method: Method) -> Method:
+    """Mark a method of a service that runs its model, and so is worth a lent GPU."""
+    method.computes = True  # type: ignore[attr-defined]
+    return method
+
+
+def computing(kind: type) -> list[str]:
+    """Names of the methods of a service that are marked by `computes`."""
+    return [name for name in dir(kind) if getattr(getattr(kind, name), "computes", False)]
 
 
 def most_people() -> int:
-    """Read from the environment how many people may be served at once; raises UserError for nonsense."""
+    """Read from the environment how many people may be served at once. Raises UserError for nonsense."""
     wanted = os.environ.get("XFORMER_MOST_PEOPLE", str(MOST_PEOPLE))
     if not (wanted.isascii() and wanted.isdigit() and 1 <= int(wanted) <= 10_000):
         raise UserError(f"XFORMER_MOST_PEOPLE is {wanted!r}; it must be a whole number from 1 to 10,000.")
@@ -40,18 +53,18 @@ class Wait:
 
     seconds: float | None  # that the answer may take; None: no limit
     there: Callable[[], bool]  # tells whether the person is still there
-    began: float  # of time.perf_counter
-    late: Message | None = None  # what is said after so many seconds
+    began: float  # by time.perf_counter
+    late: Message | None = None  # the error after `seconds`; None: the usual one
 
     def check(self) -> None:
-        """Raise UserError where the answer has taken too long, or the person is gone."""
+        """Raise UserError if the answer has taken too long or the person has gone."""
         if not self.there():
             raise UserError(Message.of("error_left"))
         if self.seconds is not None and time.perf_counter() - self.began >= self.seconds:
             raise UserError(self.late or Message.of("error_timeout", seconds=round(self.seconds)))
 
     def until(self, done: Callable[[float], bool]) -> None:
-        """Call `done` until it is true, with the seconds that it may wait itself. Raises UserError as `check` does."""
+        """Call `done(seconds)`, which may wait for that long, until it is true. Raises UserError as `check` does."""
         while not done(LOOK if self.seconds is None else
                        max(0.0, min(LOOK, self.began + self.seconds - time.perf_counter()))):
             self.check()
@@ -73,11 +86,11 @@ class _Served(threading.local):
 
 
 class Guard:
-    """Admits requests to one or more services that share it; a thread that is inside may enter again.
+    """Admits requests to the services that share it; a thread that is inside may enter again.
 
     people: most requests inside at once. seconds: the most that each may take. asker: called in the thread of a
-    request, returns a function that tells later whether the person who asked is still there. visitor: called likewise,
-    returns who asked.
+    request, returns a function that tells whether its client is still there. visitor: called in the same thread,
+    returns the client's address and session.
     """
 
     def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
@@ -85,11 +98,11 @@ class Guard:
         self.people, self.seconds, self.asker, self.visitor = people, seconds, asker, visitor
         self.inside = 0
         self._lock, self._served = threading.Lock(), _Served()
-        self._free, self._line = AT_WORK, deque[Future[None]]()  # free turns, and those who wait for one, in order
+        self._free, self._line = AT_WORK, deque[Future[None]]()  # free turns, and the queue for them
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
-        """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once where it is full."""
+        """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once if it is full."""
         served, outer = self._served, self._served.wait
         if outer is not None and seconds is None:
             yield outer
@@ -112,8 +125,8 @@ class Guard:
 
     @contextmanager
     def work(self) -> Iterator[Callable[[], None]]:
-        """Enter for a long computation, which calls the function that it is given now and then, to let others have a
-        turn; that raises UserError where it has taken too long, or nobody waits for it any more."""
+        """Enter for a long computation. It should often call the function that it is given, which lets others have a
+        turn, and raises UserError if the computation has taken too long or its client has gone."""
         served = self._served
         if served.pause is not None:
             yield served.pause
@@ -135,7 +148,7 @@ class Guard:
                 served.pause = None
 
     def _take(self, wait: Wait) -> None:
-        """Wait for a turn, after all who came before."""
+        """Wait for a turn, in the order of arrival."""
         mine: Future[None] = Future()
         with self._lock:
             if self._free:
@@ -162,26 +175,28 @@ class Guard:
 
 @dataclass(eq=False)
 class Run:
-    """A run of a minute: on one of the `Places`, or in the line for one."""
+    """A training run of a visitor: on one of the `Places`, or in the queue for one."""
 
     visitor: Visitor
-    number: int  # in the order in which they came
-    left: float  # seconds on a place that it is expected to need still; kept up to date by who runs it
-    used: float = 0.0  # seconds on a place, but for the present turn
-    since: float | None = None  # the time at which the present turn began; None in the line
-    dropped: bool = False  # out of a full line
+    number: int  # in the order of arrival
+    left: float  # seconds on a place that it probably still needs; its owner keeps this up to date
+    used: float = 0.0  # seconds on a place in earlier turns
+    since: float | None = None  # when the present turn began; None in the queue
+    dropped: bool = False  # removed from a full queue
     turn: threading.Event = field(default_factory=threading.Event)  # set while it has a place, or was dropped
 
     @property
     def keys(self) -> tuple[object, ...]:
-        """Between whom places are shared: an address, a session of it, a run of that."""
+        """The levels at which places are shared: the address, its session, the run."""
         return self.visitor[0], self.visitor, self
 
 
 class Places:
-    """A few places for many runs of a minute. Visitors share them: whoever waits comes on after SHARE seconds, first
-    those of the address that has fewest places and waited longest, of these those of such a session. So ten runs of one
-    visitor get no more than the one run of another.
+    """A few places for many training runs, which take turns of SHARE seconds.
+
+    The next turn goes to the address with the fewest places, and among equals to the one that has waited longest;
+    within the address to a session, and within the session to a run, by the same rule. So ten runs of one visitor get
+    as much time as one run of another.
     """
 
     def __init__(self, places: int = PLACES, share: float = SHARE, most: int = MOST_RUNS,
@@ -192,10 +207,10 @@ class Places:
         self._turns = dict[object, int]()  # when each of `Run.keys` last had a place, or first came
 
     def join(self, visitor: Visitor, seconds: float) -> Run:
-        """Take a place or wait for one, for a run that is expected to need so many seconds on it.
+        """Take a place, or queue for one, for a run that probably needs it for `seconds`.
 
-        Raises UserError where too many wait already and nobody has more runs than this visitor: else the newest in the
-        line of the address that has most is dropped.
+        With too many runs, the newest waiting run of the address that has most is dropped; if no address has more than
+        this visitor's would have, UserError is raised instead.
         """
         with self._lock:
             run = Run(visitor, next(self._count), seconds)
@@ -215,7 +230,7 @@ class Places:
             return run
 
     def keeps(self, run: Run) -> bool:
-        """Tell whether a run may go on; where it may not, others have its place now, and it waits for the next."""
+        """Tell whether a run may go on. After its turn, its place goes to a waiting run, and it queues again."""
         with self._lock:
             now = self.clock()
             if run.since is None or not self._line or now - run.since < self.share:
@@ -237,13 +252,15 @@ class Places:
             self._fill()
 
     def seconds(self, run: Run) -> float:
-        """The seconds that a run has had a place."""
+        """The seconds that a run has had a place so far."""
         since = run.since
         return run.used + (0.0 if since is None else self.clock() - since)
 
     def wait(self, run: Run) -> tuple[int, float] | None:
-        """How many other runs come on before this one does, and in about how many seconds it will; None for one that
-        has a place. All that is known now is played through: who comes may make it longer, who leaves shorter."""
+        """How many other runs get a place before this one, and about how many seconds that takes; None if it has one.
+
+        The turns are simulated from what is known now: a new run can make the wait longer, one that leaves shorter.
+        """
         with self._lock:
             if run not in self._line:
                 return None
@@ -257,7 +274,7 @@ class Places:
 
             for one in self._placed:
                 place(one, 0.0, self.share - now + (now if one.since is None else one.since))
-            for number in count(1 << 62):  # later than all turns that were
+            for number in count(1 << 62):  # later than all turns so far
                 ended = min(ends, key=lambda end: end[0])
                 ends.remove(ended)
                 turns.update(dict.fromkeys(ended[1].keys, number))
@@ -269,10 +286,10 @@ class Places:
                 line.remove(following)
                 before.add(following)
                 place(following, ended[0], self.share)
-            return None  # never: every run comes on
+            return None  # never reached: every run gets a place
 
     def _fill(self) -> None:
-        """Give the places that are free to those who wait."""
+        """Give the free places to waiting runs."""
         while self._free and self._line:
             run = self._first(self._line, self._placed, self._turns)
             self._line.remove(run)
@@ -282,7 +299,7 @@ class Places:
             run.turn.set()
 
     def _leave(self, run: Run, now: float) -> None:
-        """Take a run off its place."""
+        """Take its place from a run."""
         run.turn.clear()
         run.used += 0.0 if run.since is None else now - run.since
         run.since = None
@@ -292,6 +309,6 @@ class Places:
 
     @staticmethod
     def _first(line: list[Run], placed: list[Run], turns: dict[object, int]) -> Run:
-        """Who of a line comes on next."""
+        """The run of a queue that gets the next place."""
         held = Counter(key for one in placed for key in one.keys)
         return min(line, key=lambda one: [(held[key], turns[key]) for key in one.keys])

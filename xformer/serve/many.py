@@ -1,7 +1,7 @@
 """Classify many texts at once: rows from a pasted block or a file, and a table of their labels.
 
-A row that cannot be read keeps the others from nothing: it gets a reason in place of a label. What makes a whole file
-unreadable (its size, its encoding, an open quotation mark) raises UserError.
+A row that cannot be read gets a reason in place of a label; the others are read. What makes a whole file unreadable
+(its size, its encoding, an open quotation mark) raises UserError.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ TEXT_NAMES = ("text", "review", "sentence", "comment", "content", "phrase", "bod
 LABEL_NAMES = ("label", "sentiment", "polarity", "class", "target", "gold", "given")
 CONTAINERS = {b"PK\x03\x04": "XLSX, ODS, ZIP", b"\xd0\xcf\x11\xe0": "XLS", b"%PDF": "PDF", b"\x1f\x8b": "GZIP"}
 
-csv.field_size_limit(MAX_BYTES)  # of the whole process; the csv module's own limit of 131,072 would end the file
+csv.field_size_limit(MAX_BYTES)  # for the whole process; beyond its own limit of 131,072 the csv module gives up
 
 
 class Row(NamedTuple):
     """A text to classify, or the problem that prevents it."""
 
     text: str
-    given: str | None  # the label in its row, where it is one of LABELS
+    given: str | None  # the label in its row, if that is one of LABELS
     problem: Message | None = None
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A pasted block or an uploaded file as rows of cells, and the columns of the texts and of their labels."""
+    """A pasted block or an uploaded file as rows of cells, and which columns hold the texts and their labels."""
 
-    name: str  # of the file; "" where the texts were pasted
-    columns: tuple[str, ...]  # their names, or "1", "2" … where the file has none
+    name: str  # of the file; "" if the texts were pasted
+    columns: tuple[str, ...]  # their names, or "1", "2" … if the file has none
     rows: tuple[tuple[str, ...], ...]
     text: int  # column, from 0
-    label: int | None  # column, from 0; None where there are no labels
+    label: int | None  # column, from 0; None without labels
 
     def texts(self, column: int | None = None) -> list[Row]:
-        """The text and the label of each row; the text from `column`, if one is given, in place of `text`."""
+        """The text and the label of each row; `column`: where to take the texts from instead of `text`."""
         place = self.text if column is None else column
         return [self._row(cells, place) for cells in self.rows]
 
@@ -76,19 +76,20 @@ def known_label(cell: str) -> str | None:
 
 
 def paste(block: str) -> Sheet:
-    """Read a block with one text a line, without empty lines. Raises UserError where there is none, or too much."""
+    """Read a block of one text a line, leaving out empty lines. Raises UserError if it is empty or too large."""
     _check_size("", len(block.encode("utf-8", "replace")))
     return _lines("", block)
 
 
 def load(path: Path) -> Sheet:
-    """Read a .csv, .tsv or .txt file, after a look at its size. Raises UserError where it cannot be read."""
+    """Read a .csv, .tsv or .txt file; its size is checked first. Raises UserError if it cannot be read."""
     _check_size(path.name, path.stat().st_size)
     return parse(path.name, path.read_bytes())
 
 
 def parse(name: str, data: bytes) -> Sheet:
-    """Read the content of a file of this name: one text a line in .txt, a table in .csv and .tsv. Raises UserError."""
+    """Read a file's content: one text a line in .txt, a table in .csv and .tsv. Raises UserError if it cannot be read.
+    """
     _check_size(name, len(data))
     kind = Path(name).suffix.casefold()
     if kind not in KINDS:
@@ -122,7 +123,7 @@ def _decode(name: str, data: bytes) -> str:
         raise UserError(Message.of("error_texts_binary", name=name, position=data.index(b"\0") + 1))
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:  # which counts from behind a byte order mark
+    except UnicodeDecodeError as error:  # its position does not count a byte order mark
         position = error.start + 1 + 3 * data.startswith(b"\xef\xbb\xbf")
         raise UserError(Message.of("error_texts_encoding", name=name, position=position)) from error
 
@@ -137,7 +138,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _limited(name: str, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Collect rows, header included; raises UserError as soon as there are too many, or one has too many cells."""
+    """Collect rows, header included. Raises UserError as soon as there are too many, or one has too many cells."""
     kept: list[tuple[str, ...]] = []
     for row in rows:
         kept.append(row)
@@ -157,15 +158,17 @@ def _whole(sheet: Sheet) -> Sheet:
 
 
 def _delimiter(text: str) -> str:
-    """Guess the separator of a .csv file: the comma, semicolon or tab that is most frequent in its first line, outside
+    """Guess the separator of a .csv file: the comma, semicolon or tab that its first line has most often outside
     quotation marks."""
     first = re.sub(r'"[^"]*"', "", next((line for line in _split(text) if line.strip()), ""))
     return max(",;\t", key=first.count)
 
 
 def _table(name: str, text: str, delimiter: str) -> list[tuple[str, ...]]:
-    """Parse the rows that are not blank, by the quotation rule of RFC 4180; where a file breaks it, its quotation marks
-    are text, unless one stays open to the end of the file."""
+    """Parse the rows that are not blank, with quotation marks as in RFC 4180.
+
+    In a file that breaks this rule, quotation marks are text. One that stays open to the end raises UserError.
+    """
     if delimiter == "\t":  # tools that write tabs rarely quote, and a review often begins with a quotation mark
         lines = [line for line in _split(text) if line.strip()]
         plain = [tuple(line.split("\t", MAX_COLUMNS)) for line in lines]
@@ -205,16 +208,16 @@ def _sheet(name: str, rows: list[tuple[str, ...]], delimiter: str) -> Sheet:
     body = rows[1:] if names else rows
     width = len(names) or Counter(len(row) for row in rows).most_common(1)[0][0]
     columns = tuple(called or str(i + 1) for i, called in enumerate(names or [""] * width))
-    # Empty cells at the end are no cells; where there is one column, what separates cells belongs to its text.
+    # Empty cells at the end do not count; with one column, the separator belongs to the text.
     body = [(delimiter.join(row),) if width == 1 else row[:width] if not any(row[width:]) else row for row in body]
     label = _label_column(columns, body, bool(names))
     return _whole(Sheet(name, columns, tuple(body), _text_column(columns, body, label), label))
 
 
 def _header(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """The names of the columns; [] where the first row is data.
+    """The names of the columns, or [] if the first row is data.
 
-    It holds names where one of them is in TEXT_NAMES or LABEL_NAMES, or where all are single words, and none a label.
+    The row holds names if one of them is in TEXT_NAMES or LABEL_NAMES, or if all are single words and none is a label.
     """
     first = [cell.strip() for cell in rows[0]]
     if len(rows) == 1 or any(known_label(cell) for cell in first):
@@ -229,9 +232,9 @@ def _header(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _label_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], named: bool) -> int | None:
-    """Find the column whose cells, but for empty ones, are all labels; one of numbers must have a name for labels.
+    """Find the column whose cells are all labels or empty; a column of numbers must be named as one of labels.
 
-    Rows with too many cells, whose labels have moved, do not count.
+    Rows with too many cells do not count: their labels stand in another column.
     """
     candidates = []
     for i, name in enumerate(columns):
@@ -244,7 +247,7 @@ def _label_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], named
 
 
 def _text_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], label: int | None) -> int:
-    """Find the column with a name for texts, else the one with the longest cells."""
+    """Find the column named as one of texts, else the one with the longest cells."""
     names = [name.casefold() for name in columns]
     others = [i for i in range(len(columns)) if i != label]
     for wanted in TEXT_NAMES:
@@ -255,10 +258,10 @@ def _text_column(columns: Sequence[str], rows: Sequence[tuple[str, ...]], label:
 
 
 def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, list[Judged]]]:
-    """Classify rows in chunks; yields after each how many are done, and all results in order.
+    """Classify rows in chunks; after each chunk, yield how many rows are done, and all results in order.
 
-    Rows that are not done yet have no label, and a note that says so. The shortest texts are read first: those that are
-    read together are then about equally long, and little is spent on padding.
+    Rows that are not done yet have no label, and a note that says so. The shortest texts are read first: a chunk's
+    texts are then about equally long and need little padding.
     """
     judged = [Judged(row.text, row.given, None, None, (Message.of("texts_waits"),)) for row in rows]
     done = 0
@@ -277,7 +280,7 @@ def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, lis
 
 
 def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
-    """Split the numbers of rows, shortest text first, into chunks of about `CHUNK` characters."""
+    """Split the indices of rows, shortest text first, into chunks of about `CHUNK` characters."""
     chunk, size = [], 0
     for i in sorted(range(len(rows)), key=lambda i: len(rows[i].text)):
         chunk.append(i)
@@ -290,7 +293,7 @@ def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
 
 
 def _unreadable(reader: ReviewService, text: str) -> Message | None:
-    """The reason for which a text cannot be read, if there is one."""
+    """Why a text cannot be read, or None if it can."""
     try:
         reader.clean(text)
     except UserError as error:
@@ -298,18 +301,22 @@ def _unreadable(reader: ReviewService, text: str) -> Message | None:
     return None
 
 
-# What a cell that spreadsheets take for a formula begins with; some of them read the full-width signs too.
+# Spreadsheets take a cell that begins so for a formula; some read the full-width signs too.
 FORMULA = (*"=+-@＝＋－＠", "\t", "\r")
 
 
 def safe(cell: str) -> str:
-    """Put a spreadsheet cell behind an apostrophe where it would be taken for a formula, which could do harm."""
+    """Put an apostrophe before a cell that a spreadsheet would take for a formula, which could do harm; and write NUL,
+    which csv refuses on Python 3.10, as an unknown character."""
+    cell = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return f"'{cell}" if cell[:1] in FORMULA else cell
 
 
 def as_csv(judged: Sequence[Judged], language: Language = ENGLISH) -> bytes:
-    """Write results as a file for spreadsheets: UTF-8 with a byte order mark, without which Excel guesses another
-    encoding. Cells that begin like a formula (= + - @, also full-width, a tab or a return) get an apostrophe."""
+    """Write results as a CSV file for spreadsheets, in UTF-8 with a byte order mark, which Excel needs.
+
+    Cells that begin like a formula (= + - @, also full-width, a tab or a return) get an apostrophe.
+    """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
     table.writerow(("row", "text", "label", "probability", "given", "note"))

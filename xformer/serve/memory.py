@@ -1,4 +1,4 @@
-"""Memory that was freed: kept in few places, and given back to the system."""
+"""Memory that libraries keep: what was freed, in glibc's few arenas, and what oneDNN prepared."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ import ctypes
 import os
 import sys
 
-ARENAS = 2  # parts that glibc keeps for threads; by itself it makes eight a core, and each keeps what it once held
-M_ARENA_MAX = -8  # the number of that setting in glibc's malloc.h
+ARENAS = 2  # parts of glibc's heap; its default is up to eight a core, and each keeps the memory that it once held
+M_ARENA_MAX = -8  # this setting's number in glibc's malloc.h
+SHAPES = 128  # of matrices for which oneDNN keeps what it prepared; its default is 1,024
 
 
 def few_arenas() -> None:
-    """Have glibc keep freed memory in ARENAS parts, unless MALLOC_ARENA_MAX says how many; before threads begin.
+    """Limit glibc to ARENAS arenas, unless MALLOC_ARENA_MAX is set. Call it before threads start.
 
-    Does nothing where there is no glibc.
+    Does nothing without glibc.
     """
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         if (setting := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
             setting(M_ARENA_MAX, ARENAS)
 
 
-def give_back() -> None:
-    """Have glibc give back what was freed; by itself it keeps much of it, in a part of its own for each thread.
+def few_shapes() -> None:
+    """Have oneDNN prepare for SHAPES shapes of matrices at a time, unless ONEDNN_PRIMITIVE_CACHE_CAPACITY says for how
+    many; before torch multiplies. What it drops lies in pieces until `give_back`."""
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(SHAPES))
 
-    Other threads go on meanwhile. Does nothing where there is no glibc.
+
+def give_back() -> None:
+    """Have glibc return freed memory to the system; by default it keeps much of it in its arenas.
+
+    Other threads go on meanwhile. Does nothing without glibc.
     """
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(0)

@@ -1,5 +1,5 @@
-"""A pool of translation models: each is loaded when it is first asked for, shared by all who ask for it, and closed
-when enough others have been used since.
+"""A pool of translation models: each is loaded on first use, shared by all clients, and closed when the pool is full
+and it is the one used longest ago.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from xformer.serve.limits import Guard, Wait
 from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
-MOST_LOADED = 5  # besides the default, which is never closed: four generations, which are compared, and another
+MOST_LOADED = 5  # besides the default, which is never closed: the four generations that are compared, and another
 MOST_LOADING = 4  # at the same time
-PATIENCE = 10.0  # seconds since its loading began in which those wait for a model who are not the first to ask for it
+PATIENCE = 10.0  # seconds from the start of loading that clients other than the first wait for a model
 LONGEST_NAME = 400  # characters
 
 
 @dataclass
 class _Loaded:
-    """A model that is loaded or being loaded, and how many use it, wait for it, or load it."""
+    """A model that is loaded or being loaded, and how many threads use it, wait for it or load it."""
 
     service: Future[Service] = field(default_factory=Future)
     users: int = 0
@@ -38,7 +38,7 @@ class _Loaded:
 
 
 class Models:
-    """Services by name, loaded when they are asked for; "" and the default's own name mean the default.
+    """Services by name, loaded on first use; "" and the default's own name mean the default.
 
     Fits `protocol.ModelPool`.
     """
@@ -47,17 +47,17 @@ class Models:
                  any_name: bool = False, precision: str = "auto") -> None:
         """Begin with one loaded model.
 
-        offered: folders of other models, by the names that everybody may ask for. any_name: whether every folder of
-        this machine, and every repository on the Hub, may be asked for too.
+        offered: folders of other models, by the names that every visitor may choose. any_name: whether visitors may
+        also choose any folder of this machine and any repository on the Hub.
         """
         self.default, self.any_name, self._device, self._precision = default, any_name, device, precision
         self._offered = dict(offered or {})
-        self._loaded: dict[str, _Loaded] = {}  # the one that was used longest ago comes first
+        self._loaded: dict[str, _Loaded] = {}  # the model used longest ago comes first
         self._lock = threading.Lock()
 
     @property
     def guard(self) -> Guard:
-        """The guard that all of them share."""
+        """The guard that all services share."""
         return self.default.guard
 
     @guard.setter
@@ -66,13 +66,13 @@ class Models:
 
     @property
     def names(self) -> list[str]:
-        """Names that everybody may ask for, the default's first."""
+        """Names that every visitor may choose, the default's first."""
         return [self.default.info.name, *self._offered]
 
     def known_as(self, name: str) -> str:
-        """Return a name as addresses have it, "" for the default; raises UserError for one that may not be asked for.
+        """Return a name as it stands in addresses, "" for the default. Raises UserError for one that is not offered.
 
-        Neither the disk nor the Hub is read, so that a refusal tells nobody what is on this machine.
+        Neither the disk nor the Hub is read, so that a refusal does not reveal what is on this machine.
         """
         name = name.strip()
         if name in ("", self.default.info.name):
@@ -84,7 +84,7 @@ class Models:
         raise UserError(Message.of("model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)))
 
     def at_hand(self, name: str) -> bool:
-        """Whether a model, or its refusal, can be had without waiting."""
+        """Whether `lease` would answer at once, with the model or an error."""
         try:
             name = self.known_as(name)
         except UserError:
@@ -94,10 +94,10 @@ class Models:
 
     @contextmanager
     def lease(self, name: str = "") -> Iterator[Service]:
-        """Lend a service, which stays open meanwhile; raises UserError where it cannot be had, or not soon.
+        """Lend a service, which stays open meanwhile. Raises UserError if it cannot be loaded, or not soon.
 
-        The first who asks for it has it loaded, and waits as long as the guard lets a request take. Others who ask for
-        it wait for PATIENCE at most, and those who ask for another not at all. Loading goes on when nobody waits.
+        The first client that asks for a model starts its loading, and waits as long as the guard lets a request take.
+        Later clients wait until PATIENCE seconds after that start. Loading goes on when no client waits any more.
         """
         name = self.known_as(name)
         if not name:
@@ -119,7 +119,7 @@ class Models:
             other.service.add_done_callback(_close)
 
     def _join(self, name: str) -> tuple[_Loaded, bool]:
-        """Become a user of a model, which is loaded if it is not yet; and whether this is the first who asks."""
+        """Become a user of a model, and start loading it if this is the first; return it and whether this was so."""
         with self._lock:
             first = name not in self._loaded
             if first and (count := sum(not other.service.done() for other in self._loaded.values())) >= MOST_LOADING:
@@ -131,7 +131,7 @@ class Models:
         return wanted, first
 
     def _wait(self, name: str, wanted: _Loaded, first: bool) -> None:
-        """Wait until a model, or its refusal, is there; raises UserError where that takes too long."""
+        """Wait until a model is loaded or has failed to load. Raises UserError if that takes too long."""
         now, seconds = time.perf_counter(), self.guard.seconds
         if not first:
             seconds = max(0.0, wanted.began + PATIENCE - now)
@@ -140,7 +140,7 @@ class Models:
             lambda most: bool(futures.wait([wanted.service], most).done))
 
     def _leave(self, wanted: _Loaded) -> None:
-        """Cease to be a user of a model, and close those that nobody uses and enough others have been used since."""
+        """Cease to be a user of a model; close unused models beyond MOST_LOADED, those used longest ago first."""
         with self._lock:
             wanted.users -= 1
             idle = [other for other, loaded in self._loaded.items() if not loaded.users]
@@ -149,7 +149,7 @@ class Models:
             _close(other.service)
 
     def _load(self, name: str, wanted: _Loaded) -> None:
-        """Load a model for all who wait for it; after a failure, the next who asks tries again."""
+        """Load a model for all clients that wait for it; after a failure, the next client's request tries again."""
         try:
             wanted.service.set_result(self._open(name))
         except BaseException as error:
@@ -176,16 +176,16 @@ class Models:
 
 
 def _close(loaded: Future[Service]) -> None:
-    """Close a service, if it was loaded."""
+    """Close a service if it was loaded."""
     if loaded.exception() is None:
         loaded.result().close()
 
 
 def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path]:
-    """List the models of a menu, besides the default: the checkpoints named, then others in the folder `beside`.
+    """List the models of a menu, without the default: the checkpoints in `names`, then others in the folder `beside`.
 
-    Returns folders by name: a folder's own name, or owner/name on the Hub as it was given. Raises UserError where one
-    that was named is not there, or holds no translation model.
+    Returns folders by name: a folder's own name, or owner/name on the Hub as it was given. Raises UserError if one of
+    `names` does not exist or holds no translation model.
     """
     own = checkpoint.name_of(default)
     folders = {own: default}
@@ -198,7 +198,7 @@ def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path
     for folder in sorted(beside.iterdir()) if beside.is_dir() else []:
         try:
             _translates(folder)
-        except UserError:  # of another kind, or not whole, as while it is trained
+        except UserError:  # another kind of model, or an incomplete one, still in training
             continue
         if folder.resolve() not in known:
             folders.setdefault(folder.name, folder)
@@ -207,6 +207,6 @@ def offered(default: Path, names: Iterable[str], beside: Path) -> dict[str, Path
 
 
 def _translates(folder: Path) -> None:
-    """Raise UserError where a folder holds no translation model."""
+    """Raise UserError if a folder holds no translation model."""
     checkpoint.require(folder)
     checkpoint.read_config(folder, checkpoint.translator_type(folder))

@@ -1,8 +1,8 @@
 """What the page and the command line may ask of services and of the pool of models; loads no torch.
 
 `serve.translation.Service`, `serve.reviews.SentimentService`, `serve.writer.Writer`, `serve.study.Study` and
-`serve.pool.Models` fit these protocols, and so may any other engine. All calls may come from several threads at once,
-and all raise UserError for what cannot be done.
+`serve.pool.Models` fit these protocols; so may any other implementation. Every method can be called from several
+threads at once, and raises UserError for what it cannot do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from xformer.explain.courses import Recorded
+from xformer.explain.recorded import Recorded
 from xformer.results import (
     GREEDY,
     OWN,
@@ -62,17 +62,17 @@ from xformer.serve.limits import Guard
 DEEPEST, WIDEST = 18, 128  # most layers of a stack, and the largest d_model, of an untrained model that is studied
 LARGEST_SEED = 999_999
 NORMS = ("post", "pre")  # orders of normalisation, the older first
-TASKS = ("reverse", "numbers", "copy")  # that a visitor may train a transformer on
+TASKS = ("reverse", "numbers", "copy")  # on which a visitor may train a transformer
 SCHEDULES = ("cosine", "noam")  # of the learning rate
 LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK = 8, 1_000, 500, 0.1  # most that a visitor may ask for
-LIVE_SECONDS = 45  # of training, after which such a run ends, whatever it has reached
+LIVE_SECONDS = 45  # of training, after which such a run ends
 
-Source = str | Translation  # a text, or what the same model made of one, whose pieces are then known
+Source = str | Translation  # a text, or the same model's translation of one, whose pieces are then known
 Target = str | Sequence[int]  # a text, or the tokens of a `Candidate`
 
 
 class TranslationService(Protocol):
-    """One translation model: it translates, and shows what a pass over a sentence pair did."""
+    """One translation model: it translates, and shows what happens in a pass over a sentence pair."""
 
     guard: Guard  # may be replaced by one that several services share
 
@@ -81,7 +81,7 @@ class TranslationService(Protocol):
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """What was measured of the model, as its checkpoint says."""
+        """Measurements of the model, from its checkpoint."""
 
     @property
     def max_pieces(self) -> int:
@@ -96,15 +96,15 @@ class TranslationService(Protocol):
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        """Translation quality by length of sentence; empty where nobody measured it."""
+        """Translation quality by length of sentence; empty if it was not measured."""
 
     @property
     def history(self) -> History | None:
-        """The course of its training; None where nobody recorded it."""
+        """The course of its training; None if it was not recorded."""
 
     @property
     def moments(self) -> Moments | None:
-        """Moments of its training; None where nobody recorded them."""
+        """Moments of its training; None if they were not recorded."""
 
     def blocks(self) -> list[Block]:
         """The model box by box, in the order of its parameters."""
@@ -129,7 +129,7 @@ class TranslationService(Protocol):
         """Translate again with another piece at one step (the first is 0) of a translation."""
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
-        """The tokens of a translation that somebody wrote, without </s>, and the warnings about it."""
+        """The tokens of a typed translation, without </s>, and the warnings about it."""
 
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
         """All attention maps of one teacher-forced pass over a source and a target, a text or tokens."""
@@ -141,15 +141,15 @@ class TranslationService(Protocol):
                 ) -> Comparison:
         """Translate two texts, trace both passes, and score each translation after both texts.
 
-        What is given as a translation is not searched for again.
+        A `Translation` that is given in place of a text is not searched for again.
         """
 
     def reweigh(self, source: Source, target: Target, change: Weighing, options: Options | None = None,
                 max_length: int | None = None) -> Reweighed:
-        """Translate and trace with attention that weighs otherwise."""
+        """Translate and trace with changed attention weights."""
 
     def sweep_beta(self, source: Source, target: Target) -> dict[str, tuple[float, ...]]:
-        """The log-probability of a target by stack, for each of `walkthrough.BETAS` there."""
+        """The log-probability of a target for each of `walkthrough.BETAS` in each stack."""
 
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
         """Every number of one head in a pass. padding: pieces after the source."""
@@ -158,31 +158,31 @@ class TranslationService(Protocol):
         """The states of all pieces through the "encoder" or the "decoder", sub-layer by sub-layer."""
 
     def occlude(self, source: Source, target: Target) -> Occlusion:
-        """Leave out each word of the source in turn, for what it did for each target piece."""
+        """Leave out each word of the source in turn: what each contributed to each target piece."""
 
     def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
-        """Leave out each head in turn; the one whose loss hurts most comes first."""
+        """Switch off each head in turn; the one whose loss hurts most comes first."""
 
     def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = (),
                   max_length: int | None = None) -> BeamTree:
-        """Everything that a beam thinks of while it translates. prefix: tokens to begin with."""
+        """All hypotheses that a beam search considers. prefix: tokens to begin with."""
 
     def translate_by_layer(self, source: Source, options: Options | None = None, max_length: int | None = None
                            ) -> tuple[Candidate, ...]:
-        """Translations from the encoder's state after 0 to all of its layers."""
+        """Translations from the encoder's state after each number of layers, from 0 to all."""
 
     def read_decoder(self, source: Source, target: Target) -> DecoderReadings:
         """The decoder's state after each layer, read as if it were the last."""
 
     def force(self, source: Source, target: Target, smoothing: float = 0.1) -> Forced:
-        """What the model thinks of each piece of a given target. smoothing: of the labels."""
+        """The probability that the model gives each piece of a given target. smoothing: of the labels."""
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """One vector a text, (texts, D)."""
 
     def embedded(self, source: str) -> Embedded:
-        """The vectors that the encoder is given, before they are added up."""
+        """The encoder's input vectors, embeddings and positions apart."""
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """A text split into pieces in its likeliest ways, the likeliest first."""
@@ -191,8 +191,7 @@ class TranslationService(Protocol):
         """The pieces whose embeddings are most like that of a piece, with their cosines."""
 
     def nearest_contexts(self, source: Source, position: int, layer: int, count: int = 10) -> list[Neighbour]:
-        """Pieces of other sentences whose state after a layer of the encoder, 0 to N, is most like one of a sentence.
-        """
+        """The pieces of other sentences whose state after an encoder layer, 0 to N, is most like that at `position`."""
 
     def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
                        options: Options | None = None, max_length: int | None = None) -> Moved:
@@ -209,15 +208,15 @@ class ReviewService(Protocol):
 
     @property
     def calibration(self) -> Calibration | None:
-        """How well the probabilities are calibrated; None where nobody measured it."""
+        """How well the probabilities are calibrated; None if it was not measured."""
 
     @property
     def label_shares(self) -> list[LabelShare]:
-        """Accuracy by the share of the labels it learned from; empty where nobody measured it."""
+        """Accuracy by the share of the labels it learned from; empty if it was not measured."""
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
-        """Accuracy of classifiers by their pooling and mask; empty where nobody measured it."""
+        """Accuracy of classifiers by their pooling and mask; empty if it was not measured."""
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
         """A text as the model reads it, and the warnings about it."""
@@ -226,7 +225,7 @@ class ReviewService(Protocol):
         """Classify texts, in order; `progress` is told how many more are done."""
 
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
-        """Classify a text, and say what each of its words did for the label."""
+        """Classify a text, and say what each of its words contributed to the label."""
 
     def trace(self, text: str) -> Trace:
         """All attention maps of a pass over a text, as encoder self-attention."""
@@ -244,20 +243,20 @@ class WriterService(Protocol):
     def info(self) -> ModelInfo: ...
 
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
-        """Score each piece of a text given those before it. whole: whether </s> is scored too; options: of the draw."""
+        """Score each piece of a text given the pieces before it. whole: score </s> too; options: of the next draw."""
 
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
         """Write one piece after a text."""
 
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
-        """Cut a text before the piece at a place (the first is 0), and go on with another, if one is given."""
+        """Cut a text before the piece at a place (the first is 0); append `token` if one is given."""
 
     def trace(self, text: str) -> Trace:
         """All attention maps of a pass over a text, as encoder self-attention."""
 
 
 class StudyService(Protocol):
-    """Small transformers that are made and trained for who asks, to see how training goes."""
+    """Small transformers that are made and trained on demand, to see how training goes."""
 
     guard: Guard  # may be replaced by one that several services share
 
@@ -265,40 +264,40 @@ class StudyService(Protocol):
         """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output."""
 
     def layer_times(self) -> list[LayerTimes]:
-        """How long a GRU and self-attention take to read sequences of some lengths, measured now."""
+        """The time that a GRU and self-attention take to read sequences of several lengths, measured now."""
 
     def recorded(self) -> Recorded:
-        """The runs on English and Spanish that were recorded."""
+        """The recorded runs on English and Spanish."""
 
     def schedule(self, settings: RunSettings) -> list[float]:
         """The learning rate of each step of a run."""
 
     def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
-        """Train a small transformer on one of TASKS, and show how far it is about twice a second, or how long it waits,
-        until it ends or `halt` is set."""
+        """Train a small transformer on one of TASKS until it ends or `halt` is set; yield its progress about twice a
+        second, and, while it waits for a place, for how long."""
 
 
 class ModelPool(Protocol):
     """Translation models by name; "" and the default's own name mean the default."""
 
-    guard: Guard  # that all of them share
+    guard: Guard  # shared by all models
 
     @property
     def default(self) -> TranslationService: ...
 
     @property
     def any_name(self) -> bool:
-        """Whether visitors may ask for every folder of this machine and every repository on the Hub."""
+        """Whether visitors may choose any folder of this machine and any repository on the Hub."""
 
     @property
     def names(self) -> list[str]:
-        """Names that everybody may ask for, the default's first."""
+        """Names that every visitor may choose, the default's first."""
 
     def known_as(self, name: str) -> str:
-        """A name as addresses have it, "" for the default; raises UserError for one that may not be asked for."""
+        """A name as it stands in addresses, "" for the default. Raises UserError for one that is not offered."""
 
     def at_hand(self, name: str) -> bool:
-        """Whether a model, or its refusal, can be had without waiting."""
+        """Whether `lease` would answer at once, with the model or an error."""
 
     def lease(self, name: str = "") -> AbstractContextManager[TranslationService]:
-        """A service that stays open as long as it is leased."""
+        """A service that stays open while it is leased."""

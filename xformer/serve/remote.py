@@ -1,4 +1,4 @@
-"""Services whose models are in an engine elsewhere (`serve.engine`), with the methods of those that are here."""
+"""Services whose models are in an engine elsewhere (`serve.engine`), with the methods of local services."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from xformer.serve.limits import Guard
 from xformer.serve.protocol import ReviewService, TranslationService
 
 PATIENCE = 120.0  # seconds for an answer
-TRIES = 2  # a call changes nothing in an engine, so it is made again where a replica died with it
+TRIES = 2  # a call changes nothing in an engine, so it can be repeated if a replica died with it
 
 
 class Engine:
-    """An engine, by its address, and the token that it asks for."""
+    """A connection to an engine. token: what the engine asks of its clients; "" for none."""
 
     def __init__(self, address: str, token: str = "") -> None:
         self.address = address.rstrip("/")
@@ -33,7 +33,7 @@ class Engine:
         self._client.close()
 
     def services(self) -> list[str]:
-        """Return the names of what it has; raises UserError where it is away, or of another version."""
+        """Return the names of its services. Raises UserError if it does not answer or is of another version."""
         found = self._post("GET", "/services", "").json()
         if found["version"] != wire.VERSION:
             raise UserError(Message.of("engine_version", address=self.address, theirs=found["version"],
@@ -41,7 +41,7 @@ class Engine:
         return found["services"]
 
     def call(self, service: str, name: str, arguments: dict[str, Any]) -> Any:
-        """Call a method, or read a property; raises the UserError that it raised there."""
+        """Call a method or read a property. Raises the UserError that was raised in the engine."""
         answer = wire.loads(self._post("POST", f"/call/{service}/{name}", wire.dumps(arguments)).content)
         if "error" in answer:
             raise UserError(answer["error"])
@@ -61,7 +61,7 @@ class Engine:
 
 
 class _Remote:
-    """A service in an engine. What it has read of properties it keeps."""
+    """A service in an engine. It reads each property once and keeps the value."""
 
     service: str
 
@@ -80,7 +80,7 @@ def _method(service: str, name: str, wanted: Callable[..., Any]) -> Callable[...
     @functools.wraps(wanted)
     def method(self: _Remote, *args: Any, **more: Any) -> Any:
         given = dict(list(signature.bind(self, *args, **more).arguments.items())[1:])
-        given.pop("progress", None)  # it cannot be told on the way
+        given.pop("progress", None)  # a function cannot be sent
         given = {key: list(value) if not isinstance(value, _KNOWN) else value for key, value in given.items()}
         with self.guard.enter(given.get("timeout")):
             return self.engine.call(service, name, given)
@@ -99,7 +99,7 @@ def _property(service: str, name: str) -> property:
 
 
 def _make(title: str, service: str, wanted: type) -> type[_Remote]:
-    """Make the class of a service in an engine, with all that a protocol wants."""
+    """Make the class of a service in an engine, with all methods and properties of a protocol."""
     members = {name: _method(service, name, one) if inspect.isfunction(one) else _property(service, name)
                for name, one in vars(wanted).items()
                if not name.startswith("_") and (inspect.isfunction(one) or isinstance(one, property))}

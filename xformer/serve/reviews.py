@@ -1,4 +1,4 @@
-"""A classifier of reviews that serves: text in, results out, with limits, warnings and calibrated probabilities."""
+"""The service of a review classifier: text in, results out, with limits, warnings and calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ from xformer.results import (
     Trace,
     UserError,
 )
-from xformer.serve.lent_gpu import computes
-from xformer.serve.limits import Guard
+from xformer.serve.limits import Guard, computes
 from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
 MAX_CHARACTERS = 30_000  # of a review; the longest of the 50,000 of IMDb has 13,704
-MOST_MAPPED = 150  # pieces, <s> and </s> too, of a text whose maps are shown: every head has a number for each two
+MOST_MAPPED = 150  # pieces, <s> and </s> included, of a text whose maps are shown: a map grows with their square
 BATCH_PIECES = 8192  # in a batch, padding included
-CPU_BATCH_PIECES = attribution.BATCH_PIECES  # a batch of 8,192 takes twice as long a piece there
+CPU_BATCH_PIECES = attribution.BATCH_PIECES  # on a CPU, a batch of 8,192 takes twice as long per piece
 TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
     (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
     (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
 
 
 def tidy(text: str) -> str:
-    """Write a text as people type it, in training as in serving: line breaks of HTML become spaces, and words and
+    """Write a text as people type it, in training as in serving: HTML line breaks become spaces, and words and
     punctuation that the Penn Treebank sets apart are joined again.
 
     >>> tidy("It is n't `` great '' ,<br />but ( mostly ) fine .")
@@ -58,12 +57,12 @@ def tidy(text: str) -> str:
 
 
 def kept_first(limit: int) -> int:
-    """How many of `limit` pieces stand before the cut in a text that is too long."""
+    """How many of the `limit` pieces that are left of a long text stand before the cut."""
     return limit // 4
 
 
 def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
-    """Cut a text to `limit` pieces, a quarter from its head and the rest from its tail; and how many were cut out.
+    """Cut a text to `limit` pieces, a quarter from its head and the rest from its tail; also return how many were cut.
 
     Reviews tend to begin with the film and to end with the verdict (Sun et al. 2019, "How to Fine-Tune BERT for Text
     Classification?", found head and tail better than either).
@@ -74,22 +73,22 @@ def fit(pieces: Sequence[int], limit: int) -> tuple[list[int], int]:
 
 
 def mark(tokens: Sequence[int], max_length: int) -> tuple[list[int], int]:
-    """Put BOS and EOS around the tokens of a text, at most `max_length` in all; and how many were cut out."""
+    """Put BOS and EOS around the tokens of a text, at most `max_length` in all; also return how many were cut."""
     kept, cut = fit(tokens, max_length - 2)
     return [BOS, *kept, EOS], cut
 
 
 def encode(tokenizer: Tokenizer, text: str, max_length: int) -> tuple[list[int], int]:
-    """Cut a tidy text into pieces from BOS to EOS, at most `max_length`; and how many were cut out."""
+    """Split a tidy text into pieces, from BOS to EOS, at most `max_length`; also return how many were cut."""
     return mark(tokenizer.encode(text), max_length)
 
 
 @torch.inference_mode()
 def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: Callable[[int], object] | None = None
          ) -> tuple[Tensor, list[Tensor]]:
-    """Compute the logits [N, C] of N rows of pieces, and the weights of the pooling of each.
+    """Compute the logits [N, C] of N rows of pieces, and the pooling weights of each row.
 
-    Rows of similar length are read together. `progress` is told how many more are done.
+    Rows of similar length are read together. `progress` is called with the number of rows newly done.
     """
     device = model.embedding.weight.device
     logits = torch.empty(len(rows), len(model.config.labels))
@@ -109,9 +108,9 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
 
 
 def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_empty") -> Prepared:
-    """Tidy a text and cut it into pieces, once.
+    """Tidy a text and split it into pieces, once.
 
-    Raises UserError where it is too long, or, with the message `empty`, where nothing is left of it.
+    Raises UserError if it is too long or, with the message `empty`, if nothing is left of it.
     """
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
@@ -126,13 +125,13 @@ def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_e
 
 
 def check_mapped(pieces: int) -> None:
-    """Raise UserError where a text has too many pieces for its maps to be shown."""
+    """Raise UserError if a text has too many pieces for its maps to be shown."""
     if pieces > MOST_MAPPED:
         raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
 
 
 class OfReviews(Pretrained, Generic[Model]):
-    """A loaded model of reviews. It keeps nothing of a request, so threads may share it."""
+    """A loaded model of reviews. It stores nothing of a request, so threads may share it."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[Model], device: str | None = None) -> None:
         self.device, precision = prepare(loaded.model, device)
@@ -147,14 +146,14 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
-        """Load a checkpoint folder; raises UserError where it cannot be used."""
+        """Load a checkpoint folder. Raises UserError if it cannot be used."""
         return cls(checkpoint.load(folder, TransformerClassifier), device)
 
     @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
-        """Classify texts, in order. `progress` is told how many more are done.
+        """Classify texts, in order. `progress` is called with the number of texts newly done.
 
-        Raises UserError on the first that cannot be read.
+        Raises UserError at the first text that cannot be read.
         """
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
@@ -174,19 +173,19 @@ class SentimentService(OfReviews[TransformerClassifier]):
     @computes
     @torch.inference_mode()
     def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
-        """Classify a text, and say what each of its words did for the label, by occlusion (Li et al. 2016): the word's
-        pieces are replaced by UNK, all words in few batches.
+        """Classify a text, and say what each of its words contributed to the label, by occlusion (Li et al. 2016): the
+        word's pieces are replaced by UNK.
 
-        The effect of a word is how much the log-odds of a label, calibrated, fall without it: of the second label where
-        there are two, else of the likeliest. `progress` is told how many words are done and how many there
-        are. Raises UserError as `classify` does.
+        The effect of a word is how much the calibrated log-odds of a label fall without it. With two labels it is the
+        second, otherwise the likeliest. `progress` is called with the number of words done and of all words. Raises
+        UserError as `classify` does.
         """
         with self.guard.work() as pause:
             return self._attribute(text, pause, progress)
 
     def _attribute(self, text: str, pause: Callable[[], None], progress: Callable[[int, int], object] | None
                    ) -> Attribution:
-        """Read the text once with a trace, for the label and what was looked at, and once more beside its words."""
+        """Read the text once with a trace, for its label and attention, then in batches without each of its words."""
         began, config = time.perf_counter(), self.model.config
         prepared = self._prepare(text)
         row, cut = mark(prepared.tokens, config.max_length)
@@ -224,7 +223,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
     def trace(self, text: str) -> Trace:
         """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
 
-        Raises UserError where nothing can be read, or it has more than MOST_MAPPED pieces.
+        Raises UserError if nothing can be read or the text has more than MOST_MAPPED pieces.
         """
         prepared = self._prepare(text)
         check_mapped(len(prepared.tokens) + 2)
@@ -238,7 +237,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     @property
     def calibration(self) -> Calibration | None:
-        """How well the probabilities are calibrated on validation data, where training measured it."""
+        """How well the probabilities are calibrated on validation data; None if training did not measure it."""
         try:
             measured = dict(self.metrics["calibration"])
             return Calibration(**{**measured, "bins": tuple(Bin(**one) for one in measured["bins"])})
@@ -247,7 +246,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     @property
     def label_shares(self) -> list[LabelShare]:
-        """Accuracy with and without pre-training by the share of the labels, where it was measured."""
+        """Accuracy with and without pre-training by the share of the labels; empty if it was not measured."""
         try:
             return [LabelShare(**one) for one in self.metrics["label_shares"]]
         except (KeyError, TypeError):
@@ -255,7 +254,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
-        """Accuracy of classifiers by their pooling and mask, where it was measured."""
+        """Accuracy of classifiers by their pooling and mask; empty if it was not measured."""
         try:
             texts = next((one["rows"] for one in self.metrics.get("scores", ()) if one["set"] == "imdb-validation"), 0)
             return [PoolingScore(**{**one, "texts": texts}) for one in self.metrics["poolings"]]
@@ -263,7 +262,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
             return []
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
-        """A text as the model reads it, and the warnings about it; raises UserError where nothing can be read."""
+        """A text as the model reads it, and the warnings about it. Raises UserError if nothing can be read."""
         line, _, warnings = self._prepare(text)
         return line, warnings
 
@@ -272,7 +271,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:
-        """The result for one text: its row and cut, its logits [C] and the weights of its pooling [S]."""
+        """The result for one text. marked: its row, and how many pieces were cut. logits [C]; pooling weights [S]."""
         (row, cut), config, warnings = marked, self.model.config, prepared.warnings
         if cut:
             limit = config.max_length - 2

@@ -1,6 +1,6 @@
-"""Studies of training: small transformers that are made, and trained, for who asks.
+"""Studies of training: small transformers that are made and trained on demand.
 
-The one module of what serves that imports `training`, and only when somebody trains.
+This is the one module of `serve` that imports `training`, and only when a run is started.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
-from xformer.explain.courses import Recorded, read
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
+from xformer.explain.recorded import Recorded, read
 from xformer.results import LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
 from xformer.serve.limits import LOOK, Guard, Places
 from xformer.serve.protocol import (
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
     from xformer.training.loop import Made
 
 DIVERGENCE = ASSETS / "divergence.json"  # made by python -m xformer study divergence
-# While somebody is served, a run rests for so many times as long as its step took. On one core, a sentence that takes
-# 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
+# While other requests are served, a run rests after each step for REST times the step's duration. On one core, a
+# sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
-UNREAD = 10.0  # seconds after which a run ends of which nobody takes the frames
+UNREAD = 10.0  # seconds after which a run ends if its frames are not read
 
 
 class Study:
     """Makes and trains small transformers on this machine's CPU; fits `protocol.StudyService`. Threads may share it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """clock: tells the time in seconds."""
+        """clock: returns the time in seconds."""
         self.guard, self.clock, self.places = Guard(), clock, Places(clock=clock)
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
@@ -65,13 +65,14 @@ class Study:
             return _gradients(layers, width, norm, seed)
 
     def layer_times(self) -> list[LayerTimes]:
-        """How long a GRU and self-attention of one width take to read sequences of some lengths, measured now."""
+        """The time that a GRU and self-attention of one width take to read sequences of several lengths, measured now.
+        """
         with self.guard.work() as pause:
             use_threads(1)
             return layer_times(pause)
 
     def recorded(self) -> Recorded:
-        """The runs on English and Spanish that were recorded. Raises UserError where the file is broken."""
+        """The recorded runs on English and Spanish. Raises UserError if the file is broken."""
         return read(DIVERGENCE)
 
     def schedule(self, settings: RunSettings) -> list[float]:
@@ -81,11 +82,13 @@ class Study:
         return live.schedule(settings)
 
     def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
-        """Train a small transformer on one of TASKS, and show how far it is about twice a second, until it ends or
-        `halt` is set, whoever asked is gone or takes no frame for UNREAD seconds, or LIVE_SECONDS of training are over;
-        and how long it waits where others have the places. Raises UserError for settings not offered.
+        """Train a small transformer on one of TASKS; yield its progress about twice a second, and, while it waits for a
+        place, for how long.
 
-        It trains in a thread of its own, on one thread of the CPU, and rests most of the time while others are served.
+        The run ends by itself, after LIVE_SECONDS of training, when `halt` is set, when the client has gone, or when
+        it reads no frame for UNREAD seconds. Raises UserError for settings that are not offered.
+
+        The training has a thread of its own, uses one core, and rests most of the time while other requests are served.
         """
         _check(settings)
         there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
@@ -93,7 +96,7 @@ class Study:
         read = before = self.clock()
 
         def on(made: Made | None = None) -> str:
-            """Wait for a place, or for the next one where it is lost; say why the run is to end, if it is."""
+            """Wait until the run has a place; return why it must end, "" if it may go on. made: its progress."""
             nonlocal before
             now = self.clock()
             if made is not None:
@@ -113,7 +116,7 @@ class Study:
 
         def show(frame: LiveFrame | Exception | None) -> None:
             with suppress(Empty):
-                frames.get_nowait()  # only the newest is worth to be drawn
+                frames.get_nowait()  # only the newest is worth drawing
             frames.put(frame)
 
         def run() -> None:
@@ -125,7 +128,7 @@ class Study:
                 use_threads(1)
                 for frame in live.train(settings, on, lambda: self.places.seconds(mine)):
                     show(frame)
-            except Exception as error:  # is raised where the frames are asked for
+            except Exception as error:  # it is raised where the frames are read
                 show(error)
             finally:
                 self.places.leave(mine)
@@ -155,12 +158,12 @@ class Study:
 
 
 def _left(used: float, step: int, steps: int) -> float:
-    """Estimate the seconds that a run needs still, from those that its steps so far took."""
+    """Estimate the seconds that a run still needs from the time that its steps have taken."""
     return max(0.0, min(LIVE_SECONDS - used, used / step * (steps - step)))
 
 
 def _rounded(wait: tuple[int, float] | None) -> tuple[int, int] | None:
-    """A wait in whole steps of 5 seconds, so that it is not said anew all the time."""
+    """A wait in whole steps of 5 seconds, so that the page need not say a new one all the time."""
     return None if wait is None else (wait[0], 5 * math.ceil(wait[1] / 5) or 5)
 
 

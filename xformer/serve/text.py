@@ -1,4 +1,4 @@
-"""Text on its way to a model: one line, no control characters, cut into pieces, with warnings. Loads no torch."""
+"""Prepare a text for a model: one line, no control characters, split into pieces, with warnings. Loads no torch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MAX_CHARACTERS = 5_000  # checked before anything is computed
 BLANKS = ("\N{REPLACEMENT CHARACTER}", WORD_START)  # printed signs that every vocabulary here reads as a space
 NAME = r"<[a-z][\w:-]*"
 VALUE = r"""\s+[\w:@.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>]+)"""
-# Ends of elements, elements whose attributes all have values or the first of them a quoted one, and what begins with
-# <!. So "x <y and y> z" is a comparison: HTML would call it an element, but nobody writes attributes without values so.
+# An end tag; a tag whose attributes all have values, or whose first attribute has a quoted one; a comment or other
+# text that begins with <!. "x <y and y> z" is a comparison: to HTML it is a tag with attributes that have no values.
 MARKUP = re.compile(rf"""</[a-z][\w:-]*\s*>|{NAME}(?:{VALUE})*\s*/?>|{NAME}\s[^<>=]*=\s*["'][^<>]*>"""
                     r"|<!(?:--|doctype\b|\[cdata\[)", re.IGNORECASE)
 
@@ -32,7 +32,7 @@ class Prepared(NamedTuple):
 
 
 def one_line(text: str) -> tuple[str, int]:
-    """Put a text on one line without control characters; returns it and how many of these there were."""
+    """Put a text on one line without control characters; return it and how many of them were dropped."""
     kept = "".join(" " if c.isspace() else c for c in text
                    if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
     dropped = sum(not c.isspace() and unicodedata.category(c) in ("Cc", "Cs", "Co") for c in text)
@@ -40,9 +40,9 @@ def one_line(text: str) -> tuple[str, int]:
 
 
 def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """Put a text on one line without control characters; returns it and the warnings about it.
+    """Put a text on one line without control characters; return it and the warnings about it.
 
-    Raises UserError where it is too long, or, with the message `empty`, where nothing is left of it.
+    Raises UserError if it is too long or, with the message `empty`, if nothing is left of it.
     """
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
@@ -54,9 +54,9 @@ def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
 
 
 def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> list[Message]:
-    """Warn of what a model does not read of a line, and of markup, which it reads as text.
+    """Warn of the parts of a line that a model does not read, and of markup, which it reads as text.
 
-    dropped: control characters that are no longer in the line. markup: key of the message about markup.
+    dropped: how many control characters the line had. markup: key of the message about markup.
     """
     warnings = []
     if dropped:
@@ -70,10 +70,10 @@ def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> li
 
 def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",
             unknown: str = "error_unknown") -> Prepared:
-    """Clean a text and cut it into pieces, once.
+    """Clean a text and split it into pieces, once.
 
-    limit: the most pieces, </s> included. empty, unknown: messages of the UserError that is raised where nothing is
-    left of the text, or only characters that the vocabulary lacks.
+    limit: the most pieces, </s> included. Raises UserError with the message `empty` if nothing is left of the text,
+    with `unknown` if only characters are left that the vocabulary lacks.
     """
     line, warnings = clean(text, empty)
     tokens = pieces_of(tokenizer, line, empty)
@@ -83,7 +83,7 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
 
 
 def pieces_of(tokenizer: Tokenizer, line: str, empty: str) -> list[int]:
-    """Cut a line into pieces; raises UserError, with the message `empty`, where there are none, as of "▁" alone."""
+    """Split a line into pieces. Raises UserError with the message `empty` if there are none, as for "▁" alone."""
     tokens = tokenizer.encode(line)
     if not tokens:
         raise UserError(Message.of(empty))
@@ -92,9 +92,9 @@ def pieces_of(tokenizer: Tokenizer, line: str, empty: str) -> list[int]:
 
 def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown"
                        ) -> list[Message]:
-    """Warn of the characters of a text that the vocabulary lacks; none for a text without such.
+    """Warn of the characters of a text that the vocabulary lacks; [] if it has them all.
 
-    tokens: of the text. Raises UserError, with the message `refused`, where no letter or digit is left without them.
+    tokens: of the text. Raises UserError with the message `refused` if no letter or digit is left without them.
     """
     unknown = tokenizer.unknown(text) if UNK in tokens else []
     if not unknown:
@@ -106,7 +106,7 @@ def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], r
 
 
 def repeats(tokens: Sequence[int]) -> bool:
-    """Whether a run of 1 to 8 pieces stands four times or more in a row, as in a loop the decoder cannot leave."""
+    """Whether a sequence of 1 to 8 pieces stands at least four times in a row, as when the decoder is in a loop."""
     for size in range(1, 9):
         same = 0
         for i in range(size, len(tokens)):

@@ -1,4 +1,4 @@
-"""A translation model that serves: text in, results out, with limits and warnings.
+"""The service of a translation model: text in, results out, with limits and warnings.
 
 Everything that belongs to a request is an argument or a result. The model is shared and never written to.
 """
@@ -19,9 +19,9 @@ from xformer.device import prepare as prepare_model
 from xformer.explain import lenses, passes, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, sureness
-from xformer.explain.neighbours import Contexts, nearest_pieces
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
+from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
@@ -59,8 +59,7 @@ from xformer.results import (
 )
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
-from xformer.serve.lent_gpu import computes
-from xformer.serve.limits import Guard, Wait
+from xformer.serve.limits import Guard, Wait, computes
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Source, Target
 from xformer.serve.text import Prepared, one_line, prepare, repeats
@@ -68,11 +67,11 @@ from xformer.strings import ASSETS
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
-MOST_MORE = 10  # pieces of a translation with attention that weighs otherwise, beyond those of the one without
+MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
 class Service(Pretrained):
-    """A loaded translation model, and the thread that decodes for everybody; fits `protocol.TranslationService`."""
+    """A loaded translation model, and the thread that decodes for all clients; fits `protocol.TranslationService`."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None, precision: str = "auto"
                  ) -> None:
@@ -88,23 +87,23 @@ class Service(Pretrained):
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None, precision: str = "auto") -> Service:
-        """Load a checkpoint folder; raises UserError where it cannot be used. precision: see `device.prepare`."""
+        """Load a checkpoint folder. Raises UserError if it cannot be used. precision: see `device.prepare`."""
         return cls(checkpoint.load_translator(folder), device, precision)
 
     def close(self) -> None:
-        """Answer what is queued, then stop the decoding thread, and give the memory back."""
+        """Answer the queued requests, stop the decoding thread, and give the memory back."""
         self._decoder.close()
         del self.model, self._contexts
         if self.device.type != "cpu":
             getattr(torch, self.device.type).empty_cache()
-        give_back()  # 200 MB after ten models
+        give_back()  # it returned 200 MB after ten models
 
     # What was measured of the model
 
     @property
     def best_head(self) -> Head:
-        """The head of the cross-attention that aligns words best, where `evaluate alignment --save` measured it; else
-        the first of the last layer. A model without attention has none, and this names a place that is empty."""
+        """The head of the cross-attention that aligns words best, as `evaluate alignment --save` measured it; if it did
+        not, the first head of the last layer. For a model without attention, this is a head that does not exist."""
         try:
             best = self.metrics["alignment"]["best"]
             layer, head = int(best["layer"]), int(best["head"])
@@ -115,8 +114,8 @@ class Service(Pretrained):
         return Head("cross", layer, head) if known else Head("cross", max(1, layers), 1)
 
     def alignment_errors(self, head: Head) -> tuple[float, float] | None:
-        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None where they were
-        not measured, as of all heads but those of the cross-attention."""
+        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if they were not
+        measured, as for every head outside the cross-attention."""
         if head.stack != "cross":
             return None
         try:
@@ -128,7 +127,7 @@ class Service(Pretrained):
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        """Quality by length of sentence, where `evaluate lengths --save` measured it."""
+        """Quality by length of sentence, as `evaluate lengths --save` measured it; [] if it did not."""
         try:
             return [LengthScore(**bucket) for bucket in self.metrics["lengths"]["buckets"]]
         except (KeyError, TypeError):
@@ -136,8 +135,8 @@ class Service(Pretrained):
 
     @property
     def guess_bound(self) -> float:
-        """The mean log-probability of its pieces below which a translation counts as a guess: as `evaluate guesses
-        --save` fitted it."""
+        """The mean log-probability of a piece below which a translation counts as a guess, as `evaluate guesses --save`
+        fitted it; LEAST if it did not."""
         try:
             return float(self.metrics["guesses"]["bound"])
         except (KeyError, TypeError, ValueError):
@@ -145,27 +144,27 @@ class Service(Pretrained):
 
     @property
     def history(self) -> History | None:
-        """The course of the training, where its checkpoint has it; raises UserError where the file is broken."""
+        """The course of the training, if the checkpoint has it. Raises UserError if the file is broken."""
         return recorded.read_history(self.folder)
 
     @property
     def moments(self) -> Moments | None:
-        """Moments of the training, where its checkpoint has them; raises UserError where the file is broken."""
+        """Moments of the training, if the checkpoint has them. Raises UserError if the file is broken."""
         return recorded.read_moments(self.folder)
 
     def blocks(self) -> list[Block]:
-        """List the boxes of the model, in the order of its parameters, each of which is in one of them."""
+        """List the boxes of the model, in the order of its parameters; each parameter is in one of them."""
         return passes.blocks(self.model)
 
     @property
     def _transformer(self) -> Transformer:
-        """The model, for what only a transformer has; raises UserError where it is another."""
+        """The model, for methods that need a transformer. Raises UserError if it is another kind."""
         if not isinstance(self.model, Transformer):
             raise UserError(Message.of("error_recurrent", model=self.info.name))
         return self.model
 
     def _intervention(self, off: Iterable[Head] = (), positions: Positions = OWN) -> Intervention:
-        """The change of a pass without some heads and with other positions. Raises UserError."""
+        """The change to a pass that leaves out some heads or takes other positions. Raises UserError."""
         missing = frozenset(off)
         return intervene(self._transformer, missing, positions) if missing or positions != OWN else passes.UNCHANGED
 
@@ -175,11 +174,11 @@ class Service(Pretrained):
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
                   max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
                   timeout: float | None = None) -> Translation:
-        """Translate one text, decoded together with whatever else is waiting.
+        """Translate one text; it is decoded in a batch with other waiting requests.
 
-        prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to do
-        without. positions: those to add to the embeddings. timeout: seconds after which the search is given up; None:
-        as many as the guard gives. Raises UserError.
+        prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to leave
+        out. positions: what is added to the embeddings. timeout: seconds after which the search is given up; None: the
+        guard's limit. Raises UserError.
         """
         return self.translate_many([text], options, [prefix] if prefix else None, max_length, off=off,
                                    positions=positions, timeout=timeout)[0]
@@ -189,8 +188,8 @@ class Service(Pretrained):
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
                        positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
-        """Translate texts in order; `progress` is told how many more are done. Raises UserError on the first bad one.
-        """
+        """Translate texts in order. `progress` is called with the number newly done. Raises UserError at the first that
+        cannot be translated."""
         change = self._intervention(off, positions)
         with self.guard.enter(timeout) as wait:
             sources = [self._prepare(text) for text in texts]
@@ -207,10 +206,10 @@ class Service(Pretrained):
     @computes
     def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
-        """Translate again: as the candidate before a step (the first is 0), `piece` there, and searched for after it.
+        """Translate again: the candidate's pieces before a step (the first is 0), then `piece`, then a new search.
 
         piece: as in `Candidate.alternatives`; </s> ends the translation. options and max_length: as for `translate`.
-        Raises UserError where there is no such step or where the model cannot write the piece.
+        Raises UserError if there is no such step, or if the model cannot write the piece.
         """
         if not 0 <= step < len(candidate.tokens):
             raise UserError(Message.of("error_step", step=step + 1, steps=len(candidate.tokens)))
@@ -221,7 +220,7 @@ class Service(Pretrained):
         return self.translate(source, options, prefix, len(prefix) if token == EOS else max_length)
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
-        """Cut a typed translation into pieces, without EOS, with the warnings about it. Raises UserError."""
+        """Split a typed translation into pieces, without EOS; also return the warnings about it. Raises UserError."""
         _, tokens, warnings = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown")
         return tokens, warnings
 
@@ -237,7 +236,7 @@ class Service(Pretrained):
         for i, (_, tokens, _) in enumerate(sources):
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = self._limit(tokens, max_length, prefix)
-            self._check(prefix, limit)  # here, since in a batch it would fail for everybody
+            self._check(prefix, limit)  # a bad prefix would make the whole batch fail
             requests.append(Request(tokens, options, prefix, limit, change))
             if progress is not None:
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
@@ -248,22 +247,22 @@ class Service(Pretrained):
                 wait.until(request.answered)
                 answers.append(request.answer.result())
         finally:
-            for request in requests:  # of an answer that failed, or is no longer waited for, the others are dropped
+            for request in requests:  # if one failed or the client has gone, the rest need no answer
                 request.answer.cancel()
         seconds = time.perf_counter() - began
         return [self._translation(source, hypotheses, seconds, options, max_length, prefixes is None)
                 for source, hypotheses in zip(sources, answers, strict=True)]
 
     def _limit(self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()) -> int:
-        """The most pieces of a translation, EOS included. source: pieces without EOS. max_length: as asked for."""
-        # One that is cut off lacks </s>, and the pass that looks into it needs a position more, for <s>.
+        """The most pieces of a translation, EOS included. source: without EOS. max_length: the caller's limit."""
+        # A translation that is cut off lacks </s>, and the traced pass over it needs one more position, for <s>.
         most = self.model.config.max_length
         longest = min(target_limit(len(source) + 1, most), most - 1)
         return max(min(longest, max_length or longest), min(len(prefix) + 1, most))
 
     def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], seconds: float, options: Options,
                      max_length: int | None, free: bool = True) -> Translation:
-        """Make the record of what was found; free: with no prefix, which a person may have made improbable."""
+        """Make the record of a search's result. free: no prefix was given (one can make the best result improbable)."""
         best, warnings = hypotheses[0], [*source.warnings]
         if not best.finished:
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
@@ -288,7 +287,7 @@ class Service(Pretrained):
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
         """Record all attention maps of one pass over a source and a target.
 
-        off: heads to do without. positions: those to add to the embeddings. Raises UserError where source or target is
+        off: heads to leave out. positions: what is added to the embeddings. Raises UserError if source or target is
         empty or too long.
         """
         pair, text = self._pair(source, target), source if isinstance(source, str) else source.source
@@ -304,7 +303,7 @@ class Service(Pretrained):
                 ) -> Comparison:
         """Translate two texts, trace both passes, and score each translation after both texts. Raises UserError.
 
-        What is given as a translation is not searched for again.
+        A `Translation` that is given in place of a text is not searched for again.
         """
         with self.guard.enter() as wait:
             sources = [self._prepare(text) for text in (first, second) if isinstance(text, str)]
@@ -320,10 +319,10 @@ class Service(Pretrained):
     @computes
     def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
                        options: Options | None = None, max_length: int | None = None) -> Moved:
-        """Translate with other positions, and see what they do to a translation that was made with the model's own.
+        """Translate with other positions, and trace what they change in `target`, made with the model's own positions.
 
-        seed: of the order in which the words of the source are read; None for the order they stand in. options and
-        max_length: as for `translate`. Raises UserError.
+        seed: shuffles the words of the source; None leaves them in order. options and max_length: as for `translate`.
+        Raises UserError.
         """
         original = self._prepare(source)
         changed = original if seed is None else self._prepare(shuffle(original.text, seed))
@@ -338,10 +337,10 @@ class Service(Pretrained):
     @computes
     def reweigh(self, source: Source, target: Target, change: Weighing, options: Options | None = None,
                 max_length: int | None = None) -> Reweighed:
-        """Translate with attention that weighs otherwise, and see what that does to a translation made without.
+        """Translate with changed attention weights, and trace what they change in `target`, made without the change.
 
-        target: that translation. options and max_length: as for `translate`; what is searched for is at most
-        MOST_MORE pieces longer than the target, since attention that is wrong often finds no end. Raises UserError.
+        options and max_length: as for `translate`. The new translation is at most MOST_MORE pieces longer than the
+        target, since with wrong weights a search often finds no end. Raises UserError.
         """
         prepared, tokens = self._source(source), self._target(target)
         pair, options = Pair.of(prepared.tokens, tokens), options or Options()
@@ -365,9 +364,9 @@ class Service(Pretrained):
 
     @computes
     def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
-        """Record every number of one head in a pass over a source and a target, from q, k and v to what it adds.
+        """Record every number of one head in a pass over a source and a target, from q, k and v to its output.
 
-        padding: pieces after the source, as in a batch with a longer sentence. Raises UserError.
+        padding: <pad> pieces after the source, as in a batch with a longer sentence. Raises UserError.
         """
         pair = self._pair(source, target)
         with self.guard.work():
@@ -385,7 +384,7 @@ class Service(Pretrained):
 
     @computes
     def occlude(self, source: Source, target: Target) -> Occlusion:
-        """Leave out each word of the source in turn, for how much likelier each target piece was with it.
+        """Leave out each word of the source in turn, to see how much likelier it made each target piece.
 
         Raises UserError.
         """
@@ -396,9 +395,9 @@ class Service(Pretrained):
     @computes
     def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
                      progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
-        """Leave out each head in turn; the one whose loss costs the translation most log-probability comes first.
+        """Switch off each head in turn; the one whose loss costs the translation most log-probability comes first.
 
-        `progress` is told how many passes are done and how many there are. Raises UserError.
+        `progress` is called with the number of passes done and of all passes. Raises UserError.
         """
         pair = self._pair(source, target)
         with self.guard.work() as pause:
@@ -407,7 +406,7 @@ class Service(Pretrained):
     @computes
     def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = (),
                   max_length: int | None = None) -> BeamTree:
-        """Translate by beam, and tell what was kept and dropped at each step; the best is that of `translate`.
+        """Translate by beam, and record what was kept and dropped at each step; the best is that of `translate`.
 
         Arguments as of `translate`. Raises UserError, also for samples.
         """
@@ -427,7 +426,7 @@ class Service(Pretrained):
     @computes
     def translate_by_layer(self, source: Source, options: Options | None = None, max_length: int | None = None
                            ) -> tuple[Candidate, ...]:
-        """Translate from the encoder's state after 0 to all of its layers; the last is the model's own translation.
+        """Translate from the encoder's state after each number of layers, 0 to all; the last is the usual translation.
 
         options and max_length: as for `translate`. Raises UserError.
         """
@@ -445,9 +444,9 @@ class Service(Pretrained):
 
     @computes
     def force(self, source: Source, target: Target, smoothing: float = 0.1) -> Forced:
-        """Give the model a target piece by piece: what it thinks of each. smoothing: of the labels, 0 to below 1.
+        """Give the model a target piece by piece, and record the probability of each (teacher forcing).
 
-        Raises UserError.
+        smoothing: of the labels, 0 to below 1. Raises UserError.
         """
         if not 0 <= smoothing < 1:
             raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
@@ -464,7 +463,7 @@ class Service(Pretrained):
 
     @computes
     def embedded(self, source: str) -> Embedded:
-        """Compute the vectors that the encoder is given, embeddings and positions apart. Raises UserError."""
+        """Compute the encoder's input vectors, embeddings and positions apart. Raises UserError."""
         return passes.embedded(self._transformer, self.tokenizer, self._prepare(source).tokens)
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
@@ -479,7 +478,7 @@ class Service(Pretrained):
 
     @computes
     def nearest_pieces(self, piece: str, count: int = 12) -> list[tuple[str, float]]:
-        """List the pieces whose embeddings are most like that of a piece, by their cosine. Raises UserError."""
+        """List the pieces whose embeddings are most like that of `piece`, with their cosines. Raises UserError."""
         token = self.tokenizer.id_of(piece)
         if token is None:
             raise UserError(Message.of("error_piece_unknown", piece=piece))
@@ -487,15 +486,16 @@ class Service(Pretrained):
 
     @computes
     def nearest_contexts(self, source: Source, position: int, layer: int, count: int = 10) -> list[Neighbour]:
-        """Find pieces of the sentences of assets/contexts.txt whose state after a layer of the encoder is most like one
-        of a sentence. position: from 0; layer: 0, the embedding, to N. Raises UserError.
+        """Find the pieces in assets/contexts.txt whose state after an encoder layer is most like that of a piece.
+
+        position: of the piece in the source, from 0. layer: 0, the embedding, to N. Raises UserError.
         """
         tokens, model = self._source(source).tokens, self._transformer
         if not (0 <= position < len(tokens) and 0 <= layer <= self.info.n_layers):
             raise UserError(Message.of("error_context", position=position + 1, pieces=len(tokens), layer=layer,
                                        layers=self.info.n_layers))
         with self.guard.work() as pause, self._making_contexts:
-            if self._contexts is None:  # half a second, once
+            if self._contexts is None:  # made once, in half a second
                 sentences = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
                 self._contexts = Contexts(model, self.tokenizer, sentences, pause)
             return self._contexts.nearest(tokens, position, layer, count)
@@ -505,7 +505,7 @@ class Service(Pretrained):
         return Pair.of(self._source(source).tokens, self._target(target))
 
     def _source(self, source: Source) -> Prepared:
-        """A text as the model reads it; of a translation its pieces are known. Raises UserError."""
+        """A text as the model reads it; a `Translation` brings its pieces along. Raises UserError."""
         if isinstance(source, str):
             return self._prepare(source)
         tokens, limit = list(source.source_tokens), self.max_pieces
@@ -515,7 +515,7 @@ class Service(Pretrained):
             raise UserError(Message.of("error_pieces", words=len(source.source.split()), pieces=len(tokens) + 1,
                                        limit=limit))
         if not all(EOS < token < self.model.config.vocab_size for token in tokens if token != UNK):
-            raise UserError("The pieces of this source are not of this model's vocabulary; translate it with this one.")
+            raise UserError("The pieces of this source are not in this model's vocabulary; translate it with this one.")
         return Prepared(source.source, tokens, [])
 
     def _target(self, target: Target) -> list[int]:
@@ -528,11 +528,11 @@ class Service(Pretrained):
         return tokens
 
     def _check(self, target: Sequence[int], limit: int) -> None:
-        """Refuse target tokens that the model cannot have written; raises UserError."""
+        """Raise UserError for target tokens that the model cannot have written."""
         try:
             check_prefix(target, limit, self.model.config.vocab_size)
         except ValueError as error:
-            raise UserError(f"A translation cannot begin so: {error}.") from error
+            raise UserError(f"A translation cannot begin like this: {error}.") from error
 
     def _traced(self, pair: Pair, text: str, change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():

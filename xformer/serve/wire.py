@@ -1,8 +1,8 @@
-"""Write the records that services take and give as JSON, and read them: exactly, arrays bit for bit, and no code.
+"""Write the arguments and results of services as JSON, and read them, exactly: arrays travel bit for bit.
 
-Numbers and texts stand as they are, lists as lists; everything else is an object with its kind: an array as its bytes
-in base64, a record of `xformer.results` by its name and fields. Reading makes nothing but these, so neither side has to
-trust the other as it would with pickles.
+Numbers, texts and lists are JSON's own. Everything else is an object with its kind: an array has its bytes in base64, a
+record of `xformer.results` its name and fields. Reading makes nothing but these and runs no code, so neither side has
+to trust the other, as it would with pickles.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from xformer.results import UserError
 RECORDS: dict[str, type] = {name: kind for name, kind in vars(results).items()
                             if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))}
 SEQUENCES: dict[str, Any] = {kind.__name__: kind for kind in (tuple, set, frozenset)}
-NUMBERS = "biufc"  # kinds of arrays that are read
-LARGEST = 1 << 63  # above the whole numbers that tensors hold
+NUMBERS = "biufc"  # kinds of numpy dtypes that are read
+LARGEST = 1 << 63  # whole numbers must be below, to fit a tensor
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", NoneType: "null"}
 
 
 def _names(kind: type) -> list[str]:
-    """Return the fields that make a record."""
+    """Return the names of the fields from which a record is made."""
     named = getattr(kind, "_fields", None)
     return list(named) if named else [f.name for f in fields(kind) if f.init]
 
@@ -40,18 +40,18 @@ VERSION = hashlib.sha256(repr([(name, _names(RECORDS[name])) for name in sorted(
 
 
 def dumps(value: Any) -> str:
-    """Write a value as JSON. Raises TypeError for one that does not travel."""
+    """Write a value as JSON. Raises TypeError for a type that cannot be sent."""
     return json.dumps(_packed(value), separators=(",", ":"))
 
 
 def loads(text: str | bytes) -> Any:
-    """Read what `dumps` wrote; raises UserError for anything else."""
+    """Read what `dumps` wrote. Raises UserError for anything else."""
     try:
         return _unpacked(json.loads(text))
     except UserError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError("What was sent is not in the form of this version; use the same version on both sides."
+        raise UserError("The message is not in the format of this version; use the same version on both sides."
                         ) from error
 
 
@@ -72,7 +72,7 @@ def _packed(value: Any) -> Any:
         return [_packed(one) for one in value]
     if name in SEQUENCES and type(value) is SEQUENCES[name]:
         return {"": name, "items": [_packed(one) for one in value]}
-    raise TypeError(f"a {name} does not travel")
+    raise TypeError(f"a {name} cannot be sent")
 
 
 def _unpacked(value: Any) -> Any:
@@ -94,7 +94,7 @@ def _unpacked(value: Any) -> Any:
 
 
 def _record(kind: type, values: dict[str, Any]) -> Any:
-    """Make a record of fields that are what it says they are; raises UserError otherwise."""
+    """Make a record. Raises UserError if a field is unknown or not of its annotated type."""
     names = _names(kind)
     for name, value in values.items():
         if name not in names:
@@ -105,7 +105,7 @@ def _record(kind: type, values: dict[str, Any]) -> Any:
     except UserError:
         raise
     except ValueError as error:
-        raise UserError(f"The record {kind.__name__} cannot be so: {error}.") from error
+        raise UserError(f"The record {kind.__name__} is not valid: {error}.") from error
 
 
 @cache
@@ -114,8 +114,8 @@ def _hints(annotated: Any) -> dict[str, Any]:
 
 
 def check_arguments(wanted: Callable[..., Any], given: Any) -> dict[str, Any]:
-    """Return the arguments for a method, by name; raises UserError for those that it does not take, with the first one
-    that is not what its annotation says."""
+    """Return the arguments for a method, by name. Raises UserError, about the first argument that is unknown, missing
+    or not of its annotated type."""
     if not isinstance(given, dict):
         raise UserError(f"The arguments of {wanted.__name__} are {_short(given)}; they must be a record by name.")
     parameters = [one for one in signature(wanted).parameters.values() if one.name not in ("self", "progress")]
@@ -142,7 +142,7 @@ def _short(value: Any) -> str:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value is what an annotation says; records have been checked when they were made."""
+    """Tell whether a value fits an annotation; the fields of records were checked when they were made."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
@@ -163,7 +163,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _called(kind: Any) -> str:
-    """Name what an annotation asks for in a sentence."""
+    """Name the type of an annotation for a sentence."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return " or ".join(map(_called, inner))
@@ -177,13 +177,21 @@ def _called(kind: Any) -> str:
 
 
 def weight(value: Any) -> int:
-    """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists."""
+    """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists; once
+    what is in it several times."""
+    return _weight(value, set())
+
+
+def _weight(value: Any, counted: set[int]) -> int:
+    if id(value) in counted:
+        return 0
+    counted.add(id(value))
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
-        return sum(map(weight, value.values()))
+        return sum(_weight(one, counted) for one in value.values())
     if isinstance(value, (list, tuple)):
-        return sum(map(weight, value))
-    return sum(weight(getattr(value, field.name)) for field in fields(value)) if is_dataclass(value) else 0
+        return sum(_weight(one, counted) for one in value)
+    return sum(_weight(getattr(value, one.name), counted) for one in fields(value)) if is_dataclass(value) else 0

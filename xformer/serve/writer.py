@@ -1,4 +1,4 @@
-"""A language model that serves: each piece of a text scored given those before it, and the text written on."""
+"""The service of a language model: it scores each piece of a text given the pieces before it, and writes it on."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import GREEDY, Message, NextPiece, Options, Scored, Trace, UserError
 from xformer.search import drawn_with
-from xformer.serve.lent_gpu import computes
+from xformer.serve.limits import computes
 from xformer.serve.reviews import OfReviews, check_mapped, prepare_review
 from xformer.tokenizer import Tokenizer
 
-LISTED = 10  # likeliest pieces of each place
+LISTED = 10  # likeliest pieces that are listed for each place
 
 
 def next_scores(model: LanguageModel, tokens: Sequence[int]) -> Tensor:
-    """Compute log-probabilities [N + 1, V] of what follows <s> and each of N pieces."""
+    """Compute the log-probabilities [N + 1, V] of the next piece, after <s> and after each of N pieces."""
     logits: Tensor = model(torch.tensor([[BOS, *tokens]], device=model.embedding.weight.device))[0]
     return logits.float().cpu().log_softmax(dim=-1)
 
 
 def chances(scores: Tensor, options: Options) -> Tensor:
-    """Compute the probability [V] that each piece is drawn with, from log-probabilities [V]; what no text holds never
-    is."""
+    """Compute the probability [V] with which each piece is drawn, from log-probabilities [V].
+
+    PAD, BOS and UNK, which no text holds, are never drawn.
+    """
     possible = scores.clone()
     possible[[PAD, BOS, UNK]] = -math.inf
     return drawn_with(possible[None], options)[0]
 
 
 def draw(probabilities: Tensor, seed: int, place: int) -> int:
-    """Draw a piece with these probabilities [V]; the same for the same seed at the same place of a text."""
+    """Draw a piece with these probabilities [V]; the draw depends on the seed and the place in the text only."""
     noise = torch.Generator().manual_seed(1_000_003 * seed + place)
     return int(torch.multinomial(probabilities, 1, generator=noise))
 
@@ -48,7 +50,7 @@ class Writer(OfReviews[LanguageModel]):
 
     @classmethod
     def open(cls, folder: str | Path, device: str | None = None) -> Writer:
-        """Load a checkpoint folder; raises UserError where it cannot be used."""
+        """Load a checkpoint folder. Raises UserError if it cannot be used."""
         return cls(checkpoint.load(folder, LanguageModel), device)
 
     @property
@@ -58,10 +60,10 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
-        """Score each piece of a text given those before it; nothing but what may come first, where it is empty.
+        """Score each piece of a text given the pieces before it; an empty text has only the pieces that may come first.
 
-        whole: whether the text is to end there: then </s> is scored too. options: of the draw of the next piece.
-        Raises UserError where it is too long.
+        whole: whether the text ends there, so that </s> is scored too. options: of the draw of the next piece. Raises
+        UserError if the text is too long.
         """
         if not text.strip():
             return self._scored("", [EOS] if whole else [], options)
@@ -71,8 +73,8 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
-        """Write one piece after a text: draw it, or take the likeliest at temperature 0. Raises UserError where the
-        text has ended, or is as long as the model reads."""
+        """Write one piece after a text: draw it, or take the likeliest at temperature 0. Raises UserError if the text
+        has ended, or is as long as the model can read."""
         if text.finished:
             raise UserError(Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit))
         with self.guard.work(), torch.inference_mode():
@@ -82,9 +84,9 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
-        """Cut a text before the piece at a place (the first is 0), and go on with another, if one is given.
+        """Cut a text before the piece at a place (the first is 0); append `token` if one is given.
 
-        Raises UserError for a place or a token that there is not.
+        Raises UserError for a place or a token that does not exist.
         """
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
@@ -95,7 +97,7 @@ class Writer(OfReviews[LanguageModel]):
     def trace(self, text: str) -> Trace:
         """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
 
-        Raises UserError where nothing can be read, or it is too long.
+        Raises UserError if nothing can be read or the text is too long.
         """
         prepared = prepare_review(self.tokenizer, text)
         row = [BOS, *prepared.tokens, EOS]
@@ -105,7 +107,7 @@ class Writer(OfReviews[LanguageModel]):
             return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
 
     def _longer(self, text: Scored, place: int, token: int | None, options: Options) -> Scored:
-        """Score the pieces of a text before a place, and another piece after them."""
+        """Score the pieces of a text before a place, and `token` after them if it is given."""
         tokens = [*text.tokens[:place], *([] if token is None else [token])]
         return self._scored(_respelt(self.tokenizer, text, tokens), tokens, options)
 
@@ -130,6 +132,6 @@ class Writer(OfReviews[LanguageModel]):
 
 
 def _respelt(tokenizer: Tokenizer, before: Scored, tokens: Sequence[int]) -> str:
-    """Spell tokens that begin as those of a text do: its own letters where it goes on, which may have capitals."""
+    """Spell tokens; if they continue the text `before`, its own spelling is kept, which may have capitals."""
     old, new = tokenizer.decode(before.tokens), tokenizer.decode(tokens)
     return before.text + new[len(old):] if old and new.startswith(old) else new

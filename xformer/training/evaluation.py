@@ -21,8 +21,8 @@ from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
-from xformer.training.corpora import Pair, plain
-from xformer.training.reviews import Labelled
+from xformer.training.data.corpora import Pair, plain
+from xformer.training.data.reviews import Labelled
 from xformer.training.sentiment import reliability
 
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from xformer.classifier import LanguageModel
 from xformer.hub import checkpoint
 from xformer.tokenizer import Tokenizer
+from xformer.training.data.reviews import Windows
 from xformer.training.loss import SmoothedCrossEntropy
-from xformer.training.reviews import Windows
 
 
 class LanguageModelTask:

@@ -16,9 +16,9 @@ import torch
 from xformer.model import Config, Seeded, Trace, Transformer
 from xformer.pieces import BOS, EOS, SPECIAL
 from xformer.results import Head, LiveFrame, Options, RunSettings, TrainingCourse, UserError
-from xformer.training.corpora import Ids
-from xformer.training.divergence import guess
+from xformer.training.data.corpora import Ids
 from xformer.training.loop import Learner, Made, learning_rate
+from xformer.training.loss import guess
 from xformer.training.options import TrainingOptions
 from xformer.training.translation import TranslationTask
 from xformer.translator import Translator, pad, translate_ids

@@ -506,17 +506,13 @@ class Trainer(Learner):
         self.average.weights, self.average.steps = state["average"], state["average_steps"]
         self.step, self.epoch, self.batch = state["step"], state["epoch"], state["batch"]
         self.elapsed, self.best = state["elapsed"], state["best"]
-        # States of older versions lack the rest. With another number of processes every one has other examples, so
-        # that no generator can go on where it was.
-        self.loss_sum, self.weight_sum = state.get("loss_sum", 0.0), state.get("weight_sum", 0)
-        self.scored = state.get("scored", self.elapsed)
-        self.seen = state.get("seen", 0)
-        if "history" in state:
-            self.history.restore(state["history"])
-        self.begun_with = {**self.begun_with, **state.get("begun_with", {})}
-        generators = state.get("generators", [])
-        if len(generators) == self.processes:
-            restore_chance(generators[self.rank], self.device)
+        self.loss_sum, self.weight_sum = state["loss_sum"], state["weight_sum"]
+        self.scored, self.seen = state["scored"], state["seen"]
+        self.begun_with |= state["begun_with"]
+        self.history.restore(state["history"])
+        # With another number of processes every one has other examples, so that no generator can go on where it was.
+        if len(state["generators"]) == self.processes:
+            restore_chance(state["generators"][self.rank], self.device)
 
     def _forget_newer_metrics(self) -> None:
         """Take out of metrics.jsonl what the state knows nothing of: later steps, and a line that was not finished.

@@ -1,18 +1,40 @@
-"""Records of options: of the training loop, of each kind of training run, and of downloads of training data.
+"""Records of options: of the training loop, of each kind of training run, of a study, and of training data to make.
 
-They load no torch, so that the command line can take its defaults from them.
+An option is declared once, by `option`: its default, and the text and the limits that the command line gives it, which
+`commands.arguments.add_options` makes flags of. The records load no torch, so that --help is quick.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 SCHEDULES = ("noam", "cosine")
 PRECISIONS = ("float32", "bfloat16")
 NOAM_PEAK, NOAM_WARMUP = 1.0, 4_000  # section 5.3 of Vaswani et al.
+LARGEST_SEED = 2**63 - 1
+MOST_MOMENTS = 20
+MOST_POSITIONS = 1 << 16  # pieces; a checkpoint of more is not loaded
+MOST_LAYERS, MOST_WIDTH = 48, 1024  # of the models of studies
+
+T = TypeVar("T")
+
+
+def option(default: T, help: str | None = None, group: str | None = None, **more: Any) -> T:
+    """Declare a field of a record that is an option of the command line too.
+
+    help: its text there. group: the heading that it stands under. more: `least`, `most`, `above` and `below`, the
+    limits of a number; what `add_argument` takes, as `choices` and `metavar`; `flag`, where it is not the field's name.
+    """
+    return field(default=default, metadata={"help": help, "group": group, **more})
+
+
+def required(help: str, **more: Any) -> Any:
+    """Declare an option that has no default, as `option` does the others."""
+    return field(metadata={"help": help, "group": None, "required": True, **more})
 
 
 @dataclass(frozen=True)
@@ -50,41 +72,55 @@ class TrainingOptions:
             raise ValueError(f"average is {self.average}; it must be at least 0 and below 1")
 
 
+MODEL, LENGTH, PACE, REST, BATCHES = (
+    "model", "length of training; the learning rate is run down by its end", "optimisation", "the rest", "batches")
+
+
 @dataclass(frozen=True)
 class Run:
     """Options that every training run has. They are checked when the run starts."""
 
-    data: Path  # folder of the training data
-    out: Path  # folder of the checkpoint; an interrupted run in it is gone on with
-    start: str | None = None  # checkpoint whose weights and vocabulary to begin with: folder or owner/name[@revision]
+    data: Path = required("folder of the training data")
+    out: Path = required("folder of the checkpoint; an interrupted run in it is gone on with")
+    start: str | None = option(None, "checkpoint whose weights to begin with", flag="--from", metavar="NAME")
 
-    # The model; of one to begin with, and of an interrupted run, the shape stays as it is
-    norm: str = "pre"  # where layers are normalised: pre or post
-    d_model: int = 256
-    n_heads: int = 8
-    n_layers: int = 6
-    d_ff: int = 1024
-    vocab_size: int = 8000
-    dropout: float = 0.1
+    # Of a model to begin with, and of an interrupted run, the shape stays as it is
+    norm: str = option("pre", group=MODEL, choices=("pre", "post"))  # where layers are normalised
+    d_model: int = option(256, group=MODEL, least=1)
+    n_heads: int = option(8, group=MODEL, least=1)
+    n_layers: int = option(6, group=MODEL, least=1)
+    d_ff: int = option(1024, group=MODEL, least=1)
+    vocab_size: int = option(8000, group=MODEL, least=1)
+    dropout: float = option(0.1, group=MODEL, least=0, below=1)
 
-    # Length and pace, as in TrainingOptions; None: what is usual for the norm and the kind of training
-    minutes: float = TrainingOptions.minutes
-    steps: int = TrainingOptions.steps
-    schedule: str | None = None
-    peak: float | None = None
-    warmup: int | None = None
-    weight_decay: float = TrainingOptions.weight_decay
-    average: float = TrainingOptions.average
-    seed: int = TrainingOptions.seed
-    evaluate_minutes: float = TrainingOptions.evaluate_minutes
-    save_minutes: float = TrainingOptions.save_minutes
-    precision: str = TrainingOptions.precision
-    accumulate: int = TrainingOptions.accumulate
-    compile: bool = TrainingOptions.compile
-    dry_run: bool = False  # make trial steps and say what the run would take; write nothing
+    # As in TrainingOptions; None: what is usual for the norm and the kind of training
+    minutes: float = option(TrainingOptions.minutes, "of training time; 0: no limit", LENGTH, least=0)
+    steps: int = option(TrainingOptions.steps, "0: no limit", LENGTH, least=0)
+    schedule: str | None = option(None, "noam for post-norm, else cosine, if not given", PACE, choices=SCHEDULES)
+    peak: float | None = option(None, "highest learning rate (cosine), or factor on the formula (noam: 1)", PACE,
+                                least=0)
+    warmup: int | None = option(None, "steps (noam: 4000)", PACE, least=0)
+    weight_decay: float = option(TrainingOptions.weight_decay, group=PACE, least=0)
+    average: float = option(TrainingOptions.average, "decay of the moving average of the weights", PACE, least=0,
+                            below=1)
+    seed: int = option(TrainingOptions.seed, group=PACE, least=0, most=LARGEST_SEED)
 
-    device: str | None = None  # cuda, mps or cpu; None: the best there is
-    threads: int | None = None  # of the CPU; None: as PyTorch chooses
+    evaluate_minutes: float = option(TrainingOptions.evaluate_minutes, group=REST, least=0)
+    save_minutes: float = option(TrainingOptions.save_minutes, group=REST, least=0)
+    precision: str = option(
+        TrainingOptions.precision, "auto: on a CPU what trial steps at the start of a run are quicker in, on CUDA "
+        "bfloat16", REST, choices=("auto", *PRECISIONS))
+    accumulate: int = option(
+        TrainingOptions.accumulate, "learn a batch in N parts, one after the other, for less memory; the gradient "
+        "stays the same", REST, least=1, most=4096, metavar="N")
+    compile: bool = option(
+        TrainingOptions.compile, "train with torch.compile where trial steps at the start of a run are quicker so; it "
+        "needs a C++ compiler, on CUDA Triton", REST)
+    dry_run: bool = option(
+        False, "make a few trial steps and say how many steps, pieces, minutes and megabytes the run would take; "
+        "write nothing", REST)
+    device: str | None = option(None, "cuda, mps or cpu; the best there is if not given", REST)
+    threads: int | None = option(None, "of the CPU", REST, least=1, most=1024)
 
     @property
     def usual_peak(self) -> float:
@@ -115,23 +151,38 @@ ARCHITECTURES = ("transformer", "gru", "gru-attention")
 class TranslationRun(Run):
     """Options of training a translation model."""
 
-    architecture: str = "transformer"  # of ARCHITECTURES
-    n_decoder_layers: int = 0  # 0: as many as the encoder
-    vocabulary: str | None = None  # checkpoint (folder or owner/name[@revision]) whose to use; None: one is learned
-    target_pieces: int = 0  # learned from, </s> included, after which the run ends; 0: no limit
-    moments: int = 0  # of the run that are kept, with translations and maps; 0: none
-    smoothing: float = 0.1  # of the labels, section 5.4
-    batch_tokens: int = 4000  # source and target pieces of a batch, padding included
-    max_pieces: int = 128  # longer sentences are left out
-    extra_weight: float = 1.0  # share (0 to 1) of extra.tsv and extra2.tsv drawn for each epoch
-    written_weight: float = 3.0  # how often each epoch has a pair of written.tsv
-    phrase_weight: float = 10.0  # the same for its phrases of at most 5 English words
-    entry_weight: float = 1.0  # the same for its entries of a dictionary
-    copied: float = 0.0  # share of pairs made up of names, numbers, addresses and codes, on top of all others
-    names: float = 0.5  # share of pairs whose names of people and places are exchanged for others
-    sampled: float = 0.3  # share of sentences whose split into pieces is drawn
-    roughening: bool = True  # lower-case, misspell and join English sentences, as people type
-    dev_limit: int = 1000  # sentences of dev that are scored on the way
+    data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
+                          "extra2.tsv[.xz] and written.tsv[.xz]")
+    architecture: str = option(
+        "transformer", "gru: without attention; gru-attention: with additive attention; both with as many layers in "
+        "the encoder as in the decoder, without heads and feed-forward networks", MODEL, choices=ARCHITECTURES)
+    n_decoder_layers: int = option(0, "0: as many as the encoder", MODEL, least=0)
+    vocabulary: str | None = option(
+        None, "checkpoint whose vocabulary to use; one is learned from the pairs if not given", MODEL, metavar="NAME")
+    target_pieces: int = option(  # </s> included
+        0, "learned from, counted over all epochs; 0: no limit", LENGTH, least=0, metavar="N")
+    moments: int = option(
+        0, "keep the translations and attention maps of a few sentences at N moments of the run, each at twice the "
+        "share of it that the one before was at; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
+    smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
+    batch_tokens: int = option(4000, "source and target pieces in a batch", BATCHES, least=1)  # padding included
+    max_pieces: int = option(128, "longer sentences are left out", BATCHES, least=1)
+    extra_weight: float = option(1.0, "share of extra.tsv and extra2.tsv used in each epoch", BATCHES, least=0, most=1)
+    written_weight: float = option(3.0, "how often each epoch uses a pair of written.tsv", BATCHES, least=0,
+                                   most=1000, metavar="N")
+    phrase_weight: float = option(10.0, "the same for its phrases, of at most 5 English words", BATCHES, least=0,
+                                  most=1000, metavar="N")
+    entry_weight: float = option(1.0, "the same for its entries of a dictionary", BATCHES, least=0, most=1000,
+                                 metavar="N")
+    copied: float = option(
+        0.0, "of pairs made up of names, numbers, addresses and codes to copy, on top of all others", BATCHES,
+        least=0, most=1, metavar="SHARE")
+    names: float = option(
+        0.5, "of pairs whose names of people and places are exchanged for others, the same on both sides", BATCHES,
+        least=0, most=1, metavar="SHARE")
+    sampled: float = option(0.3, "share of sentences with a drawn split into pieces", BATCHES, least=0, most=1)
+    roughening: bool = option(True, "no lower-casing, slips, or joined pairs", BATCHES, flag="--no-roughening")
+    dev_limit: int = option(1000, "sentences of dev that are scored on the way", BATCHES, least=1)
 
     @property
     def most_weight(self) -> int:
@@ -142,29 +193,46 @@ class TranslationRun(Run):
 class LanguageModelRun(Run):
     """Options of pre-training a language model on reviews."""
 
-    n_layers: int = 4
-    dropout: float = 0.0
-    max_length: int = 512  # pieces in a window of text
-    batch_pieces: int = 8192  # of a batch of windows
-    dev_pieces: int = 100_000  # held-out pieces that are scored on the way
+    data: Path = required("folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, if wanted, "
+                          "imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]")
+    start: str | None = option(None, "language model whose weights and vocabulary to begin with", flag="--from",
+                               metavar="NAME")
+    n_layers: int = option(4, group=MODEL, least=1)
+    dropout: float = option(0.0, group=MODEL, least=0, below=1)
+    max_length: int = option(512, "pieces in a window of text", MODEL, least=1, most=MOST_POSITIONS)
+    batch_pieces: int = option(8192, "pieces in a batch of windows", BATCHES, least=1)
+    dev_pieces: int = option(100_000, "held-out pieces that are scored on the way", BATCHES, least=1)
 
 
 @dataclass(frozen=True)
 class SentimentRun(Run):
     """Options of training a classifier of reviews."""
 
-    n_layers: int = 4
-    max_length: int = 512  # pieces of a text; of a longer one the first quarter and the last three quarters are read
-    mask: str | None = None  # causal (pieces see those before them only) or full; None: causal with a start, else full
-    pooling: str = "attention"  # or mean, max
-    auxiliary: float = 0.0  # weight of the language model's loss beside that of the labels
-    label_share: float = 1.0  # share of the labelled texts to learn from, as many of each label
-    blank: float = 0.0  # share of pieces that training does not show
-    batch_pieces: int = 6000  # most pieces in a batch
-    batch_rows: int = 128  # most texts in a batch
-    reviews: float = 1.0  # how much of imdb-train each epoch uses
-    phrases: float = 1.0  # how much of sst2-train-phrases each epoch uses
-    dev_limit: int = 0  # texts of each validation set that are scored; 0: all
+    data: Path = required("folder with imdb-train, imdb-validation, sst2-train-phrases and sst2-validation, each .tsv "
+                          "or .tsv.xz")
+    start: str | None = option(None, "language model whose weights and vocabulary to begin with", flag="--from",
+                               metavar="NAME")
+    n_layers: int = option(4, group=MODEL, least=1)
+    max_length: int = option(
+        512, "pieces of a text; of more, the first quarter and the last three quarters of so many are read", MODEL,
+        least=3, most=MOST_POSITIONS)
+    mask: str | None = option(
+        None, "whether pieces see those before them only; causal with --from, else full, if not given", MODEL,
+        choices=("causal", "full"))
+    pooling: str = option(
+        "attention", "how one vector is made of all pieces': learned weights, their mean, or the largest number of "
+        "each dimension", MODEL, choices=("attention", "mean", "max"))
+    auxiliary: float = option(
+        0.0, "of the language model's loss beside that of the labels; 0.5 in the paper", least=0, metavar="WEIGHT")
+    label_share: float = option(
+        1.0, "of the labelled texts to learn from, as many of each label; drawn with the seed", flag="--labels",
+        above=0, most=1, metavar="SHARE")
+    blank: float = option(0.0, "of pieces that training does not show", least=0, below=1, metavar="SHARE")
+    batch_pieces: int = option(6000, "most pieces in a batch", BATCHES, least=1)
+    batch_rows: int = option(128, "most texts in a batch", BATCHES, least=1)
+    reviews: float = option(1.0, "how much of imdb-train each epoch uses", BATCHES, least=0, most=1000)
+    phrases: float = option(1.0, "how much of sst2-train-phrases each epoch uses", BATCHES, least=0, most=1000)
+    dev_limit: int = option(0, "texts of each validation set that are scored; 0: all", BATCHES, least=0)
 
     @property
     def usual_peak(self) -> float:
@@ -176,25 +244,47 @@ class SentimentRun(Run):
 
 
 @dataclass(frozen=True)
+class DivergenceRuns:
+    """Options of the runs of `studies.divergence`."""
+
+    steps: int = option(2_000, "of each run", least=1)
+    layers: int = option(6, flag="--n-layers", least=1, most=MOST_LAYERS)
+    d_model: int = option(64, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
+    vocabulary: int = 1_000
+    words: int = option(5, "of an English sentence, at most", least=1)
+    pairs: int = 40_000  # to learn from, at most
+    dev: int = option(200, "pairs that are scored, at most", least=1)
+    scored: int = 6  # times in a run
+    batch_tokens: int = 500
+    smoothing: float = 0.1
+    seed: int = 0
+
+
+OUT_HELP = "folder to write to; earlier results are replaced"
+EXCLUDE_HELP = "pairs to test with later: what shares a sentence with them is left out; may be repeated"
+
+
+@dataclass(frozen=True)
 class TranslationDownload:
     """Options of downloading sentence pairs."""
 
-    out: Path  # folder to write to; earlier results are replaced
-    url: str = "https://www.manythings.org/anki/spa-eng.zip"  # zip archive with a spa.txt
-    seed: int = 0  # of the choice of sentences to hold out
-    dev: int = 0  # English sentences to hold out; 0: 2,000, or 2 % of a small archive
-    exclude: Sequence[str] = ()  # files of pairs to test with later: what shares a sentence with them is left out
+    out: Path = required(OUT_HELP, metavar="DIR")
+    url: str = option("https://www.manythings.org/anki/spa-eng.zip", "zip archive with a spa.txt")
+    seed: int = option(0, "of the choice of sentences to hold out", least=0, most=LARGEST_SEED)
+    dev: int = option(0, "English sentences to hold out; 0: 2,000, or 2 %% of a small archive", least=0, metavar="N")
+    exclude: Sequence[str] = option((), EXCLUDE_HELP, action="append", metavar="FILE")
 
 
 @dataclass(frozen=True)
 class NearestRun:
     """How the translations that a model finds itself, nearest to the references, are made."""
 
-    data: Path  # folder with train.tsv or train.tsv.xz
-    checkpoint: str  # of a translation model: folder or owner/name[@revision]
-    beam: int = 10  # hypotheses of each sentence
-    least: float = 35.0  # nearness, 0 to 100, below which a sentence is left out
-    exclude: Sequence[str] = ()  # files of test pairs; what shares a sentence with them, or with dev, is left out
+    data: Path = required("folder with train.tsv[.xz]", metavar="DIR")
+    checkpoint: str = required("of a translation model: folder or owner/name", metavar="NAME")
+    beam: int = option(10, "hypotheses of each sentence", least=2, most=32)
+    least: float = option(35.0, "nearness, 0 to 100, below which a sentence is left out", least=0, most=100,
+                          metavar="N")
+    exclude: Sequence[str] = option((), EXCLUDE_HELP, action="append", metavar="FILE")
     device: str | None = None  # cuda, mps or cpu; None: the best there is
     precision: str = "auto"  # one of results.ANSWERS_IN
 
@@ -203,7 +293,7 @@ class NearestRun:
 class SentimentDownload:
     """Options of downloading reviews and phrases."""
 
-    out: Path  # folder to write to; earlier results are replaced
+    out: Path = required(OUT_HELP, metavar="DIR")
     imdb: str = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"  # tar archive of reviews
     sst: str = "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip"  # zip archive of trees
-    seed: int = 0  # of the choice of films to hold out
+    seed: int = option(0, "of the choice of films to hold out", least=0, most=LARGEST_SEED)

@@ -22,8 +22,9 @@ from xformer.model import Config, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.training import reviews, translation
-from xformer.training.corpora import (
+from xformer.training import translation
+from xformer.training.data import reviews
+from xformer.training.data.corpora import (
     ENTRY,
     NO_ROUGHENING,
     Roughening,

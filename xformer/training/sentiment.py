@@ -17,9 +17,9 @@ from xformer.hub import checkpoint
 from xformer.pieces import EOS, PAD, UNK
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
+from xformer.training.data.reviews import Example, ReviewBatches
 from xformer.training.loss import SmoothedCrossEntropy
 from xformer.training.precision import autocast
-from xformer.training.reviews import Example, ReviewBatches
 from xformer.translator import pad
 
 BINS = 10

@@ -14,7 +14,7 @@ from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
 from xformer.results import Options
 from xformer.tokenizer import Tokenizer
-from xformer.training.corpora import Ids, Pair, TranslationBatches, plain
+from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
 from xformer.training.loss import SmoothedCrossEntropy
 from xformer.translator import Translator, pad, translate_ids
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,23 @@ from xformer.strings import ASSETS, Language
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
 SCRIPTS = {path.name: path for path in ASSETS.glob("*.js")}
 VERSION = hashlib.sha256(b"".join(path.read_bytes() for _, path in sorted(SCRIPTS.items()))).hexdigest()[:12]
+FUNCTIONS = re.findall(r"^export (?:async )?function (\w+)", SCRIPTS["page.js"].read_text(encoding="utf-8"),
+                       re.MULTILINE)
 PICTURES = ("png", "svg")
 FILES = (*PICTURES, "csv", "json")
+TRANSPORT = '<div class="transport" role="group"></div><div class="drawing"></div>'  # of `canvas`: buttons, a picture
 
 
-@cache
-def script(name: str) -> str:
-    """Cut a function out of assets/page.js by its name, as the `js` of a listener; raises LookupError where none is."""
-    code = (ASSETS / "page.js").read_text(encoding="utf-8")
-    function = re.search(rf"^(async )?function {name}\(.*?^}}$", code, re.MULTILINE | re.DOTALL)
-    if function is None:
-        raise LookupError(f"assets/page.js has no function {name}")
-    return function[0]
+def script(name: str, *first: Any) -> str:
+    """Call a function that assets/page.js exports, as the `js` of a listener.
+
+    It gets the values `first`, which JSON can write, and then those of the listener's inputs. Raises LookupError where
+    there is no such function.
+    """
+    if name not in FUNCTIONS:
+        raise LookupError(f"assets/page.js exports no function {name}")
+    given = "".join(f"{json.dumps(value)}, " for value in first)
+    return f"async (...values) => (await {_module('page.js')}).{name}({given}...values)"
 
 
 def canvas(script: str, template: str, name: str, value: Any = None, save: Language | None = None,
@@ -56,8 +61,13 @@ def _loader(script: str) -> str:
     Gradio gives the component those events that this text names.
     """
     events = sorted(set(re.findall(r"\btrigger\(('\w+')", SCRIPTS[script].read_text(encoding="utf-8"))))
-    return (f"/* events: {' '.join(events)} */ import(new URL('./scripts/{VERSION}/{script}', document.baseURI))"
+    return (f"/* events: {' '.join(events)} */ {_module(script)}"
             ".then(module => module.default({element, props, trigger, watch}))")
+
+
+def _module(script: str) -> str:
+    """Import a script of assets/ in the browser. A page has one copy of each, whoever imports it."""
+    return f"import(new URL('./scripts/{VERSION}/{script}', document.baseURI))"
 
 
 def plot(name: str, language: Language) -> gr.HTML:

@@ -169,22 +169,18 @@ class OneHead:
 class SomeHeads:
     """Any of some attention heads, with commas in the address; labels: of the heads, in their order.
 
-    stack: the stack of all of them, where there is only one; older links leave it out.
+    none: whether an address may name none.
     """
 
     options: tuple[Head, ...]
     labels: tuple[str, ...]
-    stack: str = ""
+    none: bool = False
     default: tuple[str, ...] = ()
 
     def read(self, key: str, value: str) -> list[str]:
-        names = value.split(",")
-        if self.stack:  # such an address may also name none
-            names = [name for name in names if name]
-        heads = [_head(name, self.stack) for name in names]
+        heads = [_head(name) for name in value.split(",") if name or not self.none]
         if not {*heads} <= {*self.options}:
-            raise UserError(Message.of("address_heads", key=key, value=value[:40]) if self.stack else
-                            Message.of("address_some", key=key, value=value[:40], example=str(self.options[-1])))
+            raise UserError(Message.of("address_some", key=key, value=value[:40], example=str(self.options[-1])))
         return list(dict.fromkeys(map(str, heads)))
 
     def properties(self) -> dict[str, Any]:
@@ -222,7 +218,7 @@ def some_heads(language: Language, stack: str = "") -> Callable[[TranslationServ
             heads = every_head(service)
             return SomeHeads(heads, tuple(head_label(head, language) for head in heads))
         heads = every_head(service, so_far[stack])
-        return SomeHeads(heads, tuple(place(head, language) for head in heads), so_far[stack])
+        return SomeHeads(heads, tuple(place(head, language) for head in heads), none=True)
     return kind
 
 
@@ -238,9 +234,9 @@ def head_label(head: Head, language: Language) -> str:
     return f"{language.say(f'stack_{head.stack}')} · {place(head, language)}"
 
 
-def _head(name: str, stack: str = "") -> Head | None:
+def _head(name: str) -> Head | None:
     try:
-        return Head.parse(name, stack)
+        return Head.parse(name)
     except ValueError:
         return None
 

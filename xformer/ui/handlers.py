@@ -145,9 +145,7 @@ class Ask:
 
     def _answers(self, handler: Callable[..., Any], model: str, named: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         try:
-            for name, message in getattr(handler, "needs", {}).items():
-                if _missing(named.get(name)):
-                    raise UserError(Message.of(message))
+            require(handler, named)
             with self.lease(model) as service:
                 answer: Any = handler(service, self.language, **named)
                 if not isinstance(answer, Generator):
@@ -172,6 +170,13 @@ def _said(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Turn a refusal, if the answer is one, into a problem."""
     return {PROBLEM if name == REFUSAL else name: notice([value], "error") if name == REFUSAL else value
             for name, value in answer.items()}
+
+
+def require(handler: Callable[..., Any], named: Mapping[str, Any]) -> None:
+    """Raise UserError where an input is missing that the handler `needs`."""
+    for name, message in getattr(handler, "needs", {}).items():
+        if _missing(named.get(name)):
+            raise UserError(Message.of(message))
 
 
 def _missing(value: Any) -> bool:

@@ -16,25 +16,21 @@ from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
-from xformer.ui import (
-    api,
-    attention,
-    decoding,
-    gradio_private,
-    model_tab,
-    pairs,
-    positions,
-    sentiment,
-    sessions,
-    training,
-    translation,
-    walkthrough,
-)
+from xformer.ui import positions
+from xformer.ui import steps as decoding
+from xformer.ui import translate as translation
+from xformer.ui.attention import tab as attention
+from xformer.ui.compare import tab as pairs
 from xformer.ui.components import ROUTES, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.middleware import Doorkeeper, Gate, SecurityHeaders
+from xformer.ui.model import tab as model_tab
+from xformer.ui.principles import tab as walkthrough
+from xformer.ui.sentiment import tab as sentiment
+from xformer.ui.server import api, gradio_private, sessions
+from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Page, TabModule, View
+from xformer.ui.training import tab as training
 
 TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
                              model_tab)
@@ -136,11 +132,11 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     ask = Ask(models.lease, language, model, tab)
     page = Page(models, reviews, study, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
-                gr.Tabs(overflow_behavior="wrap"), tab, model, settings, controls, writer=writer,
-                other_reviews=other_reviews or {})
+                gr.Tabs(overflow_behavior="wrap"), tab, gr.Textbox("", visible=False), model, settings, controls,
+                writer=writer, other_reviews=other_reviews or {})
     page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
     tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,
-               js=f"(tab, ...times) => {json.dumps(ids)}.map((id, i) => String(Number(times[i]) + (id === tab)))")
+               js=script("countOpening", ids))
     own_fields: list[str] = []
     with page.tabs:
         for module in tabs:
@@ -150,8 +146,9 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
             if made.own_field:
                 own_fields.append(module.ID)
             one.select(None, None, tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
-    opened_in_browser = f'id => ({script("tabOpened")})(id, {json.dumps(own_fields)})'
-    tab.change(None, tab, js=opened_in_browser, **QUIET)
+    for connect in page.connections:
+        connect()
+    tab.change(None, tab, js=script("tabOpened", own_fields), **QUIET)
     controls.include(of_model)  # the last, so that it is set first
 
     left_out = gr.Textbox(controls.left_out(models.default), visible=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Protocol
 
 import gradio as gr
 
+from xformer.ui.components import script
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET
 from xformer.ui.tabs import Page, Tab
@@ -42,14 +42,10 @@ def build(page: Page, tab_id: str, key: str, parts: Sequence[Part], first: str) 
         opened.append(box)
         tab.controls.include(made.controls)
         tab.views.update({f"{module.ID}.{name}": view for name, view in made.views.items()})
-    names = json.dumps(ids)
-    part.change(None, part, columns, **QUIET,
-                js=f"part => {names}.map(id => ({{__type__: 'update', visible: id === part}}))")
-    gr.on([page.opened[tab_id].change, part.change], None, [page.tab, part, *opened], opened, **QUIET,
-          js=f"(tab, part, ...times) => {names}.map((id, i) => "
-             f"String(Number(times[i]) + (tab === '{tab_id}' && id === part)))")
-    follow = json.dumps([name for name, module in zip(ids, parts, strict=True) if module.OF_SENTENCE])
-    page.translation.change(None, [page.tab, part, *opened], opened, **QUIET,
-                            js=f"(tab, part, ...times) => {names}.map((id, i) => String(Number(times[i]) + "
-                               f"(tab === '{tab_id}' && id === part && {follow}.includes(id))))")
+    part.change(None, part, columns, js=script("showPart", ids), **QUIET)
+    gr.on([page.opened[tab_id].change, part.change], None, [page.tab, part, *opened], opened,
+          js=script("countPartOpening", ids, tab_id), **QUIET)
+    of_sentence = [module.ID if module.OF_SENTENCE else None for module in parts]
+    page.translation.change(None, [page.tab, part, *opened], opened,
+                            js=script("countPartOpening", of_sentence, tab_id), **QUIET)
     return tab

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 import numpy as np
@@ -17,11 +16,12 @@ from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.results import BASES as LIMITS
 from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Positions, Translation, UserError
-from xformer.serve.protocol import ModelPool, TranslationService
+from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, plot, script
+from xformer.ui.components import canvas, plot, script
 from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
-from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
+from xformer.ui.handlers import QUIET, Ask, needs, refused
+from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "positions"
@@ -64,10 +64,10 @@ def build(page: Page) -> Tab:
     with gr.Accordion(say("pos_part_table"), open=False) as of_table:
         gr.HTML(figures.heading("table", language))
         with gr.Row(elem_classes="controls"):
-            length = controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
+            controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
             d_model = controls.add("d_model", width, gr.Slider, label=say("pos_width"), min_width=200)
-            power = controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200,
-                                 info=say("pos_power_info"))
+            controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200,
+                         info=say("pos_power_info"))
         with gr.Row(elem_classes="detail"):
             with gr.Column(min_width=300):
                 table = plot("pos-table", language)
@@ -88,10 +88,9 @@ def build(page: Page) -> Tab:
                 gr.HTML(figures.heading("rotation", language))
                 with gr.Row(elem_classes="controls"):
                     pair = controls.add("pair", pair_of, gr.Slider, label=say("pos_pair_label"), min_width=140)
-                    position = controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"),
-                                            min_width=140)
-                    steps = controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"),
-                                         min_width=140)
+                    controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"),
+                                 min_width=140)
+                    controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"), min_width=140)
                 circle, proof = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
             with gr.Column(min_width=300):
                 gr.HTML(figures.heading("noise", language))
@@ -109,29 +108,24 @@ def build(page: Page) -> Tab:
 
     # In the browser: a control is redrawn without being asked for.
     d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=script("fitWidth"), **LATEST)
-    # Two listeners for the pictures that need no model, each of which draws those whose controls were moved: the first
-    # for those beside the sliders, and when these are there, the second for the others.
-    no_model, near, far = Ask.always(page.models, language, page.tab), gr.State({}), gr.State({})
-    table_open, sentence_open = gr.State(False), gr.State(False)  # whether these parts are looked at
-    draw_near = no_model(draw, {"looked_at": table_open, "drawn": near, **controls.named(*SIZE, "dimensions")},
-                         {"drawn": near, "table": table, "curves": curves}, only_in=ID, pictures=NEAR)
-    gr.on([page.opened[ID].change, length.change, d_model.change, power.change, dimensions.input], **draw_near,
-          trigger_mode="always_last", **SWIFT)
-    # After the State, by when the controls have what an address asks for that has opened the part.
-    of_table.expand(lambda: True, None, table_open, **QUIET).then(**draw_near, **SWIFT)
-    of_table.collapse(lambda: False, None, table_open, **QUIET)
-    of_sentence.expand(lambda: True, None, sentence_open, **QUIET)
-    of_sentence.collapse(lambda: False, None, sentence_open, **QUIET)
-    gr.on([table.change, pair.input, position.input, steps.input],
-          **no_model(draw, {"looked_at": table_open, "drawn": far,
-                            **controls.named(*SIZE, "pair", "position", "steps")},
-                     {"drawn": far, "waves": waves, "distances": distances, "compared": compared, "circle": circle,
-                      "proof": proof, "confusion": confusion}, only_in=ID, pictures=FAR),
-          trigger_mode="always_last", **SWIFT)
-    gr.on([sentence_open.change, page.translation.change],
-          **page.ask(draw_sentence, {"looked_at": sentence_open, "translation": page.translation},
-                     {"picture": parts}, problem, only_in=ID), **LATEST)
-    of_lengths.expand(**page.ask(draw_lengths, {}, {"picture": lengths}), **LATEST)
+    # The pictures beside the sliders come first. None of them needs a model.
+    of_base = Pictures(page, controls, ID, tab=ID, ask=Ask.always(page.models, language, page.tab), in_turn=True)
+    of_base.opens("table_open", of_table)
+    of_base.fact("base", base_of)
+    of_base.fact("turn", turn)
+    of_base.add("table", table, draw_table, seen="table_open")
+    of_base.add("curves", curves, draw_curves, seen="table_open")
+    for name, component, drawn in (("waves", waves, draw_waves), ("distances", distances, draw_distances),
+                                   ("compared", compared, compare_bases), ("circle", circle, draw_rotation),
+                                   ("proof", proof, check_rotation), ("confusion", confusion, draw_confusion)):
+        of_base.add(name, component, drawn, seen="table_open", late=True)
+    of_base.listen(None, page.opened[ID].change, by_change=SIZE)
+    of_model = Pictures(page, controls, f"{ID}.sentence", tab=ID)
+    of_model.opens("sentence_open", of_sentence)
+    of_model.opens("lengths_open", of_lengths)
+    of_model.add("sentence", parts, draw_sentence, seen="sentence_open")
+    of_model.add("lengths", lengths, draw_lengths, seen="lengths_open")
+    of_model.listen(problem, page.translation.change, how=QUIET)
 
     def asked(service: TranslationService, values: Values) -> bool:
         """Whether the address asks something of the table."""
@@ -148,69 +142,69 @@ def build(page: Page) -> Tab:
         "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
 
 
-def _base(power: float) -> float:
+def base_of(base_power: float) -> float:
     """The base from its power of ten, exact where it is one of the presets."""
-    base = 10 ** float(power)
+    base = 10 ** float(base_power)
     return next((known for known in BASES if math.isclose(known, base, rel_tol=1e-3)), round(base, 1))
 
 
 def _bases(power: float) -> list[float]:
     """The bases that are compared: the presets, and the one that is chosen."""
-    return sorted({*BASES, _base(power)})
+    return sorted({*BASES, base_of(power)})
 
 
-def draw(models: ModelPool, language: Language, *, pictures: Sequence[str], drawn: dict[str, Any],
-         looked_at: bool = True, **values: Any) -> dict[str, Any]:
-    """Draw those of some pictures whose controls have changed, in turn with all other long computations.
+class Turn(NamedTuple):
+    """A pair of dimensions that is turned from a position by some steps."""
 
-    drawn: by picture, the values it was drawn for. looked_at: nothing is drawn where nobody sees it.
-    """
-    if not looked_at:
-        return {}
-    wanted = {name: {key: values[key] for key in PICTURES[name][1]} for name in pictures}
-    answer: dict[str, Any] = {"drawn": {**drawn, **wanted}}
-    new = [name for name, inputs in wanted.items() if drawn.get(name) != inputs]
-    if new:
-        with models.guard.work() as pause:
-            for name in new:
-                answer |= PICTURES[name][0](language, **wanted[name])
-                pause()
-    return answer
+    pair: int
+    position: int
+    steps: int
 
 
-def draw_table(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+def turn(length: int, d_model: int, pair: int, position: int, steps: int) -> Turn:
+    """Keep what is turned inside the table: positions beyond it are the last that fit."""
+    steps = min(steps, length - 1)
+    return Turn(min(pair, d_model // 2 - 1), min(position, length - 1 - steps), steps)
+
+
+def draw_table(length: int, d_model: int, base: float, language: Language) -> Any:
     """Draw the table of positions."""
-    base = _base(base_power)
-    return {"table": figure(figures.table(explain.table(length, d_model, base), base, language))}
+    return figures.table(explain.table(length, d_model, base), base, language)
 
 
-def draw_curves(language: Language, length: int, d_model: int, base_power: float, dimensions: Sequence[int]
-                ) -> dict[str, Any]:
+def draw_curves(length: int, d_model: int, base: float, dimensions: Sequence[int], language: Language) -> Any:
     """Draw some dimensions as curves, the first one where none of them is in the table."""
-    base, kept = _base(base_power), [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
-    return {"curves": figure(figures.curves(explain.table(length, d_model, base), kept, base, language))}
+    kept = [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
+    return figures.curves(explain.table(length, d_model, base), kept, base, language)
 
 
-def draw_waves(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+def draw_waves(length: int, d_model: int, base_power: float, language: Language) -> Any:
     """Draw the wavelengths of all dimensions."""
-    return {"waves": figure(figures.wavelengths(d_model, _bases(base_power), length, language))}
+    return figures.wavelengths(d_model, _bases(base_power), length, language)
 
 
-def draw_distances(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
-    """Draw the dot products of positions by their distance, and compare the bases in a table."""
-    tables = {base: explain.table(length, d_model, base) for base in _bases(base_power)}
-    return {"distances": figure(figures.distances(tables, language)), "compared": figures.bases(tables, language)}
+def _tables(length: int, d_model: int, base_power: float) -> dict[float, np.ndarray]:
+    return {base: explain.table(length, d_model, base) for base in _bases(base_power)}
 
 
-def draw_rotation(language: Language, length: int, d_model: int, base_power: float, pair: int, position: int,
-                  steps: int) -> dict[str, Any]:
-    """Draw the turn of one pair, and check it; positions beyond the table are the last that fit."""
-    base = _base(base_power)
-    rows = explain.table(length, d_model, base)
-    pair, steps = min(pair, d_model // 2 - 1), min(steps, length - 1)
-    position = min(position, length - 1 - steps)
-    return {"circle": figure(figures.rotation(rows, pair, position, steps, base, language)),
-            "proof": figures.checked(rows, pair, steps, base, language)}
+def draw_distances(length: int, d_model: int, base_power: float, language: Language) -> Any:
+    """Draw the dot products of positions by their distance."""
+    return figures.distances(_tables(length, d_model, base_power), language)
+
+
+def compare_bases(length: int, d_model: int, base_power: float, language: Language) -> str:
+    """Compare the bases in a table."""
+    return figures.bases(_tables(length, d_model, base_power), language)
+
+
+def draw_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> Any:
+    """Draw the turn of one pair."""
+    return figures.rotation(explain.table(length, d_model, base), *turn, base, language)
+
+
+def check_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> str:
+    """Say how exact the turn is."""
+    return figures.checked(explain.table(length, d_model, base), turn.pair, turn.steps, base, language)
 
 
 @lru_cache(16)
@@ -218,33 +212,22 @@ def _confusion(length: int, d_model: int, base: float) -> np.ndarray:
     return explain.confusion(explain.table(length, d_model, base), NOISE)
 
 
-def draw_confusion(language: Language, length: int, d_model: int, base_power: float) -> dict[str, Any]:
+def draw_confusion(length: int, d_model: int, base_power: float, language: Language) -> Any:
     """Draw how often noise makes one position be taken for another."""
     shares = {base: _confusion(length, d_model, base) for base in _bases(base_power)}
-    return {"confusion": figure(figures.confusion(shares, NOISE, length, d_model, language))}
+    return figures.confusion(shares, NOISE, length, d_model, language)
 
 
-# The functions that draw without a model, and the keys of the controls that each depends on.
-PICTURES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "table": (draw_table, SIZE), "curves": (draw_curves, (*SIZE, "dimensions")), "waves": (draw_waves, SIZE),
-    "distances": (draw_distances, SIZE), "rotation": (draw_rotation, (*SIZE, "pair", "position", "steps")),
-    "confusion": (draw_confusion, SIZE)}
-NEAR, FAR = ("table", "curves"), ("waves", "distances", "rotation", "confusion")
-
-
-def draw_lengths(service: TranslationService, language: Language) -> dict[str, Any]:
-    """Draw translation quality by length of sentence, where it was measured."""
+def draw_lengths(service: TranslationService, language: Language) -> Any:
+    """Draw translation quality by length of sentence; None where it was not measured."""
     scores = service.length_scores
-    return {"picture": figure(figures.lengths(scores, language))} if scores else {}
+    return figures.lengths(scores, language) if scores else None
 
 
 @needs(translation="no_trace")
-def draw_sentence(service: TranslationService, language: Language, *, translation: Translation, looked_at: bool = True
-                  ) -> dict[str, Any]:
-    """Draw the vectors that the encoder is given for the sentence on the page, where somebody looks at them."""
-    if not looked_at:
-        return {}
-    return {"picture": figure(figures.sentence(service.embedded(translation.source), language))}
+def draw_sentence(service: TranslationService, translation: Translation, language: Language) -> Any:
+    """Draw the vectors that the encoder is given for the sentence on the page."""
+    return figures.sentence(service.embedded(translation.source), language)
 
 
 # The properties of controls that are shown only for some values of others.
@@ -258,7 +241,7 @@ def _experiment(page: Page) -> Controls:
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
-            result, change = gr.HTML(elem_classes="tables ablation pos-result", min_height=320), gr.State()
+            result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             kind = controls.add("positions", OneOf(POSITION_KINDS, "none"), gr.Radio, label=say("pos_kind"),
                                 choices=[(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS])
@@ -281,13 +264,19 @@ def _experiment(page: Page) -> Controls:
                 views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}", save=language)
     gr.on([kind.change, shuffle.change],
           **Ask.always(None, language)(show, controls.named("positions", "shuffle"), controls.named(*SHOWN)), **LATEST)
-    asked = {"change": change, "translation": page.translation, **controls.named()}
-    shown = {"maps": maps, **views}
+    of_change = Pictures(page, controls, f"{ID}.change", tab=ID, cleared=NO_CHANGE)
+    change = of_change.input("change", gr.State())
+    of_change.fact("moved", make_change)
+    of_change.fact("both_maps", both_maps)
+    of_change.follow(lambda change: None if change is None else {})
+    of_change.add("result", result, lambda moved, translation, language: figures.moved(
+        moved, translation.best.text, language))
+    of_change.add("maps", maps, lambda moved: gr.update(visible=True))
+    of_change.add_all("both_maps", views)
     gr.on([page.opened[ID].change, page.translation.change, button.click, kind.input, shuffle.input, shift.submit,
-           base.submit, seed.submit],
-          **page.ask(run, asked, {"result": result, "change": change, **shown}, result, only_in=ID),
+           base.submit, seed.submit], **of_change.listener(result, ask_for, outputs={"change": change}),
           trigger_mode="always_last", api_visibility="private", show_progress_on=[result])
-    compare.input(**page.ask(draw_maps, {"change": change, "compare": compare}, shown), **QUIET)
+    compare.input(**of_change.listener(result, outputs={"change": change}), **QUIET)
     return controls
 
 
@@ -296,47 +285,40 @@ def show(_: None, language: Language, **values: Any) -> dict[str, Any]:
     return {key: gr.update(**properties(values)) for key, properties in SHOWN.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Change:
-    """What is on the page: a translation made again, and what was asked for."""
+class Change(NamedTuple):
+    """What is asked for: other positions, and another order of the words by a seed; None for their own."""
 
-    translation: Translation  # of the page
     positions: Positions
-    seed: int | None  # of the order of the words; None for their own
-    moved: Moved
+    seed: int | None
 
 
 NO_CHANGE: dict[str, Any] = {"change": None, "maps": gr.update(visible=False), "before": None, "after": None}
 
 
-@needs(translation="no_trace")
 @refused(**NO_CHANGE)
-def run(service: TranslationService, language: Language, *, change: Change | None, translation: Translation,
-        positions: str, shift: float | None, base: float | None, shuffle: bool, seed: float | None, compare: str
-        ) -> dict[str, Any]:
-    """Translate again with other positions, or with the words in another order, and compare; unless that is there."""
+def ask_for(service: TranslationService, language: Language, *, change: Change | None, positions: str,
+            shift: float | None, base: float | None, shuffle: bool, seed: float | None) -> dict[str, Any]:
+    """Ask for other positions, or for the words in another order, unless that is asked for already."""
     if positions == "own" and not shuffle:
         raise UserError(Message.of("pos_unchanged"))
     value = {"shift": shift, "base": base}.get(positions, 0)
     if value is None:
         raise UserError(Message.of("pos_no_number"))
-    added, order = Positions(positions, float(value)), int(seed or 0) if shuffle else None
-    if change is not None and change.translation is translation and (added, order) == (change.positions, change.seed):
-        return {"problem": gr.skip()}
-    best = translation.best
-    moved = service.with_positions(translation.source, best.tokens, added, order, translation.alone,
-                                   translation.max_length)
-    change = Change(translation, added, order, moved)
-    return {"result": figures.moved(moved, best.text, language), "change": change,
-            **draw_maps(service, language, change=change, compare=compare)}
+    asked = Change(Positions(positions, float(value)), int(seed or 0) if shuffle else None)
+    return {} if asked == change else {"change": asked}
 
 
-def draw_maps(service: TranslationService, language: Language, *, change: Change | None, compare: str
+@needs(translation="no_trace")
+def make_change(service: TranslationService, translation: Translation, change: Change) -> Moved:
+    """Translate again, and look into both passes."""
+    return service.with_positions(translation.source, translation.best.tokens, *change, translation.alone,
+                                  translation.max_length)
+
+
+def both_maps(service: TranslationService, moved: Moved, change: Change, compare: str, language: Language
               ) -> dict[str, Any]:
-    """Draw the map of a head before and after the change, if there is one."""
-    if change is None:
-        return {}
+    """Draw the map of a head "before" and "after" the change."""
     choice, identity = Choice(*Head.parse(compare)), f"{service.info.name} {service.info.identity}"
-    before, after = (head_payload.payload(one, choice, identity, language)
-                     for one in figures.maps(change.moved, choice, change.positions, language))
-    return {"maps": gr.update(visible=True), "before": before, "after": after}
+    maps = figures.maps(moved, choice, change.positions, language)
+    return {name: head_payload.payload(one, choice, identity, language)
+            for name, one in zip(("before", "after"), maps, strict=True)}

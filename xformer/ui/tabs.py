@@ -55,6 +55,7 @@ class Page:
     spanish: gr.Textbox  # the translation that is looked into; "" for the model's own
     tabs: gr.Tabs
     tab: gr.Textbox  # the id of the open tab
+    lock: gr.Textbox  # the words that are locked, as `figures.locked_word.Lock` reads them
     model: gr.Textbox  # the name of the page's model; "" for the default
     search: gr.Column  # of the menu: how translations are searched for
     controls: Controls  # those of all tabs that are laid out already
@@ -62,6 +63,9 @@ class Page:
     writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
     other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)  # that may be chosen too, by name
     reviewer: gr.Radio | None = None  # the name of the classifier that is chosen, where there is one
+    pictures: dict[str, Any] = field(default_factory=dict)  # the `Pictures` of tabs and their parts, by name
+    # Called when all tabs are laid out, in whatever order: what one listens to, or sets, in another is wired then.
+    connections: list[Callable[[], None]] = field(default_factory=list)
     # Listeners that run one after the other: for a new sentence; when the page is opened; when the browser goes back to
     # what the page showed before (a tab that is opened with the page has an event of its own); and after something
     # else than its own controls has set what the Attention tab shows.

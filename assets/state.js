@@ -1,0 +1,17 @@
+// The state that the scripts of one page share. Each value stands here once. Where its comment names an event of the
+// window, a script that changes the value triggers that event by `tell`.
+export const state = {
+  // The locked words as text, in the form that lock.js describes; '' for none. Event 'lockchange'.
+  lockedWords: '',
+  // The pair of sentences to which the locked words belong; null: they belong to the next pair that is shown.
+  lockedPair: null,
+  // Whether the page shows what its address says; until then, changes are no steps of the browser's history.
+  // Event 'settled'.
+  settled: false,
+  // The query of the address, as the page itself wrote it last. Event 'addresschange'.
+  writtenAddress: '',
+  // The number of the newest pass of which a grid of attention maps was shown.
+  newestPass: 0,
+};
+
+export const tell = event => window.dispatchEvent(new Event(event));

@@ -1,0 +1,1 @@
+"""Side-by-side benchmarks: `python -m benchmarks` prints the tables of the README. Not part of the test suite."""

@@ -1,1 +1,0 @@
-"""Side-by-side benchmarks: `python -m tests.benchmarks` prints the tables of the README. Not part of the test suite."""

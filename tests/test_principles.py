@@ -1,0 +1,399 @@
+"""Attention from first principles: the walk against the model's own numbers, and each claim on hand-worked cases."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from xformer import results
+from xformer.explain import key_value_store as store
+from xformer.explain import principles as walkthrough
+from xformer.figures import principles as figures
+from xformer.model import Record, Trace
+from xformer.pieces import BOS, EOS
+from xformer.results import Head, UserError, Walk
+from xformer.strings import ENGLISH, SPANISH
+from xformer.translator import pad
+from xformer.ui.handlers import Ask
+from xformer.ui.principles import tab
+
+LOG2 = math.log(2)
+
+
+@pytest.fixture(params=results.STACKS)
+def walk(request, running, learned_pairs):
+    return running.walk(*learned_pairs[1], Head(request.param, 2, 3))
+
+
+def hand_walk(stack="cross"):
+    """Two queries and three keys, the last of them padding, of two dimensions, whose numbers one can do in one's head.
+    """
+    q, k, v = np.array([[1, 0], [0, 2]]), np.array([[2, 0], [0, 1], [5, 5]]), np.array([[1, 1], [3, 0], [9, 9]])
+    mask = np.array([[True, True, False]] * 2)
+    scaled = q @ k.T / math.sqrt(2)
+    probabilities = walkthrough.softmax(scaled, 1, mask)
+    return Walk(Head(stack, 1, 1), ("<s>", "▁a<b>"), ("▁a<b>", "</s>"), ("▁x&y", "</s>", "<pad>"), q, k, v, mask,
+                q @ k.T, scaled, np.where(mask, scaled, -np.inf), probabilities, probabilities @ v, np.ones((2, 4)),
+                np.zeros((2, 4)), np.array([[1, 2, 0, 0], [0, 0, 3, 4]]), np.eye(4)[:3], np.ones((4, 2)), np.zeros(2),
+                np.array([[1, 0, 7, 8], [0, 2, 9, 6]]))
+
+
+# The walk
+
+@pytest.mark.parametrize(("layer", "head"), [(1, 1), (2, 4)])
+@pytest.mark.parametrize("stack", results.STACKS)
+def test_a_walk_ends_where_the_model_does(running, learned_pairs, stack, layer, head):
+    trace = running.trace(*learned_pairs[0])
+    walk = running.walk(*learned_pairs[0], Head(stack, layer, head))
+    np.testing.assert_allclose(walk.probabilities, getattr(trace, stack)[layer - 1, head - 1], atol=1e-5)
+    others = [running.walk(*learned_pairs[0], Head(stack, layer, h)).shares
+              for h in range(1, running.info.n_heads + 1)]
+    module = running.model.encoder.layers if stack == "encoder_self" else running.model.decoder.layers
+    attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
+    np.testing.assert_allclose(sum(others) + attention.out_proj.bias.numpy(), walk.output, atol=1e-5)
+
+
+def test_every_step_of_a_walk_follows_from_the_one_before(walk):
+    np.testing.assert_allclose(walk.scores, walk.q @ walk.k.T, atol=1e-4)
+    np.testing.assert_allclose(walk.scaled, walk.scores / math.sqrt(walk.q.shape[1]), atol=1e-5)
+    np.testing.assert_allclose(walk.masked[walk.mask], walk.scaled[walk.mask], atol=1e-6)
+    assert (walk.masked[~walk.mask] == -np.inf).all() and (walk.probabilities[~walk.mask] == 0).all()
+    np.testing.assert_allclose(walk.probabilities, walkthrough.softmax(walk.masked.clip(-1e9), 1), atol=1e-6)
+    np.testing.assert_allclose(walk.answers, walk.probabilities @ walk.v, atol=1e-5)
+
+
+def test_padding_changes_nothing_but_the_mask(running, learned_pairs):
+    plain, padded = (running.walk(*learned_pairs[0], Head("encoder_self", 1, 1), n) for n in (0, 3))
+    assert padded.keys == (*plain.keys, "<pad>", "<pad>", "<pad>") and padded.queries == plain.queries
+    assert not padded.mask[:, -3:].any() and plain.mask.all()
+    np.testing.assert_allclose(padded.output, plain.output, atol=1e-5)
+
+
+def test_a_decoder_walk_has_the_future_mask(running, learned_pairs):
+    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
+    assert (walk.mask == np.tril(np.ones_like(walk.mask))).all()
+    assert walk.queries[0] == "<s>" and walk.predicted[-1] == "</s>"
+
+
+def test_calls_are_kept_only_where_they_are_asked_for(running, tokenizer, learned_pairs):
+    source = pad([[*tokenizer.encode(learned_pairs[0][0]), EOS]])
+    seen, asked = Trace(), Trace(cross=Record(calls=[]))
+    with torch.inference_mode():
+        for trace in (seen, asked):
+            running.model(source, torch.tensor([[BOS]]), trace)
+    assert seen.cross.calls is None and asked.encoder_self.calls is None
+    assert [call.q.shape for call in asked.cross.calls] == [(1, 4, 1, 8)] * 2
+
+
+@pytest.mark.parametrize(("choice", "said"), [
+    (("encoder_self", 3, 1, 0), "no head 1 in layer 3 of encoder_self; the stacks are encoder_self, decoder_self"),
+    (("cross", 1, 5, 0), "layers 1 to 2 with heads 1 to 4"), (("cross", 0, 1, 0), "no head 1 in layer 0"),
+    (("sideways", 1, 1, 0), "of sideways"), (("cross", 1, 1, 500), "500 pieces of padding"),
+    (("cross", 1, 1, -1), "at least 0")])
+def test_a_walk_that_cannot_be_taken_says_why(running, learned_pairs, choice, said):
+    with pytest.raises(UserError, match=said):
+        running.walk(*learned_pairs[0], Head(*choice[:3]), choice[3])
+
+
+# One thing changed
+
+def test_temperature_goes_from_uniform_through_the_softmax_to_one_hot():
+    scores = np.array([[0.0, LOG2, 2 * LOG2]])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 0), [[1 / 3] * 3])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 1), [[1 / 7, 2 / 7, 4 / 7]])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 2), [[1 / 21, 4 / 21, 16 / 21]])
+    np.testing.assert_array_equal(walkthrough.softmax(scores, walkthrough.HARD), [[0, 0, 1]])
+    np.testing.assert_allclose(walkthrough.softmax(scores, 1e6), [[0, 0, 1]])
+    np.testing.assert_array_equal(walkthrough.softmax(np.array([[3.0, 3, 1]]), walkthrough.HARD), [[0.5, 0.5, 0]])
+
+
+def test_the_ends_of_the_slider_are_uniform_and_hard():
+    assert [walkthrough.at_power(0.25, p) for p in (-6, -1, 0, 2, 6)] == [0, 0.125, 0.25, 1, math.inf]
+
+
+def test_what_is_masked_gets_nothing_at_any_temperature():
+    scores, mask = np.array([[9.0, 1, 1], [1, 2, 3]]), np.array([[False, True, True], [False] * 3])
+    for beta in (0, 0.5, walkthrough.HARD):
+        np.testing.assert_allclose(walkthrough.softmax(scores, beta, mask), [[0, 0.5, 0.5], [0, 0, 0]])
+
+
+def test_scoring_functions_on_vectors_by_hand():
+    q, k = np.array([[1.0, 2]]), np.array([[3.0, 4], [1, 2]])
+    np.testing.assert_allclose(walkthrough.score("scaled", q, k), [[11, 5]])
+    np.testing.assert_allclose(walkthrough.score("unscaled", q, k), [[11, 5]])
+    np.testing.assert_allclose(walkthrough.score("gaussian", q, k), [[-4, 0]])
+    np.testing.assert_allclose(walkthrough.score("identity", k, k), [[25, 11], [11, 5]])  # X X^T
+    assert [walkthrough.own_beta(rule, 4) for rule in walkthrough.RULES] == [0.5, 1, 1, 0.5, 0.5]
+    additive = walkthrough.score("additive", q, k)
+    np.testing.assert_array_equal(additive, walkthrough.score("additive", q, k))  # the same weights every time
+    assert additive.shape == (1, 2) and additive[0, 0] != additive[0, 1]
+    with pytest.raises(ValueError, match="the rule is 'cosine'; choose one of scaled, unscaled, additive"):
+        walkthrough.score("cosine", q, k)
+
+
+def test_attention_without_parameters_is_pytorchs_of_what_enters_the_layer(walk):
+    """h = X a with a = softmax(X X^T / sqrt(D)); in cross-attention the keys and values are the encoder's output."""
+    mask = "future" if walk.head.stack == "decoder_self" else "padding"
+    weights, beta = figures.changed(walk, "identity", 0, mask)
+    x, y = torch.tensor(walk.x)[None], torch.tensor(walk.y)[None]
+    wanted = torch.nn.functional.scaled_dot_product_attention(x, y, y, attn_mask=torch.tensor(walk.mask))[0]
+    np.testing.assert_allclose(weights @ walk.y, wanted, atol=1e-4)
+    assert beta == pytest.approx(32 ** -0.5)
+    hard, _ = figures.changed(walk, "identity", 6, mask)
+    np.testing.assert_array_equal(hard.argmax(axis=1), np.where(walk.mask, walk.x @ walk.y.T, -np.inf).argmax(axis=1))
+    answer = (weights @ walk.y)[1]
+    cosine = answer @ walk.x[1] / np.linalg.norm(answer) / np.linalg.norm(walk.x[1])
+    assert f"with x is {cosine:.2f}." in figures.summary(walk, 1, "identity", 0, mask)
+    assert "No parameters: q = k = v = x · β = 0.177 = 1/√D" in figures.scores(walk, 1, "identity", 0, mask)
+
+
+@pytest.mark.parametrize("beta", [0.1, 1, 3])
+def test_gaussian_kernel_regression_is_attention_with_keys_of_their_lengths(beta):
+    """Nadaraya–Watson: weights exp(-β|q-k|²/2) over their sum, and the softmax of β (q·k - |k|²/2)."""
+    rng = np.random.default_rng(0)
+    q, k = rng.standard_normal((3, 5)), rng.standard_normal((4, 5))
+    found = walkthrough.softmax(walkthrough.score("gaussian", q, k), beta)
+    kernel = np.exp([[-beta * sum((a - b) ** 2) / 2 for b in k] for a in q])
+    np.testing.assert_allclose(found, kernel / kernel.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found, walkthrough.softmax(q @ k.T - (k**2).sum(axis=1) / 2, beta))
+
+
+def test_the_unscaled_rule_is_the_scaled_one_at_another_temperature(walk):
+    weights, beta = figures.changed(walk, "scaled", 0, "future" if walk.head.stack == "decoder_self" else "padding")
+    np.testing.assert_allclose(weights, walk.probabilities, atol=1e-5)
+    assert beta == pytest.approx(walk.q.shape[1] ** -0.5)
+    unscaled, _ = figures.changed(walk, "unscaled", 0, "none")
+    scaled, _ = figures.changed(walk, "scaled", math.log2(math.sqrt(walk.q.shape[1])), "none")
+    np.testing.assert_allclose(unscaled, scaled, atol=1e-6)
+
+
+def test_masks_by_hand():
+    keys = ("▁a", "▁b", "<pad>")
+    assert walkthrough.mask("none", 2, keys).all()
+    assert walkthrough.mask("padding", 2, keys).tolist() == [[True, True, False]] * 2
+    assert walkthrough.mask("future", 3, keys).tolist() == [[True, False, False], [True, True, False],
+                                                           [True, True, False]]
+    with pytest.raises(ValueError, match="the mask is 'past'; choose one of padding, future, none"):
+        walkthrough.mask("past", 2, keys)
+
+
+def test_entropy_is_in_bits():
+    np.testing.assert_allclose(walkthrough.entropy(np.array([[0.25] * 4, [1, 0, 0, 0], [0.5, 0.5, 0, 0]])), [2, 0, 1])
+
+
+def test_the_variance_of_dot_products_grows_like_d_and_is_one_when_scaled():
+    found = walkthrough.variance((4, 16, 64, 256), samples=1000)
+    np.testing.assert_allclose(found.plain / found.d, 1, atol=0.08)
+    np.testing.assert_allclose(found.scaled, 1, atol=0.08)
+    assert (np.diff(found.largest_plain) > 0).all() and found.largest_plain[-1] > 0.9
+    assert np.ptp(found.largest_scaled) < 0.05  # the softmax stays as soft as it was
+    assert (np.diff(found.slope_plain) < 0).all() and found.slope_plain[-1] < 0.15
+    assert np.ptp(found.slope_scaled) < 0.05 and found.slope_scaled[0] > 0.5
+    p = torch.tensor([1.0, 2, 4]).softmax(dim=0)
+    jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=0), torch.tensor([1.0, 2, 4]))
+    assert float(jacobian.trace()) == pytest.approx(float((p * (1 - p)).sum()), abs=1e-6)
+
+
+def test_splitting_gives_more_distributions_for_the_same_parameters_and_products():
+    found = [walkthrough.split(32, heads) for heads in (1, 2, 4, 8)]
+    assert [one.weights.shape for one in found] == [(1, 8), (2, 8), (4, 8), (8, 8)]
+    assert {one.parameters for one in found} == {4 * 32 * 32} and {one.products for one in found} == {2 * 8 * 8 * 32}
+    for one in found:
+        np.testing.assert_allclose(one.weights.sum(axis=1), 1)
+        assert len(np.unique(one.weights.round(6), axis=0)) == one.heads  # each of its own
+    with pytest.raises(ValueError, match="d_model is 32, which 5 heads cannot share equally"):
+        walkthrough.split(32, 5)
+
+
+# The key-value store
+
+def test_records_are_read_line_by_line():
+    assert store.read("A: one\n\n  B : two: three \n") == (("A", "one"), ("B", "two: three"))
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    ("A: one\nno colon", "Line 2, “no colon”, is no record"), ("A: one\n: two", "Line 2"), ("A: one", "There are 1"),
+    ("", "There are 0 records; the store holds 2 to 12"), ("A: b\n" * 13, "There are 13"),
+    ("A: b\nB: " + "x" * 300, "Line 2 has 303 characters; at most 200")])
+def test_records_that_cannot_be_read_are_named(lines, said):
+    with pytest.raises(UserError, match=said):
+        store.read(lines)
+
+
+def test_likeness_is_the_cosine_from_the_mean_of_the_keys():
+    keys = np.array([[11.0, 10], [9, 10], [10, 11], [10, 9]])
+    np.testing.assert_allclose(store.likeness(keys, np.array([13.0, 10])), [1, -1, 0, 0], atol=1e-9)
+
+
+def test_a_vector_of_a_text_is_the_mean_of_the_encoders_output(running, learned_pairs):
+    first, second = learned_pairs[0][0], learned_pairs[3][0]
+    together = running.embed([first, second])  # of different lengths: padding counts for nothing
+    np.testing.assert_allclose(together[0], running.embed([first])[0], atol=1e-5)
+    assert together.shape == (2, running.info.d_model)
+    with pytest.raises(UserError, match="nothing to translate"):
+        running.embed([first, " "])
+
+
+@pytest.mark.parametrize("title", ["▁", "\u200b", "你好"])
+def test_a_title_of_which_nothing_can_be_read_is_named_by_its_line(running, title):
+    records = f"The cat: one\n\nThe dog: two\n{title}: three"
+    said = Ask.always(running, ENGLISH).answer(tab.look_up, records=records, store_query="A cat.")["problem"]
+    assert f"Line 4: the model can read nothing of the title “{title}”; write English words." in said
+    said = Ask.always(running, ENGLISH).answer(tab.look_up, records="The cat: one\nThe dog: two", store_query=title)
+    assert "Line" not in said["problem"] and said["problem"]
+
+
+def test_the_store_retrieves_one_record_or_blends_them():
+    records, cosines = (("K<1>", "one"), ("K2", "two & a half")), np.array([0.0, LOG2])
+    soft = figures.store(records, cosines, 1.0)
+    assert "0.333" in soft and "0.667" in soft and "the largest share, 66.7 %, is that of “K2”" in soft
+    hard = figures.store(records, cosines, walkthrough.HARD)
+    assert "The argmax retrieves one record, “K2”, with weight 100 %" in hard and "--share:0.000" in hard
+    assert "two &amp; a half" in hard and "K&lt;1&gt;" in hard and "K<1>" not in hard
+    assert "every record has 50.0 %" in figures.store(records, cosines, 0.0)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, walkthrough.HARD])
+def test_soft_retrieval_is_in_order_and_hard_retrieval_is_its_first(beta):
+    records, cosines = (("A", "a"), ("B", "b"), ("C", "c")), np.array([0.1, 0.9, 0.4])
+    html = figures.store(records, cosines, beta)
+    assert [row[0] for row in cells(html)] == ["B", "C", "A"]
+    assert "Hard retrieval, the argmax: “B”" in html and '<p class="large" lang="en">b</p>' in html
+
+
+def test_the_recipes_that_ship_are_records_and_the_query_asks_for_one_of_two():
+    titles = [title for title, _ in store.read(tab.RECORDS.default)]
+    assert 2 <= len(titles) <= store.MOST_RECORDS and tab.STORE_QUERY.default == "lasagne"
+    assert sum("asagne" in title for title in titles) == 2
+
+
+# The pictures
+
+def test_the_vectors_are_drawn_with_the_query_on_top_and_their_largest_products_outlined():
+    figure = figures.vectors(hand_walk(), 1)
+    assert np.array(figure.data[0].z).tolist() == [[0, 2], [2, 0], [0, 1], [5, 5]]
+    assert figure.layout.title.text == "after a&lt;b&gt; → predicts &lt;/s&gt;: q (1 × 2) and K (3 × 2)"
+    assert figure.layout.yaxis.ticktext == ("q", "k · x&amp;y", "k · &lt;/s&gt;", "k · &lt;pad&gt;")
+    assert figure.layout.xaxis.title.text == "dimension" and figure.layout.yaxis.title.text == "vector"
+    assert figure.data[0].hovertemplate == "%{y}, dimension %{x}: %{z:+.4f}<extra></extra>"
+    assert tuple(figure.data[0].x) == (1, 2) == figure.layout.xaxis.tickvals
+    assert figure.layout.xaxis.ticktext == ("1", "2") and tuple(figure.layout.xaxis.range) == (0.5, 2.5)
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (-5, 5)
+    outlined = figure.data[1]  # q is (0, 2): the second number of the second key counts, and no padding
+    assert (outlined.x[0], outlined.y[0], outlined.text[0]) == (2, 2, "dimension 2: product +2.000")
+
+
+def test_no_more_products_are_outlined_than_are_told(walk):
+    for figure, products in ((figures.vectors(walk, 1), walk.q[1] * walk.k * walk.mask[1][:, None]),
+                             (figures.values(walk, 1), walk.probabilities[1][:, None] * walk.v)):
+        outlined = figure.data[1]
+        assert len(outlined.x) == figures.MARKED
+        first = 1 if figure.layout.yaxis.ticktext[0] == "q" else 0
+        found = [abs(products[y - first, x - 1]) for x, y in zip(outlined.x, outlined.y, strict=True)]
+        np.testing.assert_allclose(found, np.sort(np.abs(products), axis=None)[::-1][:figures.MARKED], rtol=1e-5)
+
+
+def cells(html):
+    """The numbers of a table of scores as they are written, row by row without the row of names."""
+    rows = re.findall(r"<tr.*?</tr>", html, re.DOTALL)[1:]
+    return [[re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_the_scores_are_told_step_by_step_with_their_numbers():
+    walk = hand_walk()
+    html = figures.scores(walk, 0, "scaled", 0, "padding")
+    first, second = (f"{share:.2f}" for share in walk.probabilities[0][:2])
+    assert cells(html) == [["x&amp;y", "2.0", "1.4", "1.4", first, first],
+                           ["&lt;/s&gt;", "0.0", "0.0", "0.0", second, second],
+                           ["&lt;pad&gt;", "5.0", "3.5", "−∞", "0.00", "0.00"]]
+    assert re.findall(r'scope="col">(.*?)<', html) == [
+        "is looked at (key)", "q·k", "q·k / √dₖ", "after the mask", "softmax",
+        "Scaled dot product · β = 0.707 = 1/√dₖ"]
+    assert "after &lt;s&gt; → predicts a&lt;b&gt; · q Kᵀ step by step (1 × 3), d_k = 2" in html
+    assert f'title="softmax, &lt;/s&gt;: {walk.probabilities[0, 1]:+.4f}"' in html
+    assert "−∞ (masked)" in html and '<tr class=chosen><th scope="row">x&amp;y' in html and "x&y" not in html
+
+
+def test_the_last_column_shows_what_the_switches_do_beside_what_the_model_does():
+    walk = hand_walk()
+    html = figures.scores(walk, 0, "scaled", 6, "padding")
+    assert "Scaled dot product · β → ∞" in html and [row[5] for row in cells(html)] == ["1.00", "0.00", "0.00"]
+    assert [row[4] for row in cells(html)] == [f"{share:.2f}" for share in walk.probabilities[0]]
+    assert f"--share:1.0000; --model:{walk.probabilities[0, 0]:.4f}" in html
+    assert "with your switches" in html and "in the model" in html
+    assert "Unscaled · β = 1<" in figures.scores(walk, 0, "unscaled", 0, "padding")
+    assert "Gaussian kernel · β = 0<" in figures.scores(walk, 0, "gaussian", -6, "none")
+
+
+def test_the_values_end_with_their_weighted_sum_and_the_output_with_all_heads():
+    walk = hand_walk()
+    figure = figures.values(walk, 0)
+    np.testing.assert_allclose(figure.data[0].z[-1], walk.answers[0])
+    assert figure.layout.yaxis.ticktext[0].endswith("% · x&amp;y") and figure.layout.yaxis.ticktext[-1] == "a = Σ p v"
+    figure = figures.output(walk, 0)
+    assert np.array(figure.data[0].z).tolist() == [[1] * 4, [0] * 4]
+    assert figure.layout.yaxis.ticktext == ("this head: a W_O", "all heads + bias")
+
+
+def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
+    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
+    weights, hidden = figures.all_queries(walk, "scaled", 0, "future").data
+    above = np.triu(np.ones(walk.mask.shape, dtype=bool), k=1)
+    np.testing.assert_array_equal(np.isnan(np.array(weights.z, dtype=float)), above)
+    np.testing.assert_array_equal(np.array(hidden.z, dtype=float) == 1, above)
+    said = figures.summary(walk, 0, "scaled", 0, "none")
+    share = figures.changed(walk, "scaled", 0, "none")[0][0, 1:].sum()
+    assert f"Without the future mask, {figures.percent(float(share))} of the look goes to pieces" in said
+    assert "Without" not in figures.summary(walk, 0, "scaled", 0, "future")
+
+
+def test_no_future_is_masked_where_positions_have_no_common_order(running):
+    kinds = {stack: tab.mask_of(running, {"first_stack": stack}) for stack in results.STACKS}
+    assert "future" not in kinds["cross"].options
+    assert {stack: kind.default for stack, kind in kinds.items()} == {
+        "encoder_self": "padding", "decoder_self": "future", "cross": "padding"}
+
+
+@pytest.mark.parametrize("mask", ["future", "none"])
+def test_the_most_bits_are_those_of_the_mask_that_is_chosen(running, learned_pairs, mask):
+    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
+    most = np.log2(1 if mask == "future" else len(walk.keys))
+    assert f"of {most:.2f} possible" in figures.summary(walk, 0, "scaled", -6, mask)
+
+
+def test_the_summary_says_where_the_look_goes_and_what_becomes_of_the_answer():
+    said = figures.summary(hand_walk(), 0, "scaled", 6, "padding")
+    assert "goes to x&amp;y (100 %); it is spread over 0.00 bits of 1.00 possible" in said
+    assert "is 1.00" in figures.summary(hand_walk(), 0, "scaled", 0, "padding")
+    assert "Without the mask, " in figures.summary(hand_walk(), 0, "scaled", 0, "none")
+
+
+def test_variance_and_splitting_are_drawn_with_their_axes():
+    figure = figures.variance(walkthrough.variance((1, 4), samples=200), 4)
+    assert [trace.name for trace in figure.data] == ["q·k", "q·k / √dₖ", "Σ p (1 − p), q·k", "Σ p (1 − p), q·k / √dₖ"]
+    assert [trace.yaxis for trace in figure.data] == [None, None, "y2", "y2"]
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.title.text) == ("log", "variance")
+    assert figure.layout.annotations[0].text == "this model: 4"
+    found = [walkthrough.split(8, heads) for heads in (1, 2)]
+    figure = figures.splits(found)
+    assert figure.layout.yaxis.ticktext == ("1 of 1", "1 of 2", "2 of 2")
+    np.testing.assert_allclose(figure.data[0].z, np.vstack([one.weights for one in found]))
+    assert figures.split_costs(found).count('<td class="number">256</td>') == 2
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_every_step_has_its_formula_and_its_text(language):
+    for name in figures.FORMULAS:
+        assert "<i>" in figures.heading(name, language) and 'class="note"' in figures.heading(name, language)
+
+
+@pytest.mark.parametrize(("lock", "head", "query"), [
+    ("", "cross.1.1", None), ("es3", "cross.1.1", 3), ("es3", "cross.1.2", 4), ("es0", "cross.1.1", None),
+    ("es3-en1", "encoder_self.1.1", None), ("en1", "encoder_self.1.1", 2), ("es3", "decoder_self.1.1", 4)])
+def test_the_locked_word_asks_as_the_attention_tab_reads_each_head(running, monkeypatch, lock, head, query):
+    """Spanish word 3 is predicted in the third row; a head that aligns what it was given has it in the fourth."""
+    measured = {"predicted": [[0.2, 0.8, 0.2, 0.2]] * 2, "given": [[0.8, 0.1, 0.8, 0.8]] * 2}
+    monkeypatch.setitem(running.metrics, "alignment", {"alignment_error_rate": measured})
+    assert tab.locked_query(running, lock, Head.parse(head)) == query

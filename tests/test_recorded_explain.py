@@ -1,0 +1,140 @@
+"""What is said of a training run, from made-up histories of which it is known; and recorded runs that are broken."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from xformer.explain import recorded as courses
+from xformer.figures import training as figures
+from xformer.results import RunSettings, TrainingCourse, UserError
+from xformer.strings import ASSETS
+
+SETTINGS = RunSettings("reverse", "post", 6, "cosine", 0, 3e-3, 0.0, 1, 600)
+
+
+def course(loss, norm=None, scores=(), **more):
+    steps = tuple(range(10, 10 * len(loss) + 10, 10))
+    return TrainingCourse(SETTINGS, steps, tuple(loss), (1e-3,) * len(loss), tuple(norm or (0.8,) * len(loss)),
+                          tuple(scores), **{"seconds": 18.2, "guess": 3.0, **more})
+
+
+FALLING = [3.5 - 0.1 * i for i in range(30)]
+
+
+def test_a_rise_for_good_is_a_divergence_with_its_step_and_norms():
+    found = courses.verdict(course([*FALLING, 0.6, 2.9, 3.0, 3.0, 3.1, 3.0], [*[0.8] * 30, 2.0, 61.0, 30, 5, 5, 5]))
+    assert found.say() == ("Diverged at step 320: the gradient’s norm rose from 0.8 to 61, and the loss went from 0.60 "
+                           "up to 3.00.")
+
+
+def test_one_odd_batch_is_no_divergence_nor_is_a_rise_that_is_made_good():
+    odd = [*FALLING[:15], 3.4, *FALLING[15:]]
+    back = [*FALLING[:15], 3.0, 3.0, 3.0, 3.0, *FALLING[15:]]
+    for loss in (odd, back):
+        assert courses.verdict(course(loss, scores=[(300, 9.0, 0.4)])).key == "run_halfway"
+
+
+def test_numbers_that_are_none_are_a_divergence():
+    assert courses.verdict(course(FALLING, ended="diverged")).say().startswith("Diverged: after step 300")
+    assert courses.verdict(course([], ended="diverged")).key == "run_no_number"
+
+
+def test_who_only_guesses_has_stalled():
+    found = courses.verdict(course([3.6, 3.1, *[2.95] * 20], scores=[(220, 9.0, 0.0)]))
+    assert found.say() == ("Stalled: after 220 steps the loss is 2.95, not 20 % below the 3.00 of a guess that knows "
+                           "only how often each piece comes.")
+
+
+@pytest.mark.parametrize(("last", "bleu", "key"), [(2.45, 1.5, "run_stalled"), (2.35, 0.5, "run_bleu")])
+def test_whether_a_run_learned_is_told_by_its_loss_alone(last, bleu, key):
+    found = course([3.6, 3.1, *[last] * 20], scores=[(220, 9.0, bleu)], measure="bleu")
+    assert courses.verdict(found).key == key and courses.learned(found) == (key == "run_bleu")
+
+
+def test_the_recorded_runs_that_ship_are_named_by_the_rate_that_they_came_to():
+    """A warm-up of 4,000 steps is not over after 2,000: the schedule falls before it has risen."""
+    kept = courses.read(ASSETS / "divergence.json").courses
+    for one in kept:
+        reached = max(one.rate)
+        assert courses.highest_rate(one) == reached
+        name = figures.recorded_name(one)
+        assert f"warm-up {one.settings.warmup:,} of 2,000: reaches {reached:.2g}" in name
+        assert one.settings.warmup < 4_000 or reached < 0.14 * one.settings.peak
+    table = figures.recorded_table(kept, None)
+    assert table.count("0.00039") == 2 and table.count("0.00013") == 2
+
+
+def test_the_best_recorded_run_is_chosen_and_reported_by_its_last_loss():
+    kept = courses.read(ASSETS / "divergence.json").courses
+    post, pre, best, of_all = (one.say() for one in courses.findings(kept))
+    for norm in ("post", "pre"):
+        least = min((one for one in kept if one.settings.norm == norm), key=lambda one: one.loss[-1])
+        assert f"{norm}-norm {least.loss[-1]:.2f} (warm-up {least.settings.warmup}" in best
+    assert f"is {max(score for one in kept for *_, score in one.scores):.1f}," in of_all
+    stalled = [(one.settings.warmup, one.settings.peak) for one in kept
+               if one.settings.norm == "pre" and not courses.learned(one)]
+    assert stalled == [(4_000, 1e-3)], "whose rate never came above 0.00013"
+    assert "without a warm-up, the loss of 0 of 2" in post and "that of 3 of 4" in pre
+
+
+def test_right_answers_are_learning():
+    found = courses.verdict(course(FALLING, scores=[(100, 6.0, 0.2), (200, 12.0, 0.92), (300, 18.0, 0.97)]))
+    assert found.say() == "Learned: 97 % of held-out answers right after 18 s; more than 90 % since step 200."
+    bleu = courses.verdict(course(FALLING, scores=[(300, 18.0, 12.34)], measure="bleu"))
+    assert "BLEU is 12.3" in bleu.say()
+
+
+def test_since_is_from_where_it_stays_above():
+    scores = [(200, 12.0, 0.95), (220, 13.0, 0.91), (240, 14.0, 0.84), (260, 15.0, 0.97)]
+    assert "more than 90 % since step 260" in courses.verdict(course(FALLING, scores=scores)).say()
+
+
+def test_losses_in_a_sentence_are_those_of_the_curve():
+    loss = [5.69, 5.2, 5.08, *FALLING, 0.7, 0.9]
+    said = courses.verdict(course(loss, scores=[(320, 18.0, 2.0)], measure="bleu")).say()
+    assert "the loss fell from 5.69 to 0.90" in said
+
+
+def test_the_sentences_of_the_recorded_runs_agree_with_their_table():
+    kept = courses.read(ASSETS / "divergence.json").courses
+    for one in kept:
+        values = dict(courses.verdict(one).values)
+        assert values["last"] == f"{one.loss[-1]:.2f}" and values["first"] == f"{one.loss[0]:.2f}"
+    best = dict(courses.findings(kept)[2].values)
+    assert best["loss"] in {f"{one.loss[-1]:.2f}" for one in kept}
+
+
+def test_recorded_runs_are_read_as_they_were_written(tmp_path):
+    path, some = tmp_path / "runs.json", [course(FALLING, scores=[(300, 18.0, 0.97)]),
+                                          course(FALLING[:9], ended="cut", measure="bleu")]
+    path.write_text(courses.to_json({"machine": "ñ"}, some), encoding="utf-8")
+    assert courses.read(path) == courses.Recorded({"machine": "ñ"}, tuple(some), 0)
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda run: run.update(loss=run["loss"][:-1]), lambda run: run.pop("norm"), lambda run: run.update(step=[]),
+    lambda run: run.update(seconds="long"), lambda run: run["settings"].pop("norm"), lambda run: run.update(more=1),
+    lambda run: run.update(scores=[[1, 2]]), lambda run: run["settings"].update(peak=None)])
+def test_a_broken_run_is_left_out_and_counted(tmp_path, spoil):
+    path = tmp_path / "runs.json"
+    stored = json.loads(courses.to_json({}, [course(FALLING), course(FALLING, ended="finished")]))
+    spoil(stored["runs"][0])
+    path.write_text(json.dumps(stored))
+    found = courses.read(path)
+    assert found.broken == 1 and [one.ended for one in found.courses] == ["finished"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"about": {}, "runs": 1}', "\x00", "[" * 100_000])
+def test_a_file_that_is_none_is_one_sentence(tmp_path, content):
+    path = tmp_path / "runs.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match="The file runs.json of recorded runs is missing or broken; make it again"):
+        courses.read(path)
+    with pytest.raises(UserError, match="missing or broken"):
+        courses.read(tmp_path / "nowhere.json")
+
+
+def test_a_value_is_smoothed_by_its_neighbours():
+    assert courses.smoothed([1, 9, 1, 1, 1, 1]) == [1, 1, 1, 1, 1, 1]
+    assert replace(course(FALLING), ended="x").ended == "x"

@@ -1,0 +1,405 @@
+"""Figures of equation 1 of Vaswani et al. (2017): the numbers of one head step by step, and with one thing changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from xformer.explain import principles as explain
+from xformer.explain.key_value_store import Records
+from xformer.explain.principles import HARD, Split, Variance
+from xformer.figures import heatmap
+from xformer.figures.labels import lesson, percent, shown, shown_all
+from xformer.figures.layout import axis, layout, literal
+from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.tables import header
+from xformer.results import Walk
+from xformer.strings import ENGLISH, Language
+
+HIDDEN: list[list[object]] = [[0, "rgba(128, 128, 128, 0.45)"], [1, "rgba(128, 128, 128, 0.45)"]]  # by the mask
+WIDE = 900  # pixels that a strip of many numbers may take
+MARKED = 8  # products that are outlined
+MARK = "#dc2626"
+# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
+FORMULAS = {
+    "inputs": "<i>q</i> = <i>x W<sub>Q</sub></i> + <i>b<sub>Q</sub></i>",
+    "vectors": "<i>q</i> = <i>x W<sub>Q</sub></i> + <i>b<sub>Q</sub></i> &nbsp; "
+               "<i>K</i> = <i>Y W<sub>K</sub></i> + <i>b<sub>K</sub></i>",
+    "scores": "softmax( mask( <i>q K</i><sup>⊤</sup> / √<i>d<sub>k</sub></i> ) )",
+    "values": "<i>a</i> = Σ<sub><i>j</i></sub> <i>p<sub>j</sub> v<sub>j</sub></i> &nbsp; "
+              "<i>V</i> = <i>Y W<sub>V</sub></i> + <i>b<sub>V</sub></i>",
+    "output": "Σ<sub><i>h</i></sub> <i>a<sub>h</sub> W<sub>O,h</sub></i> + <i>b<sub>O</sub></i>",
+    "reshape": "<i>L</i> × <i>D</i> &nbsp;↔&nbsp; <i>H</i> × <i>L</i> × <i>d<sub>k</sub></i>",
+    "switches": "<i>p</i> = softmax( <i>β</i> · score(<i>q</i>, <i>k</i>) ) &nbsp; "
+                "Attention(<i>Q</i>, <i>K</i>, <i>V</i>) = softmax( <i>Q K</i><sup>⊤</sup> / √<i>d<sub>k</sub></i> ) "
+                "<i>V</i>",
+    "variance": "Var(<i>q · k</i>) = <i>d<sub>k</sub></i> &nbsp; "
+                "Var(<i>q · k</i> / √<i>d<sub>k</sub></i>) = 1",
+    "split": "<i>d<sub>k</sub></i> = <i>d</i><sub>model</sub> / <i>h</i>",
+}
+
+
+def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
+    """Label a query: in the encoder by its piece, in the decoder by the piece given last and the piece to predict."""
+    if not walk.predicted:
+        return shown(walk.queries[query])
+    return language.say("row_target", given=shown(walk.queries[query]), wanted=shown(walk.predicted[query]))
+
+
+def heading(name: str, language: Language = ENGLISH, **values: object) -> str:
+    """Introduce a step: its title, its formula, and what to notice in its figure; HTML."""
+    return lesson(language.say(f"first_title_{name}"), FORMULAS[name], language.say(f"first_text_{name}", **values))
+
+
+def inputs(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot x of the query, and below it W_Q of the head: a row a number of q, a column a dimension of the model.
+
+    The last column is for the bias: x ends with a 1, and each row of W_Q with a number of b_Q. x has a scale of its
+    own, up to its largest number.
+    """
+    say = language.say
+    x, weights = _with_bias(walk, query)
+    columns = [*(str(i + 1) for i in range(len(x) - 1)), "b_Q"]
+    rows = ["x", *(f"W_Q {i + 1}" for i in range(len(weights)))]
+    reach, of_x = (max(1e-6, float(np.abs(numbers).max())) for numbers in (weights, x))
+    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+    figure = heatmap.matrix(
+        np.vstack([np.full_like(x, np.nan), weights]), rows, columns, hover,
+        title=say("first_inputs", query=query_label(walk, query, language), **_shape(walk)),
+        rows=say("first_axis_vector"), columns=say("first_axis_dimension"), bar=say("first_bar_weight"),
+        colours=heatmap.DIVERGING, span=(-reach, reach), cell=(min(16.0, WIDE / len(x)), 9),
+        every=max(1, len(columns) // 16), first=1)
+    own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=hover)
+    marked = [0, *range(5, len(rows), 5)]
+    return figure.add_trace(own).update_layout(
+        coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -of_x, "cmax": of_x, "showscale": False},
+        yaxis={"tickvals": marked, "ticktext": [rows[i] for i in marked]})
+
+
+def checked_inputs(walk: Walk, query: int, language: Language = ENGLISH) -> str:
+    """Multiply x with W_Q, add b_Q, and say by how much the result differs from the model's q; HTML."""
+    x, weights = _with_bias(walk, query)
+    q, stretched = weights @ x, np.linalg.svd(walk.w_q, compute_uv=False)
+    turned = language.html("first_inputs_turned", least=f"{stretched[-1]:.2f}", most=f"{stretched[0]:.2f}")
+    return (f'<p role="status">{language.html("first_inputs_checked", **_shape(walk), first=f"{q[0]:+.4f}")} '
+            f'{language.html("first_inputs_error", error=f"{float(np.abs(q - walk.q[query]).max()):.1e}")} '
+            f"{turned}</p>")
+
+
+def _with_bias(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
+    """x of a query with a 1 appended (D + 1,), and the head's W_Q transposed with b_Q appended (d, D + 1)."""
+    return np.append(walk.x[query], 1), np.column_stack([walk.w_q.T, walk.b_q])
+
+
+def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
+    """Plot the queries of all heads before and after the cut into heads: L × D, and below it H × L × d, head by head.
+
+    The block of the walk's head is outlined in both.
+    """
+    say, (length, d_model) = language.say, walk.every_q.shape
+    d = walk.q.shape[1]
+    heads, head = d_model // d, walk.head.head - 1
+    cut = walk.every_q.reshape(length, heads, d).transpose(1, 0, 2)  # (H, L, d)
+    wide, tall = max(2.0, WIDE / d_model), min(16.0, max(3.0, 480 / (heads * length)))
+    top, gap, left = 96, 70, 110
+    upper, lower = 16.0 * length, tall * heads * length  # each upper row has a label of 13 pixels
+    height = top + upper + gap + lower + 20
+    reach = max(1e-6, float(np.abs(cut).max()))
+    names = literal(shown_all(walk.queries))
+
+    def hover(row: str) -> str:
+        return say("first_hover_number", row=row, dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+
+    dimensions, of_head = list(range(1, d_model + 1)), list(range(1, d + 1))
+    maps = [go.Heatmap(z=walk.every_q, x=dimensions, coloraxis="coloraxis", name=say("first_reshape_before"),
+                       hovertemplate=hover("%{y}"))]
+    maps += [go.Heatmap(
+        z=block, x=of_head, y=list(range(h * length, (h + 1) * length)), xaxis="x2", yaxis="y2", coloraxis="coloraxis",
+        name=f"{say('head')} {h + 1}", text=[[name] * d for name in names],
+        hovertemplate=hover(f"{say('head')} {h + 1} · %{{text}}")) for h, block in enumerate(cut)]
+    box = {"type": "rect", "line": {"color": MARK, "width": 2}}
+    lines = [{"type": "line", "xref": "x", "yref": "y", "x0": d * h + 0.5, "x1": d * h + 0.5, "y0": -0.5,
+              "y1": length - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}} for h in range(1, heads)]
+    lines += [{"type": "line", "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * h - 0.5,
+               "y1": length * h - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}}
+              for h in range(1, heads)]
+    boxes = [{**box, "xref": "x", "yref": "y", "x0": d * head + 0.5, "x1": d * (head + 1) + 0.5, "y0": -0.5,
+              "y1": length - 0.5},
+             {**box, "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * head - 0.5,
+              "y1": length * (head + 1) - 0.5}]
+    figure = go.Figure(maps, layout(
+        say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), round(height), bottom=20,
+        width=left + wide * d_model + 100, autosize=False, shapes=[*lines, *boxes],
+        x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], domain=[0, 1], showgrid=False),
+        y=axis("", tickvals=list(range(length)), ticktext=names,
+               range=[length - 0.5, -0.5], domain=[1 - upper / (upper + gap + lower), 1], showgrid=False),
+        coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach,
+                   "colorbar": {"title": {"text": say("first_bar_number"), "side": "right"}, "thickness": 14}},
+        margin={"l": left, "r": 100, "t": top, "b": 20, "autoexpand": False}))
+    small = min(1.0, max(0.3, d * wide * 3 / (wide * d_model)))
+    return figure.update_layout(
+        xaxis2=axis("", side="top", domain=[0, small], anchor="y2", showgrid=False),
+        yaxis2=axis("", tickvals=[length * h + (length - 1) / 2 for h in range(heads)], anchor="x2", showgrid=False,
+                    ticktext=[f"{say('head')} {h + 1}" for h in range(heads)], range=[heads * length - 0.5, -0.5],
+                    domain=[0, lower / (upper + gap + lower)]))
+
+
+def vectors(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot q of the query, and below it k of every key: a row a vector, a column a dimension of the head.
+
+    The MARKED largest products of a number of q with a number of a visible key are outlined.
+    """
+    rows = ["q", *(f"k · {key}" for key in shown_all(walk.keys))]
+    title = language.say("first_vectors", query=query_label(walk, query, language), **_shape(walk))
+    figure = _strips(np.vstack([walk.q[query], walk.k]), rows, title, language)
+    products = np.where(walk.mask[query][:, None], walk.q[query] * walk.k, 0)
+    return _outlined(figure, products, 1, "first_hover_product", language)
+
+
+def scores(walk: Walk, query: int, rule: str, power: float, mask: str, language: Language = ENGLISH) -> str:
+    """Tabulate one row of attention step by step, a row a key: q . k, divided by sqrt(d_k), masked, softmax.
+
+    The last column is the softmax with one thing changed, as bars; a mark shows where the model's own bar ends. HTML.
+    """
+    say, html = language.say, language.html
+    weights, beta = changed(walk, rule, power, mask)
+    switched = f"{say(f'first_rule_{rule}')} · {_own_label(walk, rule, beta)}"
+    steps = ["q·k", "q·k / √dₖ", say("first_after_mask"), "softmax", switched]
+    columns = [walk.scores[query], walk.scaled[query], walk.masked[query], walk.probabilities[query], weights[query]]
+    reach = max(1.0, *(float(np.abs(values[np.isfinite(values)]).max(initial=0)) for values in columns[:3]))
+    label, best = query_label(walk, query, language), int(walk.probabilities[query].argmax())
+
+    def cell(step: int, key: int, value: float) -> str:
+        number = f"{value:+.4f}" if math.isfinite(value) else say("first_masked")
+        hint = escape(say("first_hover_score", row=steps[step], key=shown(walk.keys[key]), value=number))
+        about = f'data-value="{value:.6g}" title="{hint}"'
+        if step == 4:
+            model = walk.probabilities[query, key]
+            return (f'<td class="weight" {about}><div>{value:.2f}'
+                    f'<span style="--share:{value:.4f}; --model:{model:.4f}"></span></div></td>')
+        if not math.isfinite(value):
+            return f'<td class="masked" {about}>−∞</td>'
+        kind, most = ("probability", 1.0) if step == 3 else ("for" if value > 0 else "against", reach)
+        return (f'<td class="{kind}" {about} style="--share:{abs(value) / most:.3f}">'
+                f'{value:.{2 if step == 3 else 1}f}</td>')
+
+    rows = "".join(
+        f'<tr{" class=chosen" if key == best else ""}><th scope="row">{escape(shown(name))}</th>'
+        f'{"".join(cell(step, key, float(values[key])) for step, values in enumerate(columns))}</tr>'
+        for key, name in enumerate(walk.keys))
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in (say("first_axis_key"), *steps))
+    return (f'<div class="scores" data-query="{escape(label)}" data-step="{html("first_axis_step")}" '
+            f'data-value="{html("first_bar_score")}"><p class="caption">'
+            f'{html("first_scores", query=label, **_shape(walk))}</p>'
+            f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+            f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')
+
+
+def values(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot v of every key with its weight, and below them their weighted sum: a column a dimension of the head.
+
+    The MARKED largest products of a weight with a number are outlined.
+    """
+    rows = [f"{percent(float(weight))} · {key}"
+            for weight, key in zip(walk.probabilities[query], shown_all(walk.keys), strict=True)]
+    figure = _strips(np.vstack([walk.v, walk.answers[query]]), [*rows, language.say("first_sum")],
+                     language.say("first_values", **_shape(walk)), language)
+    return _outlined(figure, walk.probabilities[query][:, None] * walk.v, 0, "first_hover_product", language)
+
+
+def output(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot the head's share of the output, and the output of all heads: a column a dimension of the model."""
+    rows = [language.say("first_this_head"), language.say("first_all_heads")]
+    return _strips(np.stack([walk.shares[query], walk.output[query]]), rows,
+                   language.say("first_output", **_shape(walk)), language)
+
+
+def _shape(walk: Walk) -> dict[str, int]:
+    """The sizes of a walk, as values for the texts that name them."""
+    return {"keys": len(walk.keys), "d": walk.q.shape[1], "d_model": walk.output.shape[1]}
+
+
+def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language) -> go.Figure:
+    """Plot vectors (rows, dimensions) as strips of colour, one below the other."""
+    say, count = language.say, numbers.shape[1]
+    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+    reach = max(1e-6, float(np.abs(numbers).max()))
+    return heatmap.matrix(numbers, rows, [str(i + 1) for i in range(count)], hover, title=title,
+                          rows=say("first_axis_vector"), columns=say("first_axis_dimension"),
+                          bar=say("first_bar_number"), colours=heatmap.DIVERGING, span=(-reach, reach),
+                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16), first=1)
+
+
+def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language) -> go.Figure:
+    """Outline the MARKED largest products (rows, dimensions). below: how many rows below the first they are drawn."""
+    count = products.shape[1]
+    largest = np.argsort(-np.abs(products), axis=None, kind="stable")[:MARKED]
+    rows, columns = np.unravel_index(largest, products.shape)
+    text = [language.say(hover, value=f"{products[row, column]:+.3f}", dimension=int(column) + 1)
+            for row, column in zip(rows, columns, strict=True)]
+    return figure.add_trace(go.Scatter(
+        x=(columns + 1).tolist(), y=(rows + below).tolist(), mode="markers", showlegend=False, text=text,
+        hovertemplate="%{text}<extra></extra>", name=language.say("first_marked"),
+        marker={"symbol": "square-open", "size": max(9, min(20, round(WIDE / count))), "color": MARK,
+                "line": {"width": 2}}))
+
+
+def changed(walk: Walk, rule: str, power: float, mask: str) -> tuple[np.ndarray, float]:
+    """Compute attention under another scoring rule, temperature and mask -> weights (Q, K), and the temperature."""
+    q, k, _ = compared(walk, rule)
+    beta = explain.at_power(explain.own_beta(rule, q.shape[1]), power)
+    allowed = explain.mask(mask, len(walk.queries), walk.keys)
+    return explain.softmax(explain.score(rule, q, k), beta, allowed), beta
+
+
+def compared(walk: Walk, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The queries, keys and values of a rule: the head's own, or for attention without parameters the layer's input."""
+    return (walk.x, walk.y, walk.y) if rule == "identity" else (walk.q, walk.k, walk.v)
+
+
+def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:
+    """Write β as a number, and also as 1/√dₖ if it is the rule's `own`. root: the name under the root."""
+    if beta == HARD:
+        return "β → ∞"
+    scaled = own is not None and own != 1 and math.isclose(beta, own)
+    return f"β = {beta:.3g}{f' = 1/√{root}' if scaled else ''}"
+
+
+def _own_label(walk: Walk, rule: str, beta: float) -> str:
+    """Write β beside the rule's own β."""
+    own = explain.own_beta(rule, compared(walk, rule)[0].shape[1])
+    return beta_label(beta, own, "D" if rule == "identity" else "dₖ")
+
+
+def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Language = ENGLISH) -> go.Figure:
+    """Plot the attention of every query with one thing changed, as a map; masked cells are grey."""
+    say = language.say
+
+    def hover(query: str, key: str, value: float) -> str:
+        number = say("first_masked") if math.isnan(value) else f"{value:.4f}"
+        return say("first_hover_score", row=query, key=key, value=number)
+
+    weights, beta = changed(walk, rule, power, mask)
+    allowed = explain.mask(mask, len(walk.queries), walk.keys)
+    rows = [query_label(walk, i, language) for i in range(len(walk.queries))]
+    title = f"{say(f'first_mask_{mask}')} · {_own_label(walk, rule, beta)} · {len(rows)} × {len(walk.keys)}"
+    figure = heatmap.matrix(np.where(allowed, weights, np.nan), rows, shown_all(walk.keys), hover, title=title,
+                            rows=say("first_axis_query"), columns=say("first_axis_key"), bar=say("probability"),
+                            colours=heatmap.SEQUENTIAL, span=(0, 1))
+    figure.add_trace(go.Heatmap(z=np.where(allowed, np.nan, 1), x=list(range(len(walk.keys))),
+                                y=list(range(len(rows))), colorscale=HIDDEN, showscale=False, hoverinfo="skip", xgap=1,
+                                ygap=1))
+    return figure
+
+
+def summary(walk: Walk, query: int, rule: str, power: float, mask: str, language: Language = ENGLISH) -> str:
+    """Describe the change: the key looked at most, the entropy, the answer's cosine with the model's own. HTML."""
+    say = language.say
+    weights, _ = changed(walk, rule, power, mask)
+    allowed = explain.mask(mask, len(walk.queries), walk.keys)
+    row, model = weights[query], walk.probabilities[query]
+    # Without parameters the answer is compared with the input, otherwise with the model's own answer.
+    answer, own = row @ compared(walk, rule)[2], walk.x[query] if rule == "identity" else walk.answers[query]
+    cosine = float(answer @ own / max(1e-12, float(np.linalg.norm(answer) * np.linalg.norm(own))))
+    best = int(row.argmax())
+    most_bits = math.log2(max(1, int(allowed[query].sum())))
+    said = [say("first_summary_identity" if rule == "identity" else "first_summary", key=shown(walk.keys[best]),
+                percent=percent(float(row[best])), bits=f"{explain.entropy(row[None])[0]:.2f}",
+                own=f"{explain.entropy(model[None])[0]:.2f}", most=f"{most_bits:.2f}", cosine=f"{cosine:.2f}")]
+    leaked = float(row[~walk.mask[query]].sum())
+    if mask != "future" and walk.head.stack == "decoder_self":
+        said.append(say("first_summary_future", percent=percent(leaked)))
+    elif mask == "none":
+        said.append(say("first_summary_padding", percent=percent(leaked)))
+    return f'<div role="status">{"".join(f"<p>{escape(sentence)}</p>" for sentence in said)}</div>'
+
+
+def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Figure:
+    """Plot the variance of q . k against the length of the vectors, with and without scaling; and below it the slope of
+    the softmax of such scores, by which the gradient is multiplied.
+
+    d: the model's d_k, which is marked.
+    """
+    say = language.say
+    hover = say("first_hover_variance", d="%{x}", value="%{y:.3g}", largest="%{customdata:.2f}",
+                keys=explain.KEYS) + "<extra></extra>"
+    curves = [go.Scatter(x=measured.d, y=y, name=name, mode="lines+markers", line={"color": colour},
+                         customdata=largest, hovertemplate=hover)
+              for name, y, largest, colour in (("q·k", measured.plain, measured.largest_plain, ORANGE),
+                                               ("q·k / √dₖ", measured.scaled, measured.largest_scaled, BLUE))]
+    steep = say("first_hover_slope", d="%{x}", value="%{y:.3f}") + "<extra></extra>"
+    curves += [go.Scatter(x=measured.d, y=y, yaxis="y2", name=f"{say('first_axis_slope')}, {name}", showlegend=False,
+                          mode="lines+markers", line={"color": colour}, hovertemplate=steep)
+               for name, y, colour in (("q·k", measured.slope_plain, ORANGE),
+                                       ("q·k / √dₖ", measured.slope_scaled, BLUE))]
+    figure = go.Figure(curves, _wide(say("first_variance"), 620, 520,
+                                     x=axis("dₖ", type="log", tickvals=measured.d, anchor="y2"),
+                                     y=axis(say("first_axis_variance"), type="log", domain=[0.48, 1])))
+    figure.update_layout(yaxis2=axis(say("first_axis_slope"), domain=[0, 0.4], range=[0, 1]))
+    return figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
+                            annotation={"text": say("first_this_model", d=d), "x": math.log10(d)})
+
+
+def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:
+    """Plot where one random token looks if the same d_model is cut into more and more heads: a row a head."""
+    say = language.say
+
+    def hover(row: str, key: str, value: float) -> str:
+        return say("first_hover_score", row=row, key=key, value=f"{value:.4f}")
+
+    rows = [say("first_split_row", head=head + 1, heads=split.heads) for split in ways for head in range(split.heads)]
+    weights = np.vstack([split.weights for split in ways])
+    keys = [say("first_token", number=i + 1) for i in range(weights.shape[1])]
+    return heatmap.matrix(weights, rows, keys, hover, title=say("first_split", shape=f"{len(rows)} × {len(keys)}"),
+                          rows=say("first_axis_head"), columns=say("first_axis_key"), bar=say("probability"),
+                          colours=heatmap.SEQUENTIAL, span=(0, 1))
+
+
+def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
+    """Tabulate parameters and multiplications by number of heads: all cost the same. HTML."""
+    say, html = language.say, language.html
+    rows = "".join(
+        f'<tr><td class="number">{split.heads}</td>'
+        f'<td class="number">{html("first_number", n=split.parameters)}</td>'
+        f'<td class="number">{html("first_number", n=split.products)}</td>'
+        f'<td class="number">{split.heads}</td></tr>' for split in ways)
+    names = [say(key) for key in ("first_split_heads", "first_split_parameters", "first_split_products",
+                                  "first_split_rows")]
+    return f'<table class="plain">{header(names)}<tbody>{rows}</tbody></table>'
+
+
+def store(records: Records, cosines: np.ndarray, beta: float, language: Language = ENGLISH) -> str:
+    """Tabulate the records of the key–value store with their weights as bars, the largest first: soft retrieval. HTML.
+
+    Above it stands hard retrieval, the one record that the argmax takes.
+
+    cosines: (K,) of the query with each record's key.
+    """
+    say, html = language.say, language.html
+    weights = explain.softmax(cosines[None], beta)[0]
+    order = np.argsort(-cosines, kind="stable")  # also the order of the weights, even if these are all equal
+    best = int(order[0])
+    title, value = records[best]
+    rows = "".join(
+        f'<tr{" class=chosen" if i == best else ""}><td lang="en">{escape(records[i][0])}</td>'
+        f'<td class="number">{cosines[i]:+.2f}</td><td class="number">'
+        f'<span class="bar" style="--share:{weights[i]:.3f}">{weights[i]:.3f}</span></td>'
+        f'<td lang="en">{escape(records[i][1])}</td></tr>' for i in order)
+    said = "store_hard" if beta == HARD else "store_even" if beta == 0 else "store_soft"
+    names = [say(key) for key in ("store_key", "store_score", "store_weight", "store_value")]
+    return (f'<div role="status"><p class="sub">{html("store_argmax", title=title)}</p>'
+            f'<p class="large" lang="en">{escape(value)}</p>'
+            f'<p>{html(said, title=title, percent=percent(float(weights[best])))}</p></div>'
+            f'<table class="plain bars"><caption>{html("store_caption", beta=beta_label(beta))}</caption>'
+            f'{header(names)}<tbody>{rows}</tbody></table>')
+
+
+def _wide(title: str, width: int, height: int, *, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    """Lay out a plot with a width of its own, which a phone scrolls, and its legend above."""
+    return layout(title, height, x=x, y=y, width=width, autosize=False, margin={"l": 70, "r": 20, "t": 70, "b": 90},
+                  bargap=0.25, legend={"orientation": "h", "x": 0, "y": 1.14})

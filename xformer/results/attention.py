@@ -1,0 +1,107 @@
+"""The attention maps of one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from xformer.results.messages import Message, UserError
+from xformer.results.models import STACKS, Head, ModelInfo
+from xformer.strings import ENGLISH, Language
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """The attention of one stack in one pass, from Q query pieces to K key pieces."""
+
+    asks: tuple[str, ...]  # Q query pieces: of the source in the encoder, in the decoder those it was given
+    predicted: tuple[str, ...]  # Q pieces to predict at these positions; () in the encoder
+    seen: tuple[str, ...]  # K key pieces
+    probabilities: np.ndarray  # (layers, H, Q, K) float32, rows sum to 1
+    norms: np.ndarray  # (layers, H, K), as in `Trace`
+    late: bool = False  # a query was made before its piece was read, as a recurrent decoder makes it
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The model that a pass was recorded of, and what is known of its heads."""
+
+    info: ModelInfo
+    best_head: Head  # on which a picture opens
+    given: frozenset[Head] = frozenset()  # heads of the cross-attention that align the piece they were given
+
+
+@dataclass(frozen=True, eq=False)  # every pass is its own: arrays have no single truth to compare
+class Trace:
+    """Every attention map of one teacher-forced pass: float32 arrays (layers, H, Q, K), rows sum to 1.
+
+    The norms (layers, H, K) are ||v W_O||, the length of each key's value vector after the output projection: how
+    much a head would take along from that key (Kobayashi et al. 2020).
+    """
+
+    source: tuple[str, ...]  # S pieces, the last of them </s>
+    target: tuple[str, ...]  # T pieces that the decoder is given, the first of them <s>
+    predicted: tuple[str, ...]  # T pieces to predict, one at each position: the target moved on by one
+    log_probs: tuple[float, ...]  # of `predicted`
+    encoder_self: np.ndarray  # (layers, H, S, S)
+    decoder_self: np.ndarray  # (layers, H, T, T)
+    cross: np.ndarray  # (layers, H, T, S)
+    encoder_self_norms: np.ndarray  # (layers, H, S)
+    decoder_self_norms: np.ndarray  # (layers, H, T)
+    cross_norms: np.ndarray  # (layers, H, S)
+    text: str  # the source as it was typed
+    tokens: tuple[int, ...]  # of the target, without <s> and </s>
+    origin: Origin | None = field(default=None, kw_only=True)  # where it is known
+    number: int = field(init=False, default_factory=count().__next__)  # counts the traces of this process
+
+    def of(self, stack: str) -> Maps:
+        """The attention of one of STACKS, with its pieces. Raises KeyError for another name."""
+        return {"encoder_self": Maps(self.source, (), self.source, self.encoder_self, self.encoder_self_norms),
+                "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
+                                     self.decoder_self_norms),
+                "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms,
+                              self.asks_late)}[stack]
+
+    @property
+    def asks_late(self) -> bool:
+        """Whether the query of a row was made before the piece of the row was read: that of a recurrent decoder."""
+        return self.origin is not None and self.origin.info.architecture != "transformer"
+
+    def opening(self, head: Head | str | None = None) -> Head:
+        """The head on which a picture opens: `head`, also as "cross.1.2", or the best of the model if not given.
+
+        Where the model lacks its stack it is the first of one that it has. Raises ValueError for what names no head,
+        and UserError where the model has none.
+        """
+        best = self.origin.best_head if self.origin else Head("cross", 1, 1)
+        start = best if head is None else Head.parse(head) if isinstance(head, str) else head
+        stacks = [stack for stack in STACKS if self.of(stack).probabilities.size]
+        if not stacks:
+            raise UserError(Message.of("html_no_heads", model=self.origin.info.name if self.origin else "?"))
+        return start if start.stack in stacks else Head(stacks[0], 1, 1)
+
+    def page(self, head: Head | str | None = None, language: Language = ENGLISH) -> str:
+        """Write a page of HTML that shows every head, opens without a server, and asks for nothing from outside.
+
+        head: the one on which it opens, with the errors of `opening`.
+        """
+        from xformer import offline_page  # only where a page is wanted
+        return offline_page.page(self, self.opening(head), {stack: self.of(stack) for stack in STACKS}, language)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame: how a notebook shows a trace that a cell ends with."""
+        from xformer import offline_page
+        try:
+            return offline_page.frame(self.page())
+        except UserError as error:
+            return offline_page.paragraph(str(error))
+
+    def show(self, head: Head | str | None = None, language: Language = ENGLISH) -> None:
+        """Show every head: in the notebook where this runs in one, else in the browser, from a temporary file.
+
+        head, language: as for `page`.
+        """
+        from xformer import offline_page
+        offline_page.show(self.page(head, language))

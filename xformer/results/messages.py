@@ -1,0 +1,40 @@
+"""What is said to a person: messages, and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xformer.strings import ENGLISH, Language
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message to a person in a language chosen later: a key of assets/strings and its values."""
+
+    key: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, key: str, /, **values: Any) -> Message:
+        """A message from its key, and its values by name."""
+        return cls(key, tuple(values.items()))
+
+    def say(self, language: Language = ENGLISH) -> str:
+        """The message as plain text."""
+        return language.say(self.key, **dict(self.values))
+
+
+class UserError(ValueError):
+    """A refusal of what a person asked for: one sentence with the value, the limit and what to do.
+
+    It is shown as it is, on the page and on the command line; in the reader's language where it is a `Message`.
+    """
+
+    def __init__(self, message: Message | str) -> None:
+        self.message = message
+        super().__init__(self.say())
+
+    def say(self, language: Language = ENGLISH) -> str:
+        """The sentence as plain text."""
+        return self.message if isinstance(self.message, str) else self.message.say(language)

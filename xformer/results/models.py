@@ -1,0 +1,90 @@
+"""A loaded model: its facts, its heads and its boxes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xformer.strings import ENGLISH, Language
+
+STACKS = ("encoder_self", "decoder_self", "cross")
+# Names of the small models that are compared with one another, the oldest first.
+GENERATIONS = ("gru", "gru-attention", "post-norm", "pre-norm")
+
+
+class Head(NamedTuple):
+    """The place of an attention head; written "cross.1.2" outside the program: in addresses, menus and files."""
+
+    stack: str  # of STACKS
+    layer: int  # from 1
+    head: int  # from 1
+
+    def __str__(self) -> str:
+        return f"{self.stack}.{self.layer}.{self.head}"
+
+    @classmethod
+    def parse(cls, name: str, stack: str = "") -> Head:
+        """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2" of a given `stack`.
+
+        Raises ValueError for anything else; but not for a head that a model lacks, which its `ModelInfo` knows.
+        """
+        parts = name.replace(".", " ").split()
+        stack, *numbers = parts if len(parts) == 3 else [stack, *parts]
+        if stack not in STACKS or len(numbers) != 2 or not all(n.isascii() and n.isdigit() for n in numbers):
+            raise ValueError(f"{name[:40]!r} names no attention head; write one as cross.1.2: stack, layer, head")
+        return cls(stack, int(numbers[0]), int(numbers[1]))
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """The facts about a loaded model that the page shows."""
+
+    name: str
+    identity: str  # beginning of the hash of its weights
+    parameters: int
+    norm: str  # "pre" or "post"
+    n_layers: int  # of the encoder
+    n_decoder_layers: int
+    n_heads: int
+    d_model: int
+    device: str
+    precision: str
+    position_base: float = 10_000.0  # of its sinusoidal positions
+    architecture: str = "transformer"  # or "gru", "gru-attention"
+    causal: bool = False  # of a model without a decoder: whether a piece sees only those before it
+    pooling: str = ""  # of a classifier: how it makes one vector of all pieces'
+
+    def line(self, language: Language = ENGLISH) -> str:
+        """The model in a line: its name, and how it is built."""
+        return language.say("html_model", name=self.name, identity=self.identity, norm=self.norm,
+                            encoder=self.n_layers, decoder=self.n_decoder_layers, heads=self.n_heads)
+
+    def layers(self, stack: str) -> int:
+        """The number of layers of one of STACKS that have attention maps."""
+        if self.architecture != "transformer":
+            return 1 if stack == "cross" and self.architecture == "gru-attention" else 0
+        return self.n_layers if stack == "encoder_self" else self.n_decoder_layers
+
+
+@dataclass(frozen=True)
+class Block:
+    """One box in the figure of a model: a sub-layer, a normalisation, or the embeddings."""
+
+    name: str  # "encoder.layers.0.self_attention"
+    weights: tuple[tuple[str, tuple[int, ...]], ...]  # name and shape of each
+
+    @property
+    def parameters(self) -> int:
+        """The number of parameters in the box."""
+        return sum(math.prod(shape) for _, shape in self.weights)
+
+
+@dataclass(frozen=True)
+class LayerTimes:
+    """How long one layer takes to read a sequence, measured on this machine."""
+
+    pieces: int
+    recurrence: float  # seconds, of a GRU as `recurrent.GRU` has it, a loop in Python, one step a piece
+    library: float  # seconds, of PyTorch's own GRU
+    attention: float  # seconds, of self-attention, in one pass

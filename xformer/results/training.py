@@ -1,0 +1,121 @@
+"""The course of a training run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xformer.results.models import Head
+
+
+@dataclass(frozen=True)
+class DevScores:
+    """What a model in training reached on the development set."""
+
+    step: int
+    seconds: float  # of training until then
+    seen: int  # target pieces until then
+    values: dict[str, float]  # `bleu` and others
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of a training run in at most a few hundred points, each of which stands for the steps since the one
+    before it."""
+
+    step: tuple[int, ...]
+    seconds: tuple[float, ...]  # of training until then
+    seen: tuple[int, ...]  # target pieces learned from until then
+    loss: tuple[float, ...]  # mean of a target piece
+    learning_rate: tuple[float, ...]  # of the last step
+    gradient_norm: tuple[float, ...]  # mean, before it is clipped
+    largest_norm: tuple[float, ...]
+    per_second: tuple[float, ...]  # target pieces
+    scores: tuple[DevScores, ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment of a training run."""
+
+    step: int
+    seconds: float  # of training until then
+    seen: int  # target pieces until then
+    done: float  # share of the run, 0 to 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the translation of one sentence, and the maps of a pass over it and its reference, came to be.
+
+    Maps are uint8 (moments, layers, H, Q, K), 255 for a probability of 1.
+    """
+
+    english: str
+    reference: str
+    source: tuple[str, ...]  # pieces, the last of them </s>
+    target: tuple[str, ...]  # pieces of the reference that the decoder is given, the first of them <s>
+    predicted: tuple[str, ...]  # those that it is to predict
+    translations: tuple[str, ...]  # one a moment, decoded greedily
+    maps: dict[str, np.ndarray]  # by stack; only those that the model has
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a training run, on a logarithmic scale of it."""
+
+    moments: tuple[Moment, ...]
+    courses: tuple[Course, ...]  # one a sentence
+    errors: np.ndarray  # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both READINGS
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a small training run is asked for."""
+
+    task: str  # "translation", or one of serve.protocol.TASKS
+    norm: str  # order of normalisation
+    layers: int  # of the encoder and of the decoder
+    schedule: str  # of the learning rate
+    warmup: int  # steps
+    peak: float  # learning rate at its highest
+    smoothing: float  # of the labels
+    seed: int
+    steps: int  # after which it ends
+
+
+@dataclass(frozen=True)
+class TrainingCourse:
+    """The course of a small training run, in points each of which stands for the steps since the one before it."""
+
+    settings: RunSettings
+    step: tuple[int, ...]
+    loss: tuple[float, ...]  # mean of a target piece, nats
+    rate: tuple[float, ...]  # of learning, in the last of these steps
+    norm: tuple[float, ...]  # the largest norm of the gradient in these steps
+    scores: tuple[tuple[int, float, float], ...]  # step, seconds, and what was reached: see `measure`
+    seconds: float  # since it began
+    guess: float  # the loss of who knows only how often each target piece comes
+    ended: str = ""  # "" while it goes on; "finished", "diverged", "stopped", "late", "cut"
+    measure: str = "accuracy"  # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
+
+
+@dataclass(frozen=True, eq=False)
+class LiveFrame:
+    """A moment of a training run that somebody watches."""
+
+    course: TrainingCourse
+    answers: tuple[tuple[str, str, str], ...]  # held-out questions, what the model answers, and what is right
+    head: Head  # the head of the cross-attention that is sharpest at this moment
+    queries: tuple[str, ...]  # Q pieces of the first right answer, </s> too: each where it is to be predicted
+    keys: tuple[str, ...]  # K pieces of the first question, </s> too
+    probabilities: np.ndarray  # (Q, K) float32
+
+
+@dataclass(frozen=True)
+class LiveWait:
+    """A training run that waits until others give it a place."""
+
+    before: int  # runs that come on before it
+    seconds: int  # until it does, about

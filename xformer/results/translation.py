@@ -1,0 +1,165 @@
+"""A translated text: its hypotheses, the tree of its beam, its pieces and its scores."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from xformer.results.messages import Message
+from xformer.results.options import Options
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One hypothesis of a finished search; its pieces end with </s> unless it was cut off at the greatest length."""
+
+    text: str
+    score: float  # sum of log_probs / length^alpha
+    tokens: tuple[int, ...]
+    pieces: tuple[str, ...]
+    log_probs: tuple[float, ...]  # of each piece, given the source and the pieces before it; natural logarithms
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # likeliest pieces of each step with log_probs, best first
+    finished: bool  # ends with </s>
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translated text: the n-best list, warnings, and how it was searched for."""
+
+    source: str  # as it was translated: without control characters, on one line
+    n_best: tuple[Candidate, ...]  # best first
+    warnings: tuple[Message, ...]
+    seconds: float
+    options: Options  # of the search
+    max_length: int | None  # limit of target pieces that was asked for, </s> included; None: the model's own
+    source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
+
+    def __post_init__(self) -> None:
+        if not self.n_best:
+            raise ValueError("n_best is empty; a translation has one hypothesis or more")
+
+    @property
+    def best(self) -> Candidate:
+        """The best hypothesis."""
+        return self.n_best[0]
+
+    @property
+    def alone(self) -> Options:
+        """The same options for a search of which only the best translation is needed."""
+        return replace(self.options, n_best=1, alternatives=1)
+
+    def to_json(self) -> dict[str, Any]:
+        """The translation as the API and `--json` give it, with warnings in English."""
+        best = self.best
+        return {"text": best.text, "score": best.score, "pieces": list(best.pieces),
+                "log_probs": list(best.log_probs),
+                "alternatives": [[{"piece": piece, "log_prob": value} for piece, value in step]
+                                 for step in best.alternatives],
+                "n_best": [{"text": c.text, "score": c.score, "pieces": list(c.pieces),
+                            "log_probs": list(c.log_probs)} for c in self.n_best],
+                "warnings": [warning.say() for warning in self.warnings]}
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A token that a beam thought of as a continuation of one of its hypotheses."""
+
+    parent: int | None  # place in the tree of the token before it; None at the beginning
+    step: int  # from 0
+    token: int
+    log_prob: float
+    total: float  # sum of log-probabilities from the beginning
+    score: float  # total / length^alpha
+    fate: str  # "kept"; "ended", as a finished hypothesis; "dropped", as it was not among the best
+
+
+@dataclass(frozen=True)
+class BeamTree:
+    """Everything that a beam thought of while it translated one text."""
+
+    translation: Translation  # with as many candidates as the beam was wide, where so many finished
+    branches: tuple[Branch, ...]  # by step, in each the best first: up to 2K of a beam of K
+    pieces: tuple[str, ...]  # of the branches
+
+    @property
+    def warnings(self) -> tuple[Message, ...]:
+        return self.translation.warnings
+
+    def to_json(self) -> dict[str, Any]:
+        """The translation's JSON, with "tree": each branch with its piece."""
+        tree = [{"piece": piece, **asdict(branch)} for piece, branch in zip(self.pieces, self.branches, strict=True)]
+        return {**self.translation.to_json(), "tree": tree}
+
+
+@dataclass(frozen=True)
+class Forced:
+    """A given target, and what a model thinks of each of its T pieces after those before it (teacher forcing)."""
+
+    given: tuple[str, ...]  # the first of them <s>
+    predicted: tuple[str, ...]  # the given ones moved on by one, the last of them </s>
+    log_probs: tuple[float, ...]  # of `predicted`
+    losses: tuple[float, ...]  # cross-entropy with label smoothing, as in training
+    smoothing: float  # 0 to below 1
+    vocabulary: int  # pieces that share what smoothing takes from the right one
+    alternatives: tuple[tuple[tuple[str, float], ...], ...]  # by step: the likeliest pieces and their log-probabilities
+
+
+@dataclass(frozen=True)
+class Pieced:
+    """A text split into pieces, each with its log-probability under the vocabulary's unigram model."""
+
+    text: str
+    pieces: tuple[str, ...]
+    log_probs: tuple[float, ...]
+
+    @property
+    def log_prob(self) -> float:
+        """Of the split: pieces are drawn without regard to each other."""
+        return sum(self.log_probs)
+
+
+@dataclass(frozen=True)
+class LengthScore:
+    """Translation quality on sentences of `first` to `last` pieces of the source, without </s>."""
+
+    first: int
+    last: int | None  # None: no upper limit
+    sentences: int
+    bleu: float | None  # 0 to 100; None where there is no sentence
+    chrf: float | None  # 0 to 100; None where there is no sentence
+    training: int | None  # sentences of such lengths in the training data; None where they were not counted
+
+
+@dataclass(frozen=True)
+class NGram:
+    """Some tokens in a row, counted in a translation and in its reference."""
+
+    tokens: tuple[str, ...]
+    count: int  # in the translation
+    reference: int  # in the reference
+
+    @property
+    def matches(self) -> int:
+        """The count that BLEU takes, clipped: no more than the reference has."""
+        return min(self.count, self.reference)
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """BLEU of one sentence and its parts, as Papineni et al. (2002) define it, on sacrebleu's 13a tokens."""
+
+    score: float  # brevity_penalty times the geometric mean of the precisions, times 100; 0 where one of them is 0
+    smoothed: float  # sacrebleu's sentence score, in which a precision of 0 counts a little more
+    matches: tuple[int, ...]  # n-grams of the translation that are in the reference, for n = 1 to 4, clipped
+    totals: tuple[int, ...]  # n-grams of the translation, for n = 1 to 4
+    brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
+    length: int  # tokens of the translation
+    reference_length: int
+    orders: int = 4  # the largest n of which the translation has n-grams; longer ones are left out of the mean
+    variant: float = 0.0  # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times 100
+    ngrams: tuple[tuple[NGram, ...], ...] = ()  # for n = 1 to 4: those of either, in the order in which they come
+
+    @property
+    def unclipped(self) -> tuple[int, ...]:
+        """For n = 1 to 4: n-grams of the translation that the reference has at all, however often."""
+        return tuple(sum(ngram.count for ngram in ngrams if ngram.reference) for ngrams in self.ngrams)

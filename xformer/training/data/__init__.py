@@ -1,0 +1,1 @@
+"""Sentence pairs and reviews: fetched, made up, read, and packed into batches."""

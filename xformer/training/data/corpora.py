@@ -1,0 +1,333 @@
+"""Read sentence pairs, roughen them as people type, and pack them into batches of similar length."""
+
+from __future__ import annotations
+
+import lzma
+import math
+import random
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from xformer.tokenizer import Tokenizer
+from xformer.training.data.copied import draw as draw_copied
+from xformer.training.data.copied import surname
+
+Pair = tuple[str, str]  # English, Spanish
+Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
+Item = TypeVar("Item")
+WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
+PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
+WORD = re.compile(r"[^\W\d_]+")
+SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
+IN_TEST = "in-test"  # the mark of a pair whose English stands in a test set too
+ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionary has it, a phrase, a title
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises FileNotFoundError and ValueError."""
+    try:
+        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
+    return text.split("\n")
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
+
+    Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
+    """
+    return [(english, spanish) for english, spanish, *_ in _columns(path)]
+
+
+def read_test_overlap(path: Path) -> list[Pair]:
+    """Read the pairs of training data that a test is to be scored without: those whose third column says `in-test`,
+    or all if none does. Raises as `read_pairs` does."""
+    rows = _columns(path)
+    marked = [row for row in rows if row[2:3] == [IN_TEST]]
+    return [(english, spanish) for english, spanish, *_ in marked or rows]
+
+
+def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
+    """Read pairs with their third column, which is empty where a line has none. Raises as `read_pairs` does."""
+    return [(english, spanish, mark) for english, spanish, mark, *_ in ((*row, "") for row in _columns(path))]
+
+
+def _columns(path: Path) -> list[list[str]]:
+    rows = []
+    for number, line in enumerate(read_lines(path), 1):
+        columns = [c.strip() for c in line.rstrip("\r").split("\t")]
+        if len(columns) >= 2 and columns[0] and columns[1]:
+            rows.append(columns)
+        elif line.strip():
+            raise ValueError(f"line {number} of {path} is not a pair; write English, a tab, Spanish: {line[:60]!r}")
+    if not rows:
+        raise ValueError(f"{path} holds no sentence pairs; write one a line: English, a tab, Spanish")
+    return rows
+
+
+def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
+    """Return the path of `name`.tsv or `name`.tsv.xz in a folder; None if neither is there."""
+    return next((p for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz") if p.is_file()), None)
+
+
+def key(sentence: str) -> str:
+    """Reduce a sentence to its letters and digits without case: equal for sentences that differ in nothing else."""
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold()) or sentence
+
+
+def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that share neither their English nor their Spanish with `excluded`, by `key`."""
+    english, spanish = {key(pair[0]) for pair in excluded}, {key(pair[1]) for pair in excluded}
+    return [pair for pair in pairs if key(pair[0]) not in english and key(pair[1]) not in spanish]
+
+
+@dataclass(frozen=True)
+class Roughening:
+    """How often (0 to 1) an English sentence is changed as if typed in haste; its translation stays as it is."""
+
+    lower: float = 0.25  # all in lower case
+    no_stop: float = 0.25  # final punctuation left out
+    no_apostrophe: float = 0.08  # dont, im
+    contraction: float = 0.15  # "I am" to "I'm" and the other way round
+    slip: float = 0.05  # one letter swapped, doubled or lost
+    join: float = 0.15  # two or three pairs in a row become one, for length
+
+
+NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in (
+    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("it is", "it's"),
+    ("that is", "that's"), ("he is", "he's"), ("she is", "she's"), ("do not", "don't"), ("does not", "doesn't"),
+    ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("was not", "wasn't"), ("cannot", "can't"),
+    ("could not", "couldn't"), ("would not", "wouldn't"), ("will not", "won't"), ("have not", "haven't"),
+    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))]
+EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
+    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("do not", "don't"),
+    ("does not", "doesn't"), ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("cannot", "can't"),
+    ("was not", "wasn't"), ("will not", "won't"), ("I will", "I'll"), ("have not", "haven't"))]
+
+
+def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
+    """Apply rules of replacement, with a capital where the text has one."""
+    for pattern, new in rules:
+        text = pattern.sub(partial(_like, new), text)
+    return text
+
+
+def _like(new: str, old: re.Match[str]) -> str:
+    return new[0].upper() + new[1:] if old[0][0].isupper() else new
+
+
+def slip(text: str, rng: random.Random) -> str:
+    """Make one slip of the finger inside a word: two letters swapped, one lost, or one doubled."""
+    inner = [i for i in range(1, len(text) - 1) if text[i - 1:i + 2].isalpha()]
+    if not inner:
+        return text
+    i = rng.choice(inner)
+    return rng.choice((text[:i] + text[i + 1] + text[i] + text[i + 2:], text[:i] + text[i + 1:],
+                       text[:i] + text[i] + text[i:]))
+
+
+def plain(text: str) -> str:
+    """Write a text as many people type: in lower case, without punctuation at the end."""
+    return text.lower().rstrip(" .!?…")
+
+
+def roughen(text: str, how: Roughening, rng: random.Random) -> str:
+    """Change an English sentence as somebody may type it, by chance."""
+    if rng.random() < how.contraction:
+        text = _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
+    if rng.random() < how.no_apostrophe:
+        text = text.replace("'", "").replace("’", "")
+    if rng.random() < how.slip:
+        text = slip(text, rng)
+    if rng.random() < how.no_stop:
+        text = text.rstrip(" .!?…") or text
+    if rng.random() < how.lower:
+        text = text.lower()
+    return text
+
+
+def join(pairs: Sequence[Pair], how: Roughening, rng: random.Random, longest: int = 300) -> Iterator[Pair]:
+    """Yield pairs, some joined two or three in one; no joined English gets longer than `longest` characters."""
+    waiting = iter(pairs)
+    for english, spanish in waiting:
+        if rng.random() < how.join:
+            for _ in range(rng.choice((1, 1, 2))):
+                more = next(waiting, None)
+                if more is None:
+                    break
+                if len(english) + 1 + len(more[0]) > longest:
+                    yield english, spanish
+                    english, spanish = more
+                    break
+                english, spanish = f"{english} {more[0]}", f"{spanish} {more[1]}"
+        yield english, spanish
+
+
+def dress(entry: Pair, rng: random.Random) -> Pair:
+    """Write an entry of a dictionary as people type it: bare, with a capital, with a full stop, in capitals; alike on
+    both sides. One that has signs or capitals of its own mostly stays as it is."""
+    english, spanish = entry
+    chance = rng.random()
+    if chance < 0.12:
+        return english.upper(), spanish.upper()
+    if not english[0].islower() or not english[-1].isalnum():
+        if chance > 0.3 or not english[-1].isalnum() or not spanish[1:].islower():
+            return entry
+        return english.lower(), spanish.lower() if " " in english and " " in spanish else spanish  # a title, or Spain
+    if chance < 0.5:
+        english, spanish = (side[0].upper() + side[1:] for side in entry)
+    if 0.35 < chance < 0.6:
+        english, spanish = english + ".", spanish + "."
+    return english, spanish
+
+
+def repeat(items: Sequence[Item], times: float, rng: random.Random) -> list[Item]:
+    """Return each item as many times as the whole part of `times` says; the rest is a share of them, drawn."""
+    whole, rest = divmod(round(times * len(items)), max(1, len(items)))
+    return [*items] * whole + rng.sample(items, rest)
+
+
+class Names:
+    """Names of people and places that pairs hold, alike on both sides, to be exchanged for one another.
+
+    Most pairs of Tatoeba that have a name have Tom. A model that has seen a few thousand, and more that are made of
+    halves of them, learns to copy those that it has never seen.
+    """
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        """Find the names: words of a capital and two small letters or more that stand on both sides of a pair and are
+        seldom written small."""
+        alike: Counter[str] = Counter()
+        small: Counter[str] = Counter()
+        for english, spanish in pairs:
+            words = {*WORD.findall(english)}
+            alike.update(word for word in words.intersection(WORD.findall(spanish))
+                         if len(word) > 2 and word[0].isupper() and word[1:].islower())
+            small.update(word for word in words if word.islower())
+        self.names = sorted(name for name, times in alike.items() if small[name.lower()] <= SELDOM * times)
+        self._known = {*self.names}
+        self._in_a = [name for name in self.names if name.endswith("a")]
+
+    def draw(self, name: str, rng: random.Random) -> str:
+        """Draw a name in place of another, half of them made of two, and some from names of many languages. What ends
+        in -a is exchanged for the like, so that adjectives mostly go on agreeing."""
+        new = rng.choice(self._in_a if name.endswith("a") else self.names)
+        chance = rng.random()
+        if 0.5 <= chance < 0.65 and not name.endswith("a"):
+            return surname(rng)
+        if chance < 0.5:
+            other = rng.choice(self.names)
+            new = other[:rng.randint(2, len(other))] + new[rng.randint(1, len(new) - 1):]
+        return new
+
+    def exchange(self, pair: Pair, rng: random.Random) -> Pair:
+        """Put other names in the place of those that a pair has on both sides, the same on both."""
+        on_both = self._known.intersection(*map(WORD.findall, pair))
+        new = {name: self.draw(name, rng) for name in sorted(on_both)}
+        if not new:
+            return pair
+        english, spanish = (WORD.sub(lambda word: new.get(word[0], word[0]), sentence) for sentence in pair)
+        return english, spanish
+
+
+class TranslationBatches:
+    """Make batches of pieces for each epoch: the same sentences in the same order for the same seed and epoch.
+
+    (SentencePiece's choice of splits cannot be repeated: it takes no seed.)
+    """
+
+    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
+                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, extra_weight: float = 1.0,
+                 written_weight: float = 3.0, phrase_weight: float = 10.0, entry_weight: float = 1.0,
+                 copied: float = 0.0, batch_tokens: int = 4000, max_pieces: int = 128,
+                 roughening: Roughening | None = None, names: float = 0.0, sampled: float = 0.3,
+                 seed: int = 0) -> None:
+        """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
+        dictionary, which are dressed by chance and neither roughened nor joined.
+
+        extra_weight: share (0 to 1) of `extra` drawn in each epoch. written_weight: how often an epoch has each pair of
+        `written`; phrase_weight: the same for those of at most PHRASE_WORDS English words; entry_weight: the same for
+        `entries`. copied: share (0 to 1) of pairs made up of what must be copied, on top of all others. batch_tokens:
+        source and target pieces of a batch, padding included. names: share of pairs whose names are exchanged. sampled:
+        share of sentences whose split into pieces is drawn (sub-word regularisation). Raises ValueError for wrong
+        shares.
+        """
+        for name, value, most in (("extra", extra_weight, 1.0), ("written", written_weight, math.inf),
+                                  ("phrase", phrase_weight, math.inf), ("entry", entry_weight, math.inf),
+                                  ("copied", copied, 1.0)):
+            if not 0 <= value <= most:
+                raise ValueError(f"the {name} weight is {value:g}; it must be 0 or more"
+                                 + (f", and at most {most:g}" if most < math.inf else ""))
+        if not 0 <= names <= 1:
+            raise ValueError(f"the share of pairs whose names are exchanged is {names:g}; it must be from 0 to 1")
+        self.tokenizer, self.pairs, self.extra, self.extra_weight = tokenizer, pairs, extra, extra_weight
+        self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
+        self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
+        self.written_weight, self.phrase_weight = written_weight, phrase_weight
+        self.entries, self.entry_weight, self.copied = entries, entry_weight, copied
+        self.batch_tokens, self.max_pieces, self.sampled, self.seed = batch_tokens, max_pieces, sampled, seed
+        self.roughening = roughening or Roughening()
+        self.exchanged, self.names = names, Names([*pairs, *extra, *written] if names else ())
+
+    def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
+        """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
+        rng = random.Random(f"{self.seed} {number}")
+        pairs = [*self.pairs, *rng.sample(self.extra, round(self.extra_weight * len(self.extra))),
+                 *repeat(self.written, self.written_weight, rng), *repeat(self.phrases, self.phrase_weight, rng)]
+        rng.shuffle(pairs)
+        finished = [dress(entry, rng) for entry in repeat(self.entries, self.entry_weight, rng)]
+        finished += [draw_copied(rng) for _ in range(round(self.copied * len(pairs)))]
+        rng.shuffle(finished)
+        count = -(-len(pairs) // WINDOW)
+        windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
+        with ThreadPoolExecutor(1) as ahead:  # the next window is made ready while this one is trained on
+            ready = (ahead.submit(self._batches, *window, f"{self.seed} {number} {i}")
+                     for i, window in enumerate(windows))
+            coming = next(ready, None)
+            while coming is not None:
+                batches, coming = coming.result(), next(ready, None)
+                yield from batches[skip:]
+                skip = max(0, skip - len(batches))
+
+    def _batches(self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str) -> list[list[Ids]]:
+        """Roughen and join pairs, not those that are `finished`, split them all into pieces, and pack those of similar
+        length together."""
+        rng = random.Random(seed)
+        rows = []
+        if self.exchanged:
+            pairs = [self.names.exchange(pair, rng) if rng.random() < self.exchanged else pair for pair in pairs]
+        joined = ((roughen(english, self.roughening, rng), spanish)
+                  for english, spanish in join(pairs, self.roughening, rng))
+        for english, spanish in chain(joined, finished):
+            source, target = self._encode(english, rng), self._encode(spanish, rng)
+            if source and target and max(len(source), len(target)) < self.max_pieces:
+                rows.append((source, target))
+        rows.sort(key=lambda row: (len(row[1]), len(row[0])))
+        batches: list[list[Ids]] = []
+        batch: list[Ids] = []
+        sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
+        for source, target in rows:
+            sources = max(sources, len(source) + 1)
+            if batch and (sources + len(target) + 1) * (len(batch) + 1) > self.batch_tokens:
+                batches.append(batch)
+                batch, sources = [], len(source) + 1
+            batch.append((source, target))
+        if batch:
+            batches.append(batch)
+        rng.shuffle(batches)
+        return batches
+
+    def _encode(self, text: str, rng: random.Random) -> list[int]:
+        return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.sampled else 0.0)

@@ -1,0 +1,285 @@
+"""Download public sentence pairs and put them into the form that training reads."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+import tempfile
+import time
+import unicodedata
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path, PurePosixPath
+from urllib.error import HTTPError, URLError
+
+from tqdm import tqdm
+
+from xformer import __version__
+from xformer.results import UserError
+from xformer.training.data.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
+from xformer.training.options import TranslationDownload
+
+AGENT = f"xformer/{__version__}"  # manythings.org answers HTTP 406 to programs that do not say who they are
+TIMEOUT = 30.0  # seconds without a byte
+LARGEST = 500_000_000  # bytes of a download, and of a file inside an archive
+PIECE = 1 << 16  # bytes read at a time
+DEV = 2000  # English sentences held out, or 2 % of them where that is less
+WRITTEN = Path(__file__).with_name("written.tsv.xz")  # pairs written for this project, CC0
+BY_HAND = "or download it in a browser and give that file with --url file:///PATH"
+OTHER = "look at the address in a browser, and give the right one with --url"
+
+
+def fetch_file(url: str, path: Path, timeout: float = TIMEOUT) -> None:
+    """Download `url` (http, https or file) into `path`, whole or not at all. timeout: seconds without a byte.
+
+    Raises UserError with one sentence on what went wrong, and OSError where `path` cannot be written.
+    """
+    new = path.with_name(path.name + ".new")
+    try:
+        with closing(_received(url, timeout)) as pieces, new.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _received(url: str, timeout: float) -> Generator[bytes, None, None]:
+    """Yield the bytes of an address in pieces, under a bar of progress."""
+    with _open(url, timeout) as response:
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdecimal() else None
+        name, done = PurePosixPath(url).name, 0
+        if total is not None and total > LARGEST:
+            raise UserError(_too_large(url))
+        try:
+            with tqdm(total=total, unit="B", unit_scale=True, desc=name, dynamic_ncols=True, disable=None) as bar:
+                while piece := response.read(PIECE):
+                    done += len(piece)
+                    bar.update(len(piece))
+                    if done > LARGEST:
+                        raise UserError(_too_large(url))
+                    yield piece
+        except (OSError, HTTPException) as error:
+            raise UserError(_broken_off(url, done, total)) from error
+        if total is not None and done < total:
+            raise UserError(_broken_off(url, done, total))
+
+
+def _open(url: str, timeout: float) -> HTTPResponse:
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": AGENT})
+        return urllib.request.urlopen(request, timeout=timeout)
+    except HTTPError as error:
+        error.close()
+        raise UserError(_answered(url, error.code)) from error
+    except TimeoutError as error:
+        raise UserError(f"{url} was reached, but no answer came for {timeout:g} s; try again later, {BY_HAND}."
+                        ) from error
+    except (OSError, HTTPException) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise UserError(f"{url} cannot be reached ({reason}); check the connection and the address, {BY_HAND}."
+                        ) from error
+    except ValueError as error:
+        raise UserError(f"“{url}” is not an address ({error}); give one that begins with https:// or, for a file of "
+                        f"this computer, with file:///.") from error
+
+
+def _answered(url: str, code: int) -> str:
+    if code in (404, 410):
+        return f"There is no {url} any more (HTTP {code}); {OTHER}."
+    if code == 429 or code >= 500:
+        return f"The server of {url} is overloaded or out of order (HTTP {code}); try again later, {BY_HAND}."
+    return f"The server of {url} refuses to hand it out (HTTP {code}); check the address, {BY_HAND}."
+
+
+def _broken_off(url: str, done: int, total: int | None) -> str:
+    of = "" if total is None else f" of {total:,}"
+    return f"The connection to {url} broke off after {done:,}{of} bytes; run the command again."
+
+
+def _too_large(url: str) -> str:
+    return f"What {url} sends is larger than the {LARGEST:,} bytes that are read; {OTHER}."
+
+
+def unzip(archive: Path, name: str, source: str) -> bytes:
+    """Return the content of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
+
+    Raises UserError where there is none, it is damaged, or it is larger than LARGEST bytes.
+    """
+    if not zipfile.is_zipfile(archive):
+        raise UserError(f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}.")
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            member = next((m for m in opened.infolist() if PurePosixPath(m.filename).name == name), None)
+            if member is None:
+                raise UserError(f"The archive from {source} holds no {name}; {OTHER}.")
+            if member.file_size > LARGEST:
+                raise UserError(f"{name} in the archive from {source} would be {member.file_size:,} bytes large, "
+                                f"more than the {LARGEST:,} that are read; {OTHER}.")
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise NotImplementedError(f"compression method {member.compress_type}")  # its memory has no bound
+            with opened.open(member) as file:
+                return file.read(member.file_size)  # never more than announced, then the checksum
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as error:
+        raise UserError(f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run "
+                        f"the command again, {BY_HAND}.") from error
+
+
+@contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """Make an empty folder whose files move to `out` when the block is done; an error in it leaves `out` as it was.
+
+    Raises UserError where `out` cannot be written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder:
+            yield Path(folder)
+            new = sorted(Path(folder).iterdir())
+            for path in new:  # all the old go first: a train of today beside a dev of yesterday would share sentences
+                (out / path.name).unlink(missing_ok=True)
+            for path in new:
+                os.replace(path, out / path.name)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UserError(f"{out} is a file, or lies beneath one; give a folder with --out.") from error
+    except OSError as error:
+        raise UserError(f"The folder {out} cannot be written to ({error.strerror or error}); make room, or give "
+                        f"another one with --out.") from error
+
+
+def parse_anki(text: str) -> tuple[list[Pair], int]:
+    """Read the pairs of an anki export, in NFC and with single spaces, and count the lines that are none."""
+    rows = [line.split("\t") for line in text.split("\n") if line.strip()]
+    cleaned = [[" ".join(unicodedata.normalize("NFC", column).split()) for column in row[:2]] for row in rows]
+    pairs = [(row[0], row[1]) for row in cleaned if len(row) == 2 and all(row)]
+    return pairs, len(rows) - len(pairs)
+
+
+def hold_out(pairs: Sequence[Pair], sentences: int, seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Split pairs into (train, dev): dev has all pairs of `sentences` English sentences, train those that share no
+    sentence with dev.
+
+    Each sentence is ranked by a hash of itself, so that next year's archive gives nearly the same dev. Dev is in the
+    order of the ranks, which is random to a reader: its first thousand pairs stand for the whole.
+    """
+    keys = [key(english) for english, _ in pairs]
+    rank = {k: hashlib.sha256(f"{seed} {k}".encode()).digest() for k in keys}
+    chosen = set(sorted(rank, key=lambda k: rank[k])[:sentences])
+    dev = [pair for k, pair in zip(keys, pairs, strict=True) if k in chosen]
+    return without(pairs, dev), sorted(dev, key=lambda pair: rank[key(pair[0])])
+
+
+@dataclass(frozen=True)
+class FetchedPairs:
+    """What `fetch_translation` read, left out and wrote, counted in pairs."""
+
+    bytes: int  # of the archive
+    archived: int  # pairs in the archive
+    unreadable: int  # lines of the archive that are no pairs
+    duplicates: int
+    in_tests: int  # left out because they share a sentence with test pairs
+    in_dev: int  # left out because they share a sentence with dev
+    train: int
+    dev: int
+    held_out: int  # English sentences of dev
+    written: int  # pairs written for this project
+
+
+def fetch_translation(download: TranslationDownload) -> FetchedPairs:
+    """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
+    written.tsv.xz, the pairs that come with the program.
+
+    Raises UserError; the folder is then as it was.
+    """
+    out, url = download.out, download.url
+    if download.dev < 0:
+        raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
+    excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
+    with staged(out) as new:
+        refuse_remains(out / "train.tsv", out / "dev.tsv.xz", out / "written.tsv")
+        archive = new / "archive.zip"
+        fetch_file(url, archive)
+        archived, unreadable = _archived_pairs(archive, url)
+        size, digest = archive.stat().st_size, hashlib.sha256(archive.read_bytes()).hexdigest()
+        archive.unlink()
+        distinct = list(dict.fromkeys(archived))
+        pairs = without(distinct, excluded)
+        sentences = len({key(english) for english, _ in pairs})
+        if 2 * download.dev > sentences > 1:
+            raise UserError(f"--dev {download.dev:,} is more than half of the {sentences:,} English sentences there "
+                            f"are; give at most {sentences // 2:,}.")
+        held_out = download.dev or min(DEV, max(1, sentences // 50))
+        train, dev = hold_out(pairs, held_out, download.seed)
+        if not train:
+            raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
+                            f"beside the excluded ones; exclude less, or give another address with --url.")
+        (new / "train.tsv.xz").write_bytes(lzma.compress(_lines(train)))
+        (new / "dev.tsv").write_bytes(_lines(dev))
+        written = _written_pairs(dev, excluded)
+        (new / "written.tsv.xz").write_bytes(lzma.compress(_lines(written)))
+        (new / "ATTRIBUTION.txt").write_text(
+            f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
+            f"https://www.manythings.org/anki/\n\n"
+            f"Downloaded:  {time.strftime('%Y-%m-%d', time.gmtime())} (UTC) from {url}\n"
+            f"Archive:     {size} bytes, SHA-256 {digest}\n"
+            f"Licence:     CC-BY 2.0 FR, https://creativecommons.org/licenses/by/2.0/fr/\n"
+            f"Authors:     named sentence by sentence in the third column of spa.txt in that archive\n"
+            f"Pairs:       {len(archived)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
+            f"Changes:     Unicode NFC, single spaces, no duplicates; pairs left out that share a sentence with dev\n"
+            f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n\n"
+            f"written.tsv.xz: {len(written)} pairs written for xformer, CC0 1.0,\n"
+            f"https://creativecommons.org/publicdomain/zero/1.0/\n",
+            encoding="utf-8", newline="\n")
+    return FetchedPairs(
+        bytes=size, archived=len(archived), unreadable=unreadable, duplicates=len(archived) - len(distinct),
+        in_tests=len(distinct) - len(pairs), in_dev=len(pairs) - len(train) - len(dev), train=len(train),
+        dev=len(dev), held_out=held_out, written=len(written))
+
+
+def _written_pairs(dev: Sequence[Pair], excluded: Sequence[Pair]) -> list[tuple[str, ...]]:
+    """Read the pairs that come with the program, with their mark, but for those that share a sentence with dev or,
+    unless they are marked as such, with test pairs."""
+    rows = read_marked_pairs(WRITTEN)
+    apart = set(without([row[:2] for row in rows], dev))
+    new = set(without([row[:2] for row in rows], excluded))
+    return [row for row in rows if row[:2] in apart and (row[2] == IN_TEST or row[:2] in new)]
+
+
+def refuse_remains(*files: Path) -> None:
+    """Raise UserError where a file of an earlier time would be mixed with those about to be written."""
+    for old in files:
+        if old.exists():
+            raise UserError(f"{old} is there already, and training would mix it with the new files; move it away, "
+                            f"or give another folder with --out.")
+
+
+def _archived_pairs(archive: Path, source: str) -> tuple[list[Pair], int]:
+    try:
+        pairs, unreadable = parse_anki(unzip(archive, "spa.txt", source).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UserError(f"spa.txt in the archive from {source} is not UTF-8 text ({error.reason} at byte "
+                        f"{error.start:,}); {OTHER}.") from error
+    if not pairs:
+        raise UserError(f"spa.txt in the archive from {source} has no line of English, a tab, Spanish; {OTHER}.")
+    return pairs, unreadable
+
+
+def excluded_pairs(name: str) -> list[Pair]:
+    """Read the test pairs that nothing to train on may share a sentence with. Raises UserError."""
+    try:
+        return read_pairs(Path(name))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"The test pairs {name} cannot be excluded: {reason}; give --exclude a .tsv file of English, "
+                        f"a tab, Spanish.") from error
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+    return "".join("\t".join(row) + "\n" for row in rows).encode()

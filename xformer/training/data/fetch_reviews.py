@@ -1,0 +1,213 @@
+"""Download film reviews and labelled phrases and put them into the form that training reads."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import lzma
+import re
+import tarfile
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from tqdm import tqdm
+
+from xformer.results import UserError
+from xformer.serve.reviews import tidy
+from xformer.training.data.corpora import key
+from xformer.training.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, refuse_remains, staged, unzip
+from xformer.training.data.reviews import Labelled
+from xformer.training.options import SentimentDownload
+
+Item = TypeVar("Item", str, Labelled)
+REVIEW = re.compile(r"(?:\./)?aclImdb/(train|test)/(pos|neg|unsup)/(\d+)_\d+\.txt")
+FILMS = re.compile(r"(?:\./)?aclImdb/train/urls_(pos|neg)\.txt")
+LARGEST_FILE = 10_000_000  # bytes of one that is read
+FOLDERS = (("train", "pos"), ("train", "neg"), ("train", "unsup"), ("test", "pos"), ("test", "neg"))
+HELD_OUT = 0.1  # of the films
+BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
+FILES = ("imdb-train.tsv.xz", "imdb-validation.tsv.xz", "imdb-test.tsv.xz", "imdb-unlabelled.txt.xz",
+         "sst2-train-phrases.tsv", "sst2-validation.tsv")
+
+
+class Reviews(NamedTuple):
+    """The reviews of an archive, and the films they are about."""
+
+    texts: dict[tuple[str, str], dict[int, str]]  # for each of FOLDERS the texts by their number
+    films: dict[str, list[str]]  # for "pos" and "neg" of train the addresses of the films, in the order of the numbers
+
+
+def read_archive(archive: Path, source: str) -> Reviews:
+    """Read the reviews in an aclImdb_v1.tar.gz that was downloaded from `source`. Raises UserError.
+
+    Nothing is extracted: only members of a known name and a bounded size are read, and where the archive would put them
+    does not matter.
+    """
+    reviews, unpacked = Reviews({folder: {} for folder in FOLDERS}, {}), 0
+    try:
+        with (gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as opened,
+              tqdm(opened, unit="file", dynamic_ncols=True, disable=None) as members):
+            for member in members:
+                if member.size < 0:
+                    raise tarfile.ReadError(f"{member.name} has {member.size} bytes")
+                unpacked += member.size
+                if unpacked > LARGEST:
+                    raise UserError(f"The archive from {source} would unpack to more than the {LARGEST:,} bytes that "
+                                    f"are read; {OTHER}.")
+                if (review := REVIEW.fullmatch(member.name)) and (review[1], review[2]) in reviews.texts:
+                    text = " ".join(_content(opened, member).split())
+                    if text:
+                        reviews.texts[review[1], review[2]][int(review[3])] = text
+                elif films := FILMS.fullmatch(member.name):
+                    reviews.films[films[1]] = _content(opened, member).split("\n")
+            # tarfile stops at a damaged header as at the end; the checksum of the whole comes after the zeros there.
+            if stream.read(LARGEST).strip(b"\0"):
+                raise tarfile.ReadError("a header is damaged")
+    except (tarfile.TarError, EOFError, OSError, zlib.error, UnicodeDecodeError) as error:
+        raise UserError(f"What {source} sent is no tar.gz archive of UTF-8 texts, or not the whole of one ({error}); "
+                        f"run the command again, {BY_HAND}.") from error
+    for half, label in FOLDERS:
+        if not reviews.texts[half, label]:
+            raise UserError(f"The archive from {source} holds no reviews in aclImdb/{half}/{label}; {OTHER}.")
+    return reviews
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
+    file = archive.extractfile(member) if member.isfile() else None  # a link could lead anywhere
+    if file is None or member.size > LARGEST_FILE:
+        raise tarfile.ReadError(f"{member.name} is no file of at most {LARGEST_FILE:,} bytes")
+    return file.read().decode("utf-8")
+
+
+def review_key(text: str) -> str:
+    """Reduce a text to a key: equal for texts that differ in case, punctuation and markup alone."""
+    return key(tidy(text))
+
+
+def hash_rank(text: str, seed: int) -> int:
+    """Hash a text to 0 … 2^64 - 1, so that next year's archive is put in nearly the same order, and split alike."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:8], "big")
+
+
+def shuffled(items: Iterable[Item], seed: int) -> list[Item]:
+    """Sort by hash, which is random to a reader."""
+    return sorted(items, key=lambda item: (hash_rank(str(item), seed), item))
+
+
+class SplitReviews(NamedTuple):
+    """Reviews by what they are for. No text of test or validation stands in another of them, none twice in train."""
+
+    train: list[Labelled]
+    validation: list[Labelled]  # all reviews of a tenth of the films of the archive's train half
+    test: list[Labelled]  # the archive's test half
+    unlabelled: list[str]  # in neither test nor validation
+
+
+def split_reviews(reviews: Reviews, seed: int) -> SplitReviews:
+    """Split the reviews of an archive into those to train on, to validate with and to test with."""
+    test = [(label, text) for label, name in enumerate(("neg", "pos")) for text in reviews.texts["test", name].values()]
+    taken = {review_key(text) for _, text in test}
+    train: list[Labelled] = []
+    validation: list[Labelled] = []
+    for label, name in enumerate(("neg", "pos")):
+        films = reviews.films.get(name, [])
+        for number, text in sorted(reviews.texts["train", name].items()):
+            if review_key(text) not in taken:
+                taken.add(review_key(text))
+                film = films[number] if number < len(films) else text
+                (validation if hash_rank(film, seed) < HELD_OUT * 2**64 else train).append((label, text))
+    taken -= {review_key(text) for _, text in train}
+    unlabelled = {text for text in reviews.texts["train", "unsup"].values() if review_key(text) not in taken}
+    return SplitReviews(shuffled(train, seed), shuffled(validation, seed), shuffled(test, seed),
+                        shuffled(unlabelled, seed))
+
+
+def phrases(tree: str) -> Iterator[Labelled]:
+    """Yield every phrase of a tree of the Stanford Sentiment Treebank with its label, 0 to 4, the whole sentence last.
+
+    >>> list(phrases("(3 (2 It) (4 (2 's) (4 great)))"))
+    [(2, 'It'), (2, "'s"), (4, 'great'), (4, "'s great"), (3, "It 's great")]
+    """
+    begun: list[tuple[int, list[str]]] = []
+    for label, word, end in re.findall(r"\((\d)|([^\s()]+)|(\))", tree):
+        if label:
+            begun.append((int(label), []))
+        elif word and begun:
+            begun[-1][1].append(BRACKETS.get(word, word.replace("\\/", "/").replace("\\*", "*")))
+        elif end and begun:
+            sentiment, words = begun.pop()
+            yield sentiment, " ".join(words)
+            if begun:
+                begun[-1][1].extend(words)
+
+
+def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labelled]]:
+    """Read (train, validation): the phrases of the train trees and the sentences of the dev trees, as SST-2 has them.
+
+    Negative are the labels 0 and 1, positive 3 and 4; the neutral are left out, and of train the phrases that are
+    sentences of dev. Raises UserError.
+    """
+    trees: dict[str, list[list[Labelled]]] = {}
+    for name in ("train.txt", "dev.txt"):
+        try:
+            lines = unzip(archive, name, source).decode("utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{name} in the archive from {source} is not UTF-8 text ({error.reason}); {OTHER}."
+                            ) from error
+        trees[name] = [rows for line in lines if (rows := list(phrases(line)))]
+    dev = [rows[-1] for rows in trees["dev.txt"]]
+    held_out = {review_key(text) for _, text in dev}
+    train = {text: label for rows in trees["train.txt"] for label, text in rows if review_key(text) not in held_out}
+    kept = [(label // 3, text) for text, label in train.items() if label != 2]
+    validation = [(label // 3, text) for label, text in dev if label != 2]
+    if not (kept and validation):
+        raise UserError(f"The archive from {source} holds no labelled trees in train.txt and dev.txt; {OTHER}.")
+    return kept, validation
+
+
+def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
+    """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
+
+    Raises UserError; the folder is then as it was.
+    """
+    out, imdb, sst, seed = download.out, download.imdb, download.sst, download.seed
+    with staged(out) as new:
+        refuse_remains(*(out / (name.removesuffix(".xz") if name.endswith(".xz") else f"{name}.xz") for name in FILES))
+        archives = {imdb: new / "imdb", sst: new / "sst"}
+        for url, archive in archives.items():
+            fetch_file(url, archive)
+        reviews = split_reviews(read_archive(archives[imdb], imdb), seed)
+        if not (reviews.train and reviews.validation):
+            raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(reviews.train):,} "
+                            f"reviews to learn from and {len(reviews.validation):,} to validate with; {OTHER}.")
+        trained, validated = read_treebank(archives[sst], sst)
+        origin = {url: f"from {url}, {archive.stat().st_size} bytes, SHA-256 "
+                       f"{hashlib.sha256(archive.read_bytes()).hexdigest()}" for url, archive in archives.items()}
+        for archive in archives.values():
+            archive.unlink()
+        lines = dict(zip(FILES, (
+            _lines(reviews.train), _lines(reviews.validation), _lines(reviews.test), reviews.unlabelled,
+            _lines(shuffled(trained, seed)), _lines(shuffled(validated, seed))), strict=True))
+        for name, of_file in lines.items():
+            content = "".join(f"{line}\n" for line in of_file).encode()
+            (new / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
+        (new / "ATTRIBUTION.txt").write_text(
+            f"imdb: Large Movie Review Dataset, https://ai.stanford.edu/~amaas/data/sentiment/\n"
+            f"      Maas et al. 2011, Learning Word Vectors for Sentiment Analysis\n"
+            f"      {origin[imdb]}\n"
+            f"sst2: Stanford Sentiment Treebank, https://nlp.stanford.edu/sentiment/\n"
+            f"      Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank\n"
+            f"      {origin[sst]}\n\n"
+            f"Downloaded: {time.strftime('%Y-%m-%d', time.gmtime())} (UTC)\n"
+            f"Terms:      for research, with citation; not to be handed on\n"
+            f"Changes:    one text a line; validation has all reviews of a tenth of the films of imdb's train half,\n"
+            f"            drawn with seed {seed}; texts left out that stand twice, and neutral phrases\n",
+            encoding="utf-8", newline="\n")
+    return {name: len(of_file) for name, of_file in lines.items()}
+
+
+def _lines(rows: Iterable[Labelled]) -> list[str]:
+    return [f"{label}\t{text}" for label, text in rows]

@@ -1,0 +1,112 @@
+"""Of the translations that a model itself finds, those nearest to the reference, to be learned from beside it.
+
+This is sequence-level interpolation (Kim & Rush 2016, "Sequence-Level Knowledge Distillation", section 3.3) with the
+model as its own teacher: of the right translations of a sentence, one that the model nearly says is learned more easily
+than the reference, which is one person's choice.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import sacrebleu
+from tqdm import tqdm
+
+from xformer.device import prepare
+from xformer.hub import checkpoint, repository
+from xformer.results import Options, UserError
+from xformer.tokenizer import Tokenizer
+from xformer.training.data.corpora import Pair, data_file, read_pairs, without
+from xformer.training.data.fetch import excluded_pairs
+from xformer.training.options import NearestRun
+from xformer.translator import Translator, translate_ids
+
+CHUNK = 1000  # sentences of similar length that are translated before the bar moves on
+
+
+@dataclass(frozen=True)
+class NearestPairs:
+    """What `write_nearest` translated and wrote, counted in English sentences."""
+
+    sentences: int
+    kept: int
+    new: int  # of those kept: no reference
+
+
+@cache
+def _metrics() -> tuple[sacrebleu.BLEU, sacrebleu.CHRF]:
+    return sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()
+
+
+def nearness(hypothesis: str, references: Sequence[str]) -> float:
+    """Return how near a hypothesis is to its references, 0 to 100: the mean of sentence BLEU and chrF over them."""
+    scores = [metric.sentence_score(hypothesis, [reference]).score for reference in references for metric in _metrics()]
+    return sum(scores) / len(scores)
+
+
+def nearest(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[str, float]:
+    """Return the hypothesis that is nearest to the references, the first of equals, and its nearness."""
+    if len(references) == 1 and references[0] in hypotheses:
+        return references[0], 100.0  # half of the sentences of training; it saves their scoring
+    scores = [nearness(hypothesis, references) for hypothesis in hypotheses]
+    best = max(range(len(scores)), key=lambda i: scores[i])
+    return hypotheses[best], scores[best]
+
+
+def nearest_pairs(model: Translator, tokenizer: Tokenizer, references: Mapping[str, Sequence[str]], beam: int,
+                  least: float) -> Iterator[Pair]:
+    """Yield sentences with the hypothesis of a beam that is nearest to their references, in order of length.
+
+    references: the right translations of each English sentence. least: nearness below which a sentence is left out.
+    Sentences longer than the model takes are left out too.
+    """
+    sources = {english: tokenizer.encode(english) for english in references}
+    longest = model.config.max_length - 1  # and </s>
+    order = sorted((e for e in sources if len(sources[e]) <= longest), key=lambda e: len(sources[e]))
+    options = Options(beam=beam, n_best=beam, alternatives=0)
+    with tqdm(total=len(order), unit="sentence", dynamic_ncols=True) as bar:
+        for first in range(0, len(order), CHUNK):
+            chunk = order[first:first + CHUNK]
+            found = translate_ids(model, [sources[english] for english in chunk], options)
+            for english, hypotheses in zip(chunk, found, strict=True):
+                texts = [tokenizer.decode(h.tokens) for h in hypotheses if h.finished]
+                texts = [text for text in dict.fromkeys(texts) if text]
+                spanish, near = nearest(texts, references[english]) if texts else ("", -1.0)
+                if near >= least:
+                    yield english, spanish
+            bar.update(len(chunk))
+
+
+def write_nearest(run: NearestRun) -> NearestPairs:
+    """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz beside it, without what shares a
+    sentence, on either side, with dev or a test.
+
+    Raises UserError, and ValueError for a line of train.tsv that is no pair.
+    """
+    train = data_file(run.data, "train")
+    if train is None:
+        raise UserError(f"There is no train.tsv or train.tsv.xz in {run.data}; make it with “python -m xformer data "
+                        f"translation --out {run.data}”, or write English, a tab, Spanish on each line.")
+    if (old := run.data / "nearest.tsv").exists():
+        raise UserError(f"{old} is there already, and training would take it instead of the new file; move it away.")
+    references: dict[str, list[str]] = {}
+    for english, spanish in dict.fromkeys(read_pairs(train)):
+        references.setdefault(english, []).append(spanish)
+    dev = data_file(run.data, "dev")
+    held_out = [*(read_pairs(dev) if dev else []), *(pair for name in run.exclude for pair in excluded_pairs(name))]
+    loaded = checkpoint.load_translator(repository.find(run.checkpoint))
+    prepare(loaded.model, run.device, run.precision)
+    kept = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
+    path = run.data / "nearest.tsv.xz"
+    try:
+        new = path.with_name(path.name + ".new")
+        new.write_bytes(lzma.compress("".join(f"{english}\t{spanish}\n" for english, spanish in kept).encode()))
+        os.replace(new, path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with "
+                        f"--data.") from error
+    return NearestPairs(len(references), len(kept), sum(spanish not in references[e] for e, spanish in kept))

@@ -1,0 +1,1 @@
+"""Experiments that are run once, whose records ship with the page."""

@@ -1,0 +1,112 @@
+"""Short runs on English and Spanish that differ in the order of normalisation and in the warm-up, to be compared.
+
+Xiong et al. (2020) say of deep post-norm models that they need a warm-up, and of pre-norm ones that they do not.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import sacrebleu
+import torch
+
+from xformer.explain import recorded
+from xformer.hub import checkpoint
+from xformer.model import Config, Transformer
+from xformer.results import Options, RunSettings, TrainingCourse, UserError
+from xformer.tokenizer import Tokenizer
+from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
+from xformer.training.loop import Learner
+from xformer.training.loss import guess
+from xformer.training.options import DivergenceRuns, TrainingOptions
+from xformer.training.translation import TranslationTask, learn_vocabulary
+from xformer.translator import translate_ids
+
+WARMUPS, PEAKS = (0, 400, 4_000), (3e-3, 1e-3)
+# The most telling first, as a study may be ended before its end.
+GRID = tuple((norm, warmup, peak) for peak in PEAKS for warmup in WARMUPS for norm in ("post", "pre"))
+POINTS = 60  # of each curve
+
+
+def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
+    """Keep the first `most` pairs of at most so many English words, and of Spanish ones of no more than two more."""
+    return [pair for pair in pairs
+            if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2][:most]
+
+
+def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, train: Sequence[Pair], dev: Sequence[Pair],
+        device: torch.device) -> Iterator[TrainingCourse]:
+    """Train one model; yield the course so far, whenever it was scored, and at the end."""
+    torch.manual_seed(settings.seed)
+    model = Transformer(Config(vocab_size=len(tokenizer), d_model=study.d_model, n_heads=4, n_layers=settings.layers,
+                               d_ff=4 * study.d_model, norm=settings.norm, dropout=0.1))
+    batches = TranslationBatches(tokenizer, train, batch_tokens=study.batch_tokens, max_pieces=64, sampled=0.0,
+                                 roughening=NO_ROUGHENING, seed=settings.seed)
+    options = TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=settings.peak,
+                              warmup=settings.warmup, clip=math.inf, precision="float32", seed=settings.seed)
+    learner = Learner(TranslationTask(model, tokenizer, batches, dev, settings.smoothing), options, device)
+    torch.manual_seed(settings.seed)
+    floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
+    began, scores = time.monotonic(), list[tuple[int, float, float]]()
+    every = max(1, settings.steps // study.scored)
+
+    def course(ended: str) -> TrainingCourse:
+        return TrainingCourse(settings, **learner.history.columns(POINTS), scores=tuple(scores), ended=ended,
+                              seconds=round(time.monotonic() - began, 1), guess=round(floor, 4), measure="bleu")
+    try:
+        for made in learner.steps():
+            if made.step % every == 0:
+                scores.append((made.step, round(learner.elapsed, 1), _bleu(model, tokenizer, dev)))
+                yield course("cut")
+    except UserError:
+        yield course("diverged")
+    else:
+        yield course("finished")
+
+
+def _bleu(model: Transformer, tokenizer: Tokenizer, dev: Sequence[Pair]) -> float:
+    """Score greedy translations of `dev` by the weights as they stand."""
+    model.eval()
+    found = translate_ids(model, [tokenizer.encode(english) for english, _ in dev], Options(beam=1, alternatives=0))
+    return round(sacrebleu.corpus_bleu([tokenizer.decode(best.tokens) for best, *_ in found],
+                                       [[spanish for _, spanish in dev]]).score, 2)
+
+
+def record(study: DivergenceRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Path, device: torch.device
+           ) -> Iterator[TrainingCourse]:
+    """Make every run of GRID that the file `out` does not hold whole already, and write it there as it comes; yield
+    what is written. Raises UserError where the file holds something else."""
+    train, dev = short(train, study.words, study.pairs), short(dev, study.words, study.dev)
+    if not (train and dev):
+        raise UserError(f"There is no pair of at most {study.words} English words to learn from, or to score with; "
+                        f"give more of them, or longer ones with --words.")
+    tokenizer = learn_vocabulary(train, study.vocabulary)
+    about = {**vars(study), "vocabulary": len(tokenizer), "pairs": len(train), "dev": len(dev), "machine": _processor()}
+    kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
+    asked = [name for name in vars(study) if name not in ("vocabulary", "pairs", "dev")]
+    if any(kept.about.get(name) != about[name] for name in asked):
+        raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
+    done = {course.settings: course for course in kept.courses if course.ended != "cut"}
+    for norm, warmup, peak in GRID:
+        settings = RunSettings("translation", norm, study.layers, "cosine", warmup, peak, study.smoothing, study.seed,
+                               study.steps)
+        if settings in done:
+            continue
+        for course in run(study, settings, tokenizer, train, dev, device):
+            done[settings] = course
+            checkpoint.write(out, recorded.to_json(about, [*done.values()]).encode())
+            yield course
+
+
+def _processor() -> str:
+    """Name this machine's processor."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,119 @@
+"""Part of the Attention tab about two words: how much one looks at the other in every head, and if one is replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain.alignment import given_heads
+from xformer.figures import pairs as compared_figures
+from xformer.figures import word_link as figures
+from xformer.figures.locked_word import LETTERS, Lock
+from xformer.results import Message, Options, Trace, Translation, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import canvas
+from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.tabs import Page
+
+TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/locked_word.js opens
+
+
+def build(page: Page) -> None:
+    """Lay the part out, called inside its tab. The words that are locked are those it is about."""
+    language, say = page.language, page.language.say
+    gr.HTML(f'<h3>{language.html("link_title")}</h3><p class="note">{language.html("link_text")}</p>')
+    with gr.Row(elem_classes="ask two-sentences"):
+        asks = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
+        seen = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)
+        other = gr.Textbox(label=say("link_other"), placeholder=say("link_other_hint"), lines=1, max_lines=1, scale=2,
+                           min_width=170)
+        replace_button = gr.Button(say("link_replace"), scale=1, min_width=130)
+        leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
+    problem = gr.HTML(elem_classes="status")
+    shares = canvas("part.js", "${value}", "tables word-links", save=language)
+    result = canvas("part.js", "${value}", "compared", save=language)
+    of_words = {"trace": page.trace, "lock": page.lock}
+    gr.on([page.trace.change, page.lock.change],
+          **page.ask(draw, of_words, {"asks": asks, "seen": seen, "shares": shares, "result": result}, problem),
+          trigger_mode="always_last", **SWIFT)
+    gr.on([asks.input, seen.input], **page.ask(choose, {"asks": asks, "seen": seen}, {"lock": page.lock}), **QUIET)
+    changed = {**of_words, "translation": page.translation}
+    shown = {"shares": shares, "result": result}
+    gr.on([replace_button.click, other.submit],
+          **page.ask(replace, {**changed, "other": other}, shown, problem), api_visibility="private",
+          show_progress_on=[result])
+    leave_button.click(**page.ask(leave_out, changed, shown, problem), api_visibility="private",
+                       show_progress_on=[result])
+
+
+def _lock(text: str) -> Lock:
+    return Lock.parse(text) if text else Lock()
+
+
+def draw(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
+    """Show the share of two locked words in all heads, or ask for them."""
+    if trace is None:
+        return {"shares": None, "result": None}
+    words, choices = _lock(lock), figures.choices(trace)
+    known = {name for _, name in choices}
+    chosen = [name if name in known else _first(trace, name, known) for name in figures.locked_words(words)]
+    drawn = figures.grids(trace, words, given_heads(service.info, service.alignment_errors), language)
+    nothing = f'<p>{language.html("link_none")}</p>' if words.asks and words.seen else (
+        f'<p>{language.html("link_hint")}</p>')
+    return {"asks": gr.update(choices=choices, value=chosen[0]), "seen": gr.update(choices=choices, value=chosen[1]),
+            "shares": drawn or nothing, "result": None}
+
+
+def _first(trace: Trace, name: str, known: set[str]) -> str | None:
+    """The first piece of the word in which a locked piece stands."""
+    if not name:
+        return None
+    side = {letters: side for side, letters in LETTERS.items()}[name[:2]]
+    group = figures.group_of(trace, (side, int(name[2:])))
+    return found if group and (found := f"{name[:2]}{group[0]}") in known else None
+
+
+def choose(_: TranslationService, language: Language, *, asks: str | None, seen: str | None) -> dict[str, str]:
+    """Lock the words that are chosen, for all that the page shows."""
+    return {"lock": (asks or "") + (f"-{seen}" if seen else "")}
+
+
+@needs(trace="no_trace", other="link_no_other")
+def replace(service: TranslationService, language: Language, *, trace: Trace, lock: str, other: str,
+            translation: Translation | None) -> dict[str, Any]:
+    """Put another word in the place of one, translate again, and show the same share there."""
+    compared = service.compare(_whole(trace, translation), _changed(trace, lock, other.strip()), _options(translation))
+    given = given_heads(service.info, service.alignment_errors)
+    return {"shares": figures.grids(trace, _lock(lock), given, language, compared.traces[1]),
+            "result": compared_figures.translations(compared, language)}
+
+
+@needs(trace="no_trace")
+def leave_out(service: TranslationService, language: Language, *, trace: Trace, lock: str,
+              translation: Translation | None) -> dict[str, Any]:
+    """Leave the word out, and show what that does to the translation."""
+    compared = service.compare(_whole(trace, translation), _changed(trace, lock), _options(translation))
+    return {"result": compared_figures.translations(compared, language)}
+
+
+def _whole(trace: Trace, translation: Translation | None) -> str | Translation:
+    """The sentence, with its translation where that is on the page."""
+    return translation if translation is not None and translation.source == trace.text else trace.text
+
+
+def _options(translation: Translation | None) -> Options:
+    return Options(alternatives=1) if translation is None else translation.alone
+
+
+def _changed(trace: Trace, lock: str, instead: str = "") -> str:
+    """The source without the English word of a lock, that which is looked at if both are; raises UserError."""
+    words = _lock(lock)
+    english = [word for word in (words.seen, words.asks) if word and word[0] == "source"]
+    if not english:
+        raise UserError(Message.of("link_no_english"))
+    text = figures.without(trace, english[0], instead)
+    if text is None:
+        raise UserError(Message.of("link_not_found", word=figures.text_of(trace, english[0])))
+    return text

@@ -1,0 +1,164 @@
+"""The Compare tab: two sentences that differ in a word, the BLEU laboratory, and the lecture's sentences."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from xformer.explain.alignment import given_heads
+from xformer.figures import pairs as figures
+from xformer.figures.notice import notice
+from xformer.results import Comparison, Head, Options
+from xformer.serve.protocol import TranslationService
+from xformer.strings import ASSETS, Language
+from xformer.ui.compare import bleu, lecture
+from xformer.ui.components import canvas, figure, plot
+from xformer.ui.controls import Controls, OneOf, Words, one_head
+from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
+from xformer.ui.pictures import Pictures
+from xformer.ui.tabs import Listener, Page, Tab
+
+ID = "pairs"
+PARTS = ("sentences", bleu.PART, lecture.PART)
+PRESETS: list[dict[str, Any]] = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
+
+
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
+    say, controls = page.language.say, Controls(page.service)
+    with gr.Row(elem_classes="controls parts"):
+        part = controls.add("pairs_part", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("pairs_part"), show_label=False,
+                            container=False, choices=[(say(f"pairs_part_{name}"), name) for name in PARTS])
+    columns: dict[str, gr.Column] = {}
+    for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
+        with gr.Column(visible=name == PARTS[0]) as columns[name]:
+            controls.include(lay_out(page, part, ID))
+    part.change(**Ask.always(None, page.language)(show, {"pairs_part": part}, columns), **SWIFT)
+    return Tab(controls, own_field=True)
+
+
+def show(_: None, language: Language, *, pairs_part: str) -> dict[str, Any]:
+    """Show the part that is chosen, and hide the others."""
+    return {name: gr.update(visible=name == pairs_part) for name in PARTS}
+
+
+# Two sentences
+
+
+NOTHING: dict[str, Any] = {"asked": None, "result": None, "summary": "", "first": None, "second": None,
+                           "difference": None}
+
+
+class Asked(NamedTuple):
+    """What is compared."""
+
+    first: str
+    second: str
+    beam: int
+    length_penalty: float
+
+
+def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
+    """Lay out two sentences side by side; -> its controls."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(scale=7, min_width=320):
+            problem = gr.HTML(elem_classes="status")
+            result = canvas("part.js", "${value}", "compared main", save=language)
+        with gr.Column(scale=3, min_width=280):
+            preset = gr.Dropdown([(one["name"][language.code], i) for i, one in enumerate(PRESETS)], value=0,
+                                 label=say("pairs_preset"), filterable=False)
+            first, second = (controls.add(key, Words(PRESETS[0]["texts"][i]), gr.Textbox, label=say(label), lines=1,
+                                          max_lines=4)
+                             for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
+            button = gr.Button(say("pairs_run"), variant="primary")
+    with gr.Row(elem_classes="controls"):
+        controls.add("pair_head", one_head(language), gr.Dropdown, label=say("pairs_head"), scale=0, min_width=340)
+    summary = gr.HTML(elem_classes="summary")
+    with gr.Row(elem_classes="detail three-maps"):
+        maps: dict[str, gr.HTML] = {}
+        for name in ("first", "second", "difference"):
+            with gr.Column(min_width=280):
+                maps[name] = plot(f"pair-{name}", language)
+    pictures = Pictures(page, controls, tab, tab=tab, cleared=NOTHING)
+    asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
+    pictures.input("pairs_part", part)
+    pictures.follow(lambda asked: None if asked is None else {})
+    pictures.fact("compared", compare)
+    pictures.fact("maps_of_head", maps_of_head)
+    pictures.add("problem", problem, warnings)
+    pictures.add("result", result, draw_result)
+    pictures.add_all("maps_of_head", {"summary": summary, **maps})
+    pictures.listen(problem, how=QUIET)
+
+    def connect() -> None:
+        """Compare by the search that is set in another tab."""
+        for key in ("beam", "length_penalty"):
+            if key in page.controls:
+                pictures.input(key, page.controls[key].component)
+        listener: Listener = {**pictures.listener(problem, run, outputs={"asked": asked, "preset": preset}),
+                              "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [result]}
+        gr.on([page.opened[tab].change, part.change, button.click, first.submit, second.submit], **listener)
+        preset.input(**page.ask(choose, {"preset": preset}, {"pair_a": first, "pair_b": second}), **QUIET).then(
+            **listener)
+        page.on_return.append(listener)
+
+    page.connections.append(connect)
+    return controls
+
+
+def choose(_: TranslationService, language: Language, *, preset: int | None) -> dict[str, Any]:
+    """Put a minimal pair into the fields."""
+    return {} if preset is None else dict(zip(("pair_a", "pair_b"), PRESETS[preset]["texts"], strict=True))
+
+
+@needs(pair_a="pairs_empty", pair_b="pairs_empty")
+@refused(**NOTHING)
+def run(service: TranslationService, language: Language, *, asked: Asked | None, pairs_part: str, pair_a: str,
+        pair_b: str, beam: float = Options.beam, length_penalty: float = Options.length_penalty
+        ) -> dict[str, Any] | None:
+    """Compare both sentences; nothing where they are on the page already, or another part is."""
+    wanted = Asked(pair_a, pair_b, int(beam), float(length_penalty))
+    return None if pairs_part != PARTS[0] or asked == wanted else {"asked": wanted, "preset": preset_of(wanted)}
+
+
+def preset_of(asked: Asked) -> int | None:
+    """The pair of the list that is asked for; None for another."""
+    return next((i for i, one in enumerate(PRESETS) if one["texts"] == [asked.first, asked.second]), None)
+
+
+def compare(service: TranslationService, asked: Asked, before: dict[str, Any]) -> Comparison:
+    """Translate both sentences and compare them; a translation that is on the page already is not made again."""
+    options = Options(beam=asked.beam, length_penalty=asked.length_penalty, alternatives=1)
+    known = {one.source: one for one in (before["compared"].translations if before else ()) if one.options == options}
+    return service.compare(known.get(asked.first, asked.first), known.get(asked.second, asked.second), options)
+
+
+def warnings(compared: Comparison, language: Language) -> str:
+    """What is to say about the sentences."""
+    said = dict.fromkeys(one.say(language) for translation in compared.translations for one in translation.warnings)
+    return notice([*said], "warning")
+
+
+def draw_result(compared: Comparison, asked: Asked, language: Language) -> str:
+    """Show both translations, and what to look at in them."""
+    preset = preset_of(asked)
+    question = language.say("pairs_look_words") if preset is None else PRESETS[preset]["look"][language.code]
+    return figures.translations(compared, language, question)
+
+
+def maps_of_head(service: TranslationService, compared: Comparison, pair_head: str | None, language: Language
+                 ) -> dict[str, Any]:
+    """Draw a head in both passes, and the difference; or say that the model has no such maps.
+
+    pair_head: None where the model has no head to choose.
+    """
+    given = given_heads(service.info, service.alignment_errors)
+    maps = figures.head_maps(compared, Head.parse(pair_head), given, language) if pair_head else None
+    if maps is None:
+        return {"summary": f'<p>{language.html("pairs_no_maps", model=service.info.name)}</p>'}
+    return {"summary": "".join(f"<p>{escape(one)}</p>" for one in maps.summary), "first": figure(maps.first),
+            "second": figure(maps.second), "difference": figure(maps.difference)}

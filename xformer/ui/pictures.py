@@ -1,0 +1,377 @@
+"""Pictures of the page, each declared once: what draws it, from what, and where it stands.
+
+What a picture is made from are the parameters of its function, by name: the key of a control, a fact, an input of the
+page (`trace`, `translation`, `lock`, or what `input` adds), `service`, `language`. A fact is asked of the service, or
+worked out, once an input; its own parameters are such names too. One listener draws what is in sight and whose inputs
+changed since it was drawn; a picture that is `late` comes with a second answer, when the first is on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter, Signature, signature
+from itertools import count
+from typing import Any
+
+import gradio as gr
+import numpy as np
+from plotly.basedatatypes import BaseFigure
+
+from xformer.results import UserError
+from xformer.strings import Language
+from xformer.ui.components import figure
+from xformer.ui.controls import Controls
+from xformer.ui.handlers import ANNOTATED, DEFAULTS, PROBLEM, QUIET, REFUSAL, SWIFT, Ask, require, sentence
+from xformer.ui.tabs import Listener, Page
+
+GIVEN = ("service", "language", "before")  # parameters that are no inputs; before: see `Pictures.fact`
+PLAIN = (str, int, float, tuple, list, type(None))  # values that are kept for comparison however long
+FOLLOWED, TICK = "followed", "tick"
+TICKS = count()
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A fact or a picture as it was made last: from what, by name, and a fact's value."""
+
+    inputs: dict[str, Any]
+    value: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture as `Pictures.add` declares it."""
+
+    component: Any
+    draw: Function
+    seen: Function
+    late: bool
+
+
+class Pictures:
+    """The pictures of a tab or of a part of one, which share their facts.
+
+    What they were made from is a dictionary in one State, `made`. Handlers run in parallel threads and change it in
+    place, each only the entries of what it drew.
+    """
+
+    def __init__(self, page: Page, controls: Controls, name: str, *, tab: str | None = None, ask: Ask | None = None,
+                 in_turn: bool = False, cleared: Mapping[str, Any] | None = None) -> None:
+        """name: under which `page.pictures` has them. tab: the id of the tab that must be open, or nothing is drawn.
+        ask: makes their listeners, `page.ask` if not given. in_turn: they are drawn in turn with all that computes.
+        cleared: by name, what replaces the pictures where one cannot be drawn; by default they stay as they are.
+        """
+        self.ask, self.tab, self.in_turn, self.cleared = ask or page.ask, tab, in_turn, dict(cleared or {})
+        self.controls, self.made, self.tick = controls, gr.State({}), gr.Textbox(visible=False)
+        self.inputs: dict[str, Any] = {"trace": page.trace, "translation": page.translation, "lock": page.lock}
+        self.facts: dict[str, Function] = {}
+        self.pictures: dict[str, Picture] = {}
+        self.following: Function = lambda: {}
+        self.followed: dict[str, Any] = {}
+        self.flags: dict[str, gr.State] = {}
+        self.taken: dict[Function, list[str]] = {}
+        self.in_place = False  # whether a problem is said where a picture stands
+        page.pictures[name] = self
+
+    def input(self, name: str, component: Any) -> Any:
+        """Name what a component holds, which is no control; -> the component."""
+        self.inputs[name] = component
+        self.taken.clear()
+        return component
+
+    def opens(self, name: str, part: gr.Accordion) -> None:
+        """Name an input that tells whether a part is open."""
+        # By a trip to the server: an address that opens the part has then set the controls in it too.
+        flag = self.flags[name] = self.input(name, gr.State(False))
+        part.expand(lambda: True, None, flag, **QUIET)
+        part.collapse(lambda: False, None, flag, **QUIET)
+
+    def fact(self, name: str, make: Function) -> None:
+        """Declare what is made once an input. make: may take `before`, the inputs it was made from last and, under
+        `name`, what came out; empty the first time."""
+        self._name(name)
+        self.facts[name] = make
+
+    def add(self, name: str, component: Any, draw: Function, *, seen: str | Function = lambda: True,
+            late: bool = False, **names: str) -> None:
+        """Declare a picture: draw returns the component's value, or a Plotly figure of it, or `gr.skip()` to leave it;
+        UserError says why there is none.
+
+        draw: may take `before`, the inputs it was drawn from last; empty the first time. seen: the name of an input, or
+        a function of some, that says whether it is in sight. late: it is drawn after an answer in which another was,
+        and when something changes that only late ones depend on. names: what parameters of `draw` stand for that have
+        other names. A picture named "problem" is said with each answer.
+        """
+        visible = _named(lambda flag: flag, flag=seen) if isinstance(seen, str) else seen
+        self._name(name)
+        self.pictures[name] = Picture(component, _named(draw, **names), visible, late)
+
+    def _name(self, name: str) -> None:
+        if name in self.facts or name in self.pictures:
+            raise ValueError(f"two facts or pictures have the name {name!r}")
+        self.taken.clear()
+
+    def add_all(self, fact: str, components: Mapping[str, Any], **how: Any) -> None:
+        """Declare pictures whose values a fact holds by their names; None for one that it lacks. how: as in `add`."""
+        for name, component in components.items():
+            self.add(name, component, partial(_held, name), values=fact, **how)
+
+    def follow(self, function: Function, **components: Any) -> None:
+        """Declare controls that follow others: before anything is drawn, the function answers with values or updates by
+        name, which count as inputs then; `before` as in `add`. None: nothing can be drawn yet."""
+        self.following, self.followed = function, components
+
+    def listen(self, problem: gr.HTML | None, *events: Any, by_change: Collection[str] = (),
+               late_events: Sequence[Any] = (), how: Mapping[str, Any] = SWIFT) -> None:
+        """Draw after these events, after what a user changes in a control that a picture depends on, and when a part is
+        opened. by_change: controls that others change too. how: properties of the listeners."""
+        known: set[str] = set()
+        for late, told in ((False, events), (True, (self.tick.change, *late_events))):
+            names = [name for name in self._base(self._functions(late)) if name not in known]
+            known |= {*names}
+            changes = [self.flags[name].change for name in names if name in self.flags]
+            changes += [getattr(self.controls[name].component, "change" if name in by_change else "input")
+                        for name in names if name in self.controls]
+            if not late or self.ticks:
+                gr.on([*told, *changes], **{"trigger_mode": "always_last", **how,
+                                            **self.listener(problem, late=late)})
+
+    def listener(self, problem: gr.HTML | None = None, action: Function | None = None, late: bool = False,
+                 inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None) -> Listener:
+        """Make a listener that draws what has changed, after an action if one is given.
+
+        action: handler(service, language, **named) as in `handlers`, which names what inputs and facts it wants; its
+        answer, of components in `outputs`, counts as inputs, and what depends on them is drawn even if it seems to be
+        there: answers to two clicks may overtake each other. None: nothing is drawn.
+        """
+        inputs, outputs = dict(inputs or {}), dict(outputs or {})
+        special = [] if action is None else [one for one in (*ANNOTATED, *DEFAULTS) if one in
+                                             signature(action).parameters]
+        functions = [*self._functions(late), *([] if action is None else [action])]
+        wanted = {name: self._component(name) for name in self._base(functions, {*inputs, *special})}
+
+        def drawing(service: Any, language: Language, made: dict[str, Made], **values: Any) -> dict[str, Any]:
+            return self.draw(service, language, made, action, late, **values)
+
+        drawing.__signature__ = Signature([  # type: ignore[attr-defined]
+            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD)
+            for name in ("service", "language", "made", *dict.fromkeys((*wanted, *inputs, *special)))])
+        self.in_place |= problem is not None and problem in [one.component for name, one in self.pictures.items()
+                                                             if name != PROBLEM]
+        shown = {name: one.component for name, one in self.pictures.items()
+                 if (one.late == late or name in self.cleared) and name != PROBLEM}
+        ticks = {TICK: self.tick} if self.ticks and not late else {}
+        return self.ask(drawing, {**wanted, **inputs, "made": self.made},
+                        {**self.followed, **outputs, **shown, **ticks}, problem, only_in=self.tab)
+
+    def draw(self, service: Any, language: Language, made: dict[str, Made], action: Function | None = None,
+             late: bool = False, **values: Any) -> dict[str, Any]:
+        """Answer as a listener does. made: facts and pictures by name, which this changes. values: inputs by name."""
+        now = _Now(self, service, language, made, values)
+        try:
+            return self._draw(now, action, late)
+        except Exception as error:
+            cleared = getattr(action, "refused", {}) if now.acting else self.cleared
+            if not cleared:
+                raise
+            made.clear()
+            there = {name: value for name, value in cleared.items() if name in self.pictures or name in self.inputs}
+            return {**there, REFUSAL: sentence(error, language)}
+
+    def _draw(self, now: _Now, action: Function | None, late: bool) -> dict[str, Any]:
+        answer: dict[str, Any] = {PROBLEM: gr.skip()} if late or self.in_place else {}
+        if action is not None:
+            now.acting = True
+            asked = now.call(action, "", now.inputs(action))
+            now.acting = False
+            if asked is None:
+                return answer
+            answer |= now.set(asked)
+        chosen, noted = {*answer}, now.inputs(self.following)
+        followed = now.call(self.following, FOLLOWED, noted)
+        if followed is None:
+            return answer
+        answer |= now.set(followed)
+        waiting = dict[str, dict[str, Any]]()
+        drawn, problem = {FOLLOWED: Made(noted)}, None
+        for name, one in self.pictures.items():
+            try:
+                if one.late == late and now.call(one.seen, "", now.inputs(one.seen)):
+                    inputs, last = now.inputs(one.draw), now.made.get(name)
+                    is_there = last is not None and _same(last.inputs, inputs) and name != PROBLEM
+                    if not is_there or not chosen.isdisjoint(self._base([one.draw])):
+                        waiting[name] = inputs
+            except UserError as error:
+                problem = problem or error
+        with now.service.guard.work() if self.in_turn and waiting else nullcontext(lambda: None) as pause:
+            for name, inputs in waiting.items():
+                try:
+                    if name not in chosen:  # or the action has set it itself
+                        value = now.call(self.pictures[name].draw, name, inputs)
+                        if not (isinstance(value, dict) and value == gr.skip()):
+                            answer[name] = _with(answer.get(name), value)
+                    drawn[name] = Made(inputs)
+                    pause()
+                except UserError as error:
+                    problem = problem or error
+        if problem is not None and self.cleared:
+            raise problem
+        now.made.update(drawn)
+        now.forget()
+        if len(drawn) > 1 and self.ticks and not late:
+            answer[TICK] = str(next(TICKS))
+        return answer if problem is None else {**answer, REFUSAL: problem.say(now.language)}
+
+    def takes(self, function: Function) -> list[str]:
+        """List the parameters of a function that are given to it: all but those with a default that nobody knows."""
+        if function not in self.taken:
+            known = {*GIVEN, *self.facts, *self.inputs, *self.controls}
+            self.taken[function] = [name for name, one in signature(function).parameters.items()
+                                    if one.default is Parameter.empty or name in known]
+        return self.taken[function]
+
+    @property
+    def ticks(self) -> bool:
+        """Whether there are late pictures, which the others tell when they are drawn."""
+        return any(one.late for one in self.pictures.values())
+
+    def _functions(self, late: bool) -> list[Function]:
+        return [self.following, *(function for one in self.pictures.values() if one.late == late
+                                  for function in (one.draw, one.seen))]
+
+    def _base(self, functions: Sequence[Function], own: Collection[str] = ()) -> list[str]:
+        """List the inputs and controls that functions depend on, directly or by facts, but for their `own`."""
+        waiting, names = [*functions], dict[str, None]()
+        while waiting:
+            for name in self.takes(waiting.pop(0)):
+                if name in self.facts and name not in names:
+                    waiting.append(self.facts[name])
+                if name not in (*GIVEN, *own):
+                    names[name] = None
+        return [name for name in names if name not in self.facts]
+
+    def _component(self, name: str) -> Any:
+        if name in self.inputs:
+            return self.inputs[name]
+        if name not in self.controls:
+            raise TypeError(f"{name!r}, which a picture depends on, is no control, fact or input")
+        return self.controls[name].component
+
+
+class _Now:
+    """The values of inputs and facts while one answer is made."""
+
+    def __init__(self, pictures: Pictures, service: Any, language: Language, made: dict[str, Made],
+                 values: dict[str, Any]) -> None:
+        self.pictures, self.made, self.values = pictures, made, values
+        self.service, self.language, self.acting = service, language, False
+        self.known: dict[str, Any] = {}  # facts
+        self.failed: dict[str, UserError] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of an input or of a fact, which is made where its inputs have changed."""
+        if name in self.failed:
+            raise self.failed[name]
+        if name in self.values:
+            return self.values[name]
+        if name not in self.known:
+            try:
+                make, last = self.pictures.facts[name], self.made.get(name)
+                inputs = self.inputs(make)
+                if last is None or not _same(last.inputs, inputs):
+                    last = self.made[name] = Made(inputs, self.call(make, name, inputs))
+            except UserError as error:
+                self.failed[name] = error
+                raise
+            self.known[name] = last.value
+        return self.known[name]
+
+    def inputs(self, function: Function) -> dict[str, Any]:
+        """What a function is to be given, for comparison: of a service, which model it runs."""
+        return {name: getattr(self.service, "info", None) if name == "service" else self[name]
+                for name in self.pictures.takes(function) if name not in ("language", "before")}
+
+    def call(self, function: Function, name: str, inputs: Mapping[str, Any]) -> Any:
+        last = self.made.get(name)
+        before = {} if last is None else {**last.inputs, **({name: last.value} if name in self.pictures.facts else {})}
+        given = {**inputs, "service": self.service, "language": self.language, "before": before}
+        require(function, given)
+        return function(**{one: given[one] for one in self.pictures.takes(function)})
+
+    def set(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Take what an answer sets as the values of inputs; -> the answer."""
+        self.known.clear()
+        self.failed.clear()
+        for name, value in answer.items():
+            if not _is_update(value) or "value" in value:
+                self.values[name] = value["value"] if _is_update(value) else value
+        return answer
+
+    def forget(self) -> None:
+        """Drop what was made from records that are no more on the page, which would be kept for comparison only."""
+        for name in (*self.pictures.facts, *self.pictures.pictures):
+            last = self.made.get(name)
+            if last is not None and any(self._is_gone(one, value) for one, value in last.inputs.items()):
+                self.made.pop(name, None)
+
+    def _is_gone(self, name: str, value: Any) -> bool:
+        if isinstance(value, PLAIN) or name == "service":
+            return False
+        if name in self.values:
+            return self.values[name] is not value
+        return name in self.pictures.facts and (name not in self.made or self.made[name].value is not value)
+
+
+def takes(*names: str) -> Callable[[Function], Function]:
+    """Declare the parameters, by name, of a function that takes them as **values."""
+    def declare(function: Function) -> Function:
+        function.__signature__ = Signature([  # type: ignore[attr-defined]
+            Parameter(name, Parameter.KEYWORD_ONLY) for name in names])
+        return function
+    return declare
+
+
+def _is_update(value: Any) -> bool:
+    return isinstance(value, dict) and "__type__" in value
+
+
+def _with(followed: Any, drawn: Any) -> Any:
+    """What a component is set to: what is drawn, besides the properties that follow another control."""
+    if isinstance(drawn, BaseFigure):
+        return figure(drawn)
+    return {**followed, **drawn} if _is_update(followed) and _is_update(drawn) else drawn
+
+
+def _named(function: Function, **names: str) -> Function:
+    """Give parameters of a function other names."""
+    old = {new: name for name, new in names.items()}
+
+    def named(**values: Any) -> Any:
+        return function(**{old.get(name, name): value for name, value in values.items()})
+
+    named.__signature__ = Signature([  # type: ignore[attr-defined]
+        one.replace(name=names.get(one.name, one.name), kind=Parameter.KEYWORD_ONLY)
+        for one in signature(function).parameters.values()])
+    named.needs = getattr(function, "needs", {})  # type: ignore[attr-defined]
+    return named
+
+
+def _held(name: str, values: Mapping[str, Any]) -> Any:
+    return values.get(name)
+
+
+def _same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    return some.keys() == others.keys() and all(_equal(value, others[name]) for name, value in some.items())
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return not isinstance(one, np.ndarray) and bool(one == other)
+    except ValueError:  # arrays in it have no single truth
+        return False

@@ -1,0 +1,278 @@
+"""The First principles tab: equation 1 walked through with the numbers of the real model, and changed at will."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from xformer.explain import alignment
+from xformer.explain import key_value_store as key_values
+from xformer.explain import principles as explain
+from xformer.explain.principles import Split
+from xformer.figures import principles as figures
+from xformer.figures import stream as stream_figures
+from xformer.figures.attention import Choice, named_by
+from xformer.figures.locked_word import Lock
+from xformer.results import STACKS, Head, Message, Trace, UserError, Walk
+from xformer.serve.protocol import TranslationService
+from xformer.strings import ASSETS, Language
+from xformer.ui.attention.tab import head_of, layer_of
+from xformer.ui.components import canvas, plot
+from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, Words
+from xformer.ui.handlers import QUIET, Ask, needs
+from xformer.ui.pictures import Pictures
+from xformer.ui.principles import kernel_regression
+from xformer.ui.tabs import Page, Tab, View
+
+ID = "principles"
+# The pictures of vectors, by the names of their headings and components.
+STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
+    "inputs": figures.inputs, "vectors": figures.vectors, "values": figures.values, "output": figures.output}
+HEADS = (1, 2, 4, 8)  # that one d_model is split into
+POWER = Real(0, *explain.POWERS, step=0.25)
+MOST_PADDING = 4
+QUERY = 2  # who asks at first: the second, which has something to look at
+STORE: dict[str, Any] = json.loads((ASSETS / "store.json").read_text(encoding="utf-8"))
+RECORDS = Words("\n".join(": ".join(record) for record in STORE["records"]))
+STORE_QUERY = Words(STORE["query"])
+
+
+def layer_of_stack(service: TranslationService, so_far: Values) -> Numbered:
+    """The layers of this tab's stack."""
+    return layer_of(service, {"stack": so_far["first_stack"]})
+
+
+def mask_of(service: TranslationService, so_far: Values) -> OneOf:
+    """The masks of this tab's stack, first the one that the model uses there. In cross-attention there is no future:
+    positions of two languages have no common order."""
+    return {"encoder_self": OneOf(explain.MASKS, "padding"), "decoder_self": OneOf(explain.MASKS, "future"),
+            "cross": OneOf(("padding", "none"), "padding")}[so_far["first_stack"]]
+
+
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    problem = gr.HTML(elem_classes="status")
+    with gr.Row(elem_classes="principles"):
+        with gr.Column(scale=7, min_width=320):
+            scores = canvas("steps.js", "${value}", "first-scores", save=language)
+            summary = gr.HTML(elem_classes="summary", min_height=60)
+            gr.HTML(f'{figures.heading("scores", language)}<p class="note">{language.html("first_intro")}</p>')
+        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
+                         choices=[(say(f"stack_{name}"), name) for name in STACKS])
+            controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"))
+            controls.add("first_head", head_of, gr.Radio, label=say("head"))
+            controls.add("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
+                         properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
+                         label=say("first_query"))
+            padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
+                                   info=say("first_padding_info"), render=False)
+            gr.HTML(f'<h4>{language.html("first_title_switches")}</h4>')
+            controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
+            controls.add("scoring", OneOf(explain.RULES, "scaled"), gr.Radio, label=say("first_rule"),
+                         choices=[(say(f"first_rule_{name}"), name) for name in explain.RULES])
+            controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
+                         properties=lambda values: {"choices": mask_choices(page.service, language, values)})
+            padding.render()
+            gr.HTML(f'<p class="formula">{figures.FORMULAS["switches"]}</p>'
+                    f'<p class="note">{language.html("first_text_switches")}</p>')
+    plots = {}
+    with gr.Accordion(say("first_show_vectors"), open=False) as of_vectors:
+        for name in STEPS:
+            gr.HTML(figures.heading(name, language))
+            plots[name] = plot(f"first-{name}", language)
+            if name == "inputs":
+                checked = gr.HTML(elem_classes="summary")
+    with gr.Accordion(say("first_title_reshape"), open=False) as of_reshape:
+        gr.HTML(figures.heading("reshape", language))
+        plot_of_reshape = plot("first-reshape", language)
+    with gr.Accordion(say("rest_title"), open=False) as of_rest:
+        of_state = gr.HTML(stream_figures.heading("state", language, page.service.info.norm))
+        strips = plot("rest-strips", language)
+        sums = canvas("part.js", "${value}", "tables rest-sums", save=language)
+        gr.HTML(stream_figures.heading("units", language))
+        units, firing = plot("rest-units", language), gr.HTML(elem_classes="summary")
+        gr.HTML(stream_figures.heading("course", language))
+        course = plot("rest-course", language)
+    with gr.Accordion(say("first_every_query"), open=False) as every_query:
+        map_of_all = plot("first-map", language)
+    with gr.Accordion(say("first_title_variance"), open=False) as of_variance:
+        gr.HTML(figures.heading("variance", language))
+        plot_of_variance = plot("first-variance", language)
+    with gr.Accordion(say("first_title_split"), open=False) as of_split:
+        gr.HTML(figures.heading("split", language))
+        costs = gr.HTML(elem_classes="tables")
+        plot_of_split = plot("first-split", language)
+
+    pictures = Pictures(page, controls, ID, tab=ID)
+    for name, part in (("vectors_open", of_vectors), ("map_open", every_query), ("reshape_open", of_reshape),
+                       ("rest_open", of_rest), ("variance_open", of_variance), ("split_open", of_split)):
+        pictures.opens(name, part)
+    pictures.follow(follow, **controls.named("first_layer", "query", "mask"))
+    pictures.fact("head", head_in)
+    pictures.fact("walk", walk_through)
+    pictures.fact("asks", asked)
+    pictures.fact("power", lambda beta_power: float(beta_power))
+    pictures.add("query", controls["query"].component, offer_queries)
+    pictures.add("scores", scores, figures.scores, query="asks", rule="scoring")
+    pictures.add("summary", summary, figures.summary, query="asks", rule="scoring")
+    for name, of_step in STEPS.items():
+        pictures.add(name, plots[name], of_step, seen="vectors_open", query="asks")
+    pictures.add("checked", checked, figures.checked_inputs, seen="vectors_open", query="asks")
+    pictures.add("map", map_of_all, figures.all_queries, seen="map_open", rule="scoring")
+    pictures.add("reshape", plot_of_reshape, figures.reshape, seen="reshape_open")
+    pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
+    pictures.fact("stream", lambda service, trace, side: service.follow(trace.text, trace.tokens, side))
+    pictures.fact("layer", lambda head: head.layer)
+    of_layer: tuple[tuple[str, Any, Callable[..., Any]], ...] = (
+        ("strips", strips, stream_figures.strips), ("sums", sums, stream_figures.sums),
+        ("units", units, stream_figures.units), ("firing", firing, stream_figures.firing),
+        ("course", course, stream_figures.course))
+    for name, component, draw in of_layer:
+        pictures.add(name, component, draw, seen="rest_open", piece="asks")
+    pictures.add("variance", plot_of_variance, draw_variance, seen="variance_open")
+    pictures.fact("ways", splits_of)
+    pictures.add("costs", costs, figures.split_costs, seen="split_open")
+    pictures.add("splits", plot_of_split, figures.splits, seen="split_open")
+    pictures.listen(problem, page.opened[ID].change, page.trace.change)
+    of_kernels, kernels_view = kernel_regression.build(page)
+    store, of_store = _store(page)
+    controls.include(of_kernels)
+    controls.include(of_store)
+
+    def store_update(service: TranslationService, values: Values) -> Any:
+        """Open the store where the address asks it something."""
+        defaults = of_store.defaults(service)
+        return gr.update(open=True) if any(values[key] != defaults[key] for key in defaults) else gr.skip()
+
+    return Tab(controls, {
+        "store": View(store, store_update), "kernels": kernels_view,
+        "state": View(of_state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
+
+
+def follow(service: TranslationService, language: Language, head: Head, query: int | None, first_stack: str, lock: str,
+           before: dict[str, Any]) -> dict[str, Any]:
+    """Set the controls that follow another stack; a word that has just been locked becomes who asks."""
+    answer: dict[str, Any] = {}
+    if before and before["first_stack"] != first_stack:
+        so_far = {"first_stack": first_stack}
+        answer = {"first_layer": gr.update(**layer_of_stack(service, so_far).properties(), value=head.layer),
+                  "mask": gr.update(choices=mask_choices(service, language, so_far),
+                                    value=mask_of(service, so_far).default)}
+    if lock != before.get("lock", "") and (before or query == QUERY):
+        asks = locked_query(service, lock, head)
+        if asks not in (None, query):
+            answer["query"] = asks
+    return answer
+
+
+def head_in(service: TranslationService, first_stack: str, first_layer: int, first_head: int) -> Head:
+    """The head that is chosen, in the last layer of its stack where that has fewer."""
+    return Head(first_stack, min(int(first_layer), layer_of(service, {"stack": first_stack}).most), int(first_head))
+
+
+@needs(trace="no_trace")
+def walk_through(service: TranslationService, trace: Trace, head: Head, padding: int) -> Walk:
+    """Walk through a head of the pair that the page looks into."""
+    return service.walk(trace.text, trace.tokens, head, int(padding))
+
+
+def offer_queries(walk: Walk, asks: int, language: Language, before: dict[str, Any]) -> Any:
+    """Offer the queries of another walk."""
+    if before.get("walk") is walk:
+        return gr.skip()
+    choices = [(f"{i + 1} · {figures.query_label(walk, i, language)}", i + 1) for i in range(len(walk.queries))]
+    return gr.update(choices=choices, value=asks + 1)
+
+
+def mask_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:
+    """Name the masks of this tab's stack."""
+    return [(language.say(f"first_mask_{name}"), name) for name in mask_of(service, so_far).options]
+
+
+def locked_query(service: TranslationService, lock: str, head: Head) -> int | None:
+    """Find the query, from 1, in which the locked word asks in a head, as the Attention tab reads it; None for none."""
+    word = (Lock.parse(lock) if lock else Lock()).placed(head.stack).asks
+    if word is None:
+        return None
+    given = alignment.given_heads(service.info, service.alignment_errors)
+    to_come = head.stack != "encoder_self" and named_by(Choice(*head), given) == "predicted"
+    return word[1] + (0 if to_come else 1) or None
+
+
+def asked(walk: Walk, query: int | None) -> int:
+    """The query that is chosen, from 0, where the walk has it; else the second, which has something to look at."""
+    return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
+
+
+def draw_variance(service: TranslationService, language: Language) -> Any:
+    """Draw the variance of dot products with and without the scaling."""
+    return figures.variance(explain.variance(), service.info.d_model // service.info.n_heads, language)
+
+
+def splits_of(service: TranslationService) -> list[Split]:
+    """Split one d_model into several heads."""
+    d_model = service.info.d_model
+    return [explain.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
+
+
+def _store(page: Page) -> tuple[gr.Accordion, Controls]:
+    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
+    """
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    with gr.Accordion(say("store_title"), open=False) as store:
+        gr.HTML(f'<p class="note">{language.html("store_text")}</p>')
+        controls.add("records", RECORDS, gr.Textbox, label=say("store_records"),
+                     info=say("store_records_info", limit=key_values.MOST_RECORDS), lines=6, max_lines=14)
+        with gr.Row(elem_classes="ask"):
+            query = controls.add("store_query", STORE_QUERY, gr.Textbox, label=say("store_query"), lines=1, scale=8)
+            button = gr.Button(say("store_run"), variant="primary", scale=1, min_width=120)
+        problem = gr.HTML(elem_classes="status")
+        power = controls.add("store_power", POWER, gr.Slider, label=say("first_power"), info=say("store_power_info"))
+        table = gr.HTML(elem_classes="tables store", min_height=120)
+    matches = gr.State()
+    gr.on([page.opened[ID].change, button.click, query.submit],
+          **page.ask(look_up, controls.named("records", "store_query"), {"matches": matches}, problem, only_in=ID),
+          trigger_mode="always_last", **QUIET)
+    gr.on([matches.change, power.input],
+          **Ask.always(None, language)(retrieve, {"matches": matches, **controls.named("store_power")},
+                                       {"table": table}), trigger_mode="always_last", **QUIET)
+    return store, controls
+
+
+def look_up(service: TranslationService, language: Language, *, records: str, store_query: str) -> dict[str, Any]:
+    """Compare the query with the title of every record."""
+    read = key_values.read(records or "")
+    try:
+        vectors = service.embed([title for title, _ in read] + [store_query or ""])
+    except UserError:
+        for title, _ in read:
+            _check_title(service, records, title)
+        raise
+    return {"matches": (read, key_values.likeness(vectors[:-1], vectors[-1]))}
+
+
+def _check_title(service: TranslationService, records: str, title: str) -> None:
+    """Raise UserError, which names the line, where the model can read nothing of a title."""
+    try:
+        service.embed([title])
+    except UserError as error:
+        if isinstance(error.message, Message) and error.message.key in ("error_empty", "error_unknown"):
+            number = key_values.line_of(records, title)
+            raise UserError(Message.of("store_error_title", number=number, title=title[:40])) from error
+        raise
+
+
+def retrieve(_: None, language: Language, *, matches: tuple[key_values.Records, np.ndarray] | None, store_power: float
+             ) -> dict[str, str]:
+    """Show the records that were compared with the query, blended at a temperature; nothing before a comparison."""
+    if matches is None:
+        return {}
+    records, cosines = matches
+    beta = explain.at_power(key_values.BETA, float(store_power))
+    return {"table": figures.store(records, cosines, beta, language)}

@@ -1,0 +1,206 @@
+"""A part of the Sentiment tab: all heads of the classifier or of the language model, and what fine-tuning moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from xformer.figures import grid_payload as grid
+from xformer.figures import head_payload
+from xformer.figures import reading as figures
+from xformer.figures.attention import SHOW, VIEWS, Picture, all_maps, picture, summary
+from xformer.figures.labels import of_model
+from xformer.figures.reading import OF, ReaderChoice
+from xformer.results import ModelInfo, Trace, UserError
+from xformer.strings import Language
+from xformer.ui.components import PICTURES, canvas, figure, plot
+from xformer.ui.controls import Controls, OneOf, Switch, Whole, Words
+from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
+from xformer.ui.pictures import Pictures, takes
+from xformer.ui.sentiment import judging
+from xformer.ui.tabs import Page, Tab
+
+ID = "maps"
+TAB = "sentiment"
+OF_SENTENCE = False
+TEXT = "The story is dull, but the acting is wonderful."
+MOST = 256  # layers, and heads of a layer, that an address may name
+PLOTS = ("before", "after", "difference")
+LOOK = ("layer", "head", "show", "view", "words", "hide", "weigh")
+EMPTY: dict[str, Any] = {"read": None, "grid": None, "picture": None, "below": "", "rules": "", "distances": None,
+                         **dict.fromkeys(PLOTS)}
+Readers = Mapping[str, Any]  # ReviewService and WriterService, by whose they are: figures.reading.OF, or a name
+
+
+def build(page: Page, opened: gr.Textbox) -> Tab:
+    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
+    language, say, html = page.language, page.language.say, page.language.html
+    controls, reader = Controls(page.service), page.reviews
+    if reader is None or isinstance(reader, UserError):
+        gr.HTML(judging.missing(reader, language))
+        return Tab(controls)
+    writer = None if isinstance(page.writer, UserError) else page.writer
+    readers: Readers = {OF[0]: reader, **({} if writer is None else {OF[1]: writer}), **page.other_reviews}
+    ask = Ask.always(readers, language, page.tab)
+    gr.HTML(f'<p>{html("maps_look")}</p>', elem_classes="summary")
+    problem = gr.HTML(elem_classes="status")
+    with gr.Row(elem_classes="detail reading"):
+        with gr.Column(scale=4, min_width=280):
+            with gr.Row(elem_classes="controls"):
+                controls.add("maps_of", OneOf((*readers,), OF[0]), gr.Radio, container=False, label=say("maps_of"),
+                             choices=[(named(name, language), name) for name in readers], visible=len(readers) > 1)
+            controls.add("maps_layer", Whole(reader.info.n_layers, 1, MOST), gr.Number, visible=False, precision=0)
+            controls.add("maps_head", Whole(1, 1, MOST), gr.Number, visible=False, precision=0)
+            heads = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>',
+                           "heads", save=language, files=PICTURES)
+            with gr.Column(elem_classes="reading-settings"):
+                text = controls.add("maps_text", Words(TEXT), gr.Textbox, label=say("review"), lines=2, max_lines=6)
+                button = gr.Button(say("maps_run"), variant="primary")
+                controls.add("maps_show", OneOf(SHOW, "head"), gr.Radio, label=say("show"),
+                             choices=[(say(f"show_{name}"), name) for name in SHOW])
+                controls.add("maps_view", OneOf(VIEWS, "auto"), gr.Radio, label=say("view"),
+                             choices=[(say(f"view_{name}"), name) for name in VIEWS])
+                with gr.Row(elem_classes="controls"):
+                    controls.add("maps_words", Switch(), gr.Checkbox, label=say("words"), min_width=150)
+                    controls.add("maps_hide", Switch(), gr.Checkbox, label=say("hide_sinks"), min_width=150)
+                    controls.add("maps_weigh", Switch(), gr.Checkbox, label=say("weigh"), min_width=150)
+        with gr.Column(scale=7, min_width=300):
+            view = canvas("head_view.js", '<div class="drawing"></div>', "view reading-view", save=language)
+            rules = gr.HTML(elem_classes="summary")
+            about = gr.HTML(figures.about(reader.info, reader.info, language), elem_classes="summary about-mask")
+            below = gr.HTML(elem_classes="summary words-of-picture")
+    pictures = Pictures(page, controls, ID, tab=TAB, ask=ask, cleared=EMPTY)
+    read = pictures.input("read", gr.State())  # the text that was read; None for none
+    pictures.follow(follow, **controls.named("maps_layer", "maps_head"))
+    pictures.fact("traces", lambda service, read: {of: one.trace(read) for of, one in service.items()})
+    pictures.fact("of", lambda traces, maps_of: maps_of if maps_of in traces else OF[0])
+    pictures.fact("choice", choice_of)
+    pictures.fact("maps", lambda traces, of, choice: all_maps(traces[of], choice.stack, choice.weigh))
+    pictures.fact("seen", lambda traces, of, choice, maps, language: picture(traces[of], choice, language, maps))
+    pictures.add("grid", heads, draw_grid)
+    pictures.add("picture", view, draw_picture)
+    pictures.add("rules", rules, draw_rules)
+    pictures.add("about", about, lambda service, of, language: figures.about(
+        service[of].info, service[classifier_of(of)].info, language))
+    pictures.add("below", below, draw_below)
+    if writer is not None:
+        pictures.fact("compared", compared)
+        with gr.Column():
+            gr.HTML(f'<h3>{html("maps_compare")}</h3><p class="note">{html("maps_compare_text")}</p>'
+                    f'{_both(writer.info, reader.info)}')
+            moved = {"distances": canvas("part.js", "${value}", "moved-view", save=language)}
+            with gr.Row(elem_classes="detail three-maps"):
+                for name in PLOTS:
+                    with gr.Column(min_width=280):
+                        moved[name] = plot(f"maps-{name}", language)
+        pictures.add_all("compared", moved)
+    outputs = {"read": read, **controls.named("maps_layer", "maps_head", "maps_show")}
+    gr.on([button.click, text.submit, opened.change], trigger_mode="always_last",
+          **pictures.listener(problem, run, outputs=outputs), **QUIET)
+    page.on_return.append({**pictures.listener(problem, run_again, outputs=outputs), **QUIET})
+    pictures.listen(problem)
+    heads.choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="multiple", **SWIFT)
+
+    def connect() -> None:
+        if page.reviewer is not None:
+            page.reviewer.input(**ask(take, {"name": page.reviewer}, {"read": read, **controls.named("maps_of")}),
+                                **QUIET)
+
+    page.connections.append(connect)
+    return Tab(controls)
+
+
+def named(of: str, language: Language) -> str:
+    """Name a model that reads, as a choice."""
+    return language.say(f"maps_of_{of}") if of in OF else f'{language.say("maps_of_classifier")}: {of}'
+
+
+def _both(before: ModelInfo, after: ModelInfo) -> str:
+    """Name the two models that are compared, for what is saved."""
+    pair = replace(after, name=f"{before.name} → {after.name}", identity=f"{before.identity} → {after.identity}")
+    return of_model(pair, f"{before.name} {before.identity} → {after.name} {after.identity}", hidden=True)
+
+
+def take(readers: Readers, language: Language, *, name: str) -> dict[str, Any]:
+    """Take the classifier that was chosen in another part: its maps are drawn when this part is opened."""
+    return {"read": None, "maps_of": name if name in readers else OF[0]}
+
+
+@refused(**EMPTY)
+def run(service: Readers, language: Language, *, read: str | None, maps_text: str | None) -> dict[str, Any] | None:
+    """Let all models read the text, where another one is on the page; a head may have been chosen since it was."""
+    return None if read == (maps_text or "") else {"read": maps_text or ""}
+
+
+@refused(**EMPTY)
+def run_again(service: Readers, language: Language, *, maps_text: str | None) -> dict[str, Any]:
+    """Let all models read the text that the page has gone back to."""
+    return {"read": maps_text or ""}
+
+
+def choose(service: Readers, language: Language, *, event: gr.EventData) -> dict[str, Any]:
+    """Show the head of the grid that was clicked."""
+    return {"maps_layer": number_of(event, "layer"), "maps_head": number_of(event, "head"), "maps_show": "head"}
+
+
+def follow(read: str | None, service: Readers, maps_of: str, maps_layer: int | None, maps_head: int | None
+           ) -> dict[str, Any] | None:
+    """Keep to the layers and heads of the model; None where nothing was read."""
+    if read is None:
+        return None
+    info = service[maps_of if maps_of in service else OF[0]].info
+    return {"maps_layer": min(max(1, int(maps_layer or 1)), info.n_layers),
+            "maps_head": min(max(1, int(maps_head or 1)), info.n_heads)}
+
+
+@takes("of", *(f"maps_{key}" for key in LOOK))
+def choice_of(of: str, **look: Any) -> ReaderChoice:
+    """The choice that the controls of this part stand for."""
+    return ReaderChoice(of=of, **{key.removeprefix("maps_"): value for key, value in look.items()})
+
+
+def draw_grid(traces: dict[str, Trace], of: str, choice: ReaderChoice, maps: np.ndarray, language: Language) -> Any:
+    """Draw the small maps. The locked words of the translation stand in another text."""
+    return {**grid.payload(maps, choice, language), "sides": ["", ""],
+            "about": [traces[of].number, choice.layer, choice.head]}
+
+
+def draw_picture(service: Readers, of: str, choice: ReaderChoice, seen: Picture, language: Language) -> Any:
+    """Draw what is chosen."""
+    info = service[of].info
+    return head_payload.payload(seen, choice, f"{info.name} {info.identity}", language)
+
+
+def draw_rules(service: Readers, of: str, seen: Picture, language: Language) -> str:
+    """Say how the picture was made, and what its mask is."""
+    note = language.say("maps_note_causal" if service[of].info.causal else "maps_note_full")
+    return figures.rules(seen.rules, note)
+
+
+def draw_below(seen: Picture, language: Language) -> str:
+    """Describe the picture in words."""
+    return (f"<details><summary>{language.html('summary_label')}</summary>"
+            f"<p>{escape(summary(seen, language))}</p></details>")
+
+
+def classifier_of(of: str) -> str:
+    """The classifier that is compared with the language model."""
+    return OF[0] if of == OF[1] else of
+
+
+def compared(traces: dict[str, Trace], of: str, choice: ReaderChoice, language: Language) -> dict[str, Any]:
+    """Show the head before and after fine-tuning, where the classifier began as the language model: of the shipped one,
+    where both have the same shape and read the same pieces. Else say why not, with no maps."""
+    if classifier_of(of) != OF[0]:
+        return {"distances": f"<p>{language.html('maps_not_begun', name=of)}</p>"}
+    before, after = traces[OF[1]], traces[OF[0]]
+    if before.source != after.source or before.encoder_self.shape != after.encoder_self.shape:
+        return {"distances": f"<p>{language.html('maps_apart')}</p>"}
+    plots = figures.before_after(before, after, choice.chosen, language)
+    return {"distances": figures.distances(before, after, choice.chosen, language),
+            **{name: figure(drawn) for name, drawn in zip(PLOTS, plots, strict=True)}}

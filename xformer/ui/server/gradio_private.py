@@ -1,0 +1,242 @@
+"""Everything that rests on private parts of Gradio, which its next version may change: tried on the versions `TRIED`.
+
+A test fails on any other version. Then read what each function here says it rests on, run all tests, and widen `TRIED`.
+Nothing else in this package uses a name that Gradio does not document.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import gradio as gr
+from annotated_types import MaxLen
+from gradio import http_server, routes, state_holder
+from gradio.context import LocalContext
+from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
+from gradio.server_messages import UnexpectedErrorMessage
+from gradio.utils import get_function_description
+
+TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
+# Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
+# anybody who asks, recordings, an editor, a monitor.
+CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
+                    r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
+                    re.IGNORECASE)
+CALL = re.compile(r"/gradio_api/call/(?:v2/)?[^/]+/(\w+)/?")  # an answer of the API: the id of the call
+JOIN = re.compile(r"/gradio_api/(queue/join|(call|run|api)/(v2/)?[^/]+)/?")  # something to be computed, as JSON
+LISTEN = "/gradio_api/queue/data"  # answers of a page: its session is in the query
+SESSION = re.compile(r"/gradio_api/heartbeat/([^/]*)/?")  # a page that is open: its session
+ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends others' requests, and Gradio lets all do
+LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
+MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
+RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
+
+# Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
+os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
+
+# Gradio's own middleware lets pages of all sites read what a server answers that is not on localhost; see
+# serve/hosts.py.
+routes.CustomCORSMiddleware = lambda app, **_: app  # type: ignore[assignment, misc]
+
+# Refuse longer names of sessions wherever Gradio reads one from a body: each is the key of what it keeps.
+for _model in (PredictBody, SimplePredictBody, PredictBodyInternal):
+    _model.model_fields["session_hash"].metadata.append(MaxLen(LONGEST_NAME))
+    _model.model_rebuild(force=True)
+
+
+# Do not note what every component of a page was set to, its pictures among them: only deep links read that, which
+# `CLOSED` closes.
+state_holder.SessionState.config_values = property(lambda state: {}, lambda state, values: None)  # type: ignore
+for _note in ("_update_config", "_update_value_in_config"):
+    setattr(state_holder.SessionState, _note, lambda *what: None)
+
+
+def _run_in_thread(server: Any) -> None:
+    """Start a server in a thread, and wait until it serves or has ended.
+
+    Gradio itself waits five seconds, and then starts another at the next port, for which this app is of no use any
+    more: on a busy machine a page that is an MCP server too never began.
+    """
+    def run() -> None:
+        with suppress(SystemExit):  # by which uvicorn ends where it cannot begin
+            server.run()
+
+    server.thread = threading.Thread(target=run, daemon=True)
+    if server.reloader:
+        server.watch_thread = threading.Thread(target=server.watch, daemon=True)
+        server.watch_thread.start()
+    server.thread.start()
+    while not server.started:
+        server.thread.join(0.01)
+        if not (server.started or server.thread.is_alive()):
+            raise http_server.ServerFailedToStartError("The server ended before it served.")
+
+
+http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
+
+
+def _event() -> Any:
+    """In the thread of a handler: Gradio's event that it answers; None where there is none."""
+    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
+    return blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
+
+
+def still_there() -> Callable[[], bool]:
+    """In the thread of a handler: how to find out later whether whoever asked has closed the page or hung up since.
+
+    Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end; and what
+    a slow connection does not take it keeps. Whoever takes none of MOST_UNREAD answers is not there either.
+    """
+    blocks, event = LocalContext.blocks.get(None), _event()
+    if blocks is None or event is None:
+        return lambda: True
+
+    def there() -> bool:
+        messages = blocks._queue.pending_messages_per_session.get(event.session_hash)
+        return event.alive and (messages is None or messages.qsize() < MOST_UNREAD)
+    return there
+
+
+def visitor() -> tuple[str, str]:
+    """In the thread of a handler: the address and the session of whoever asked; empty where there is none."""
+    event = _event()
+    client = None if event is None else event.request.client
+    return "" if client is None else client.host, "" if event is None else event.session_hash
+
+
+def logged_in(app: Any, cookies: Mapping[str, str]) -> bool:
+    """Whether a request with these cookies may see the page: it asks for no password, or was given it."""
+    tokens = (cookies.get(f"{name}-{app.cookie_id}") for name in ("access-token", "access-token-unsecure"))
+    return app.auth is None or any(token in app.tokens for token in tokens)
+
+
+def served_at(app: Any) -> list[str]:
+    """The addresses at which a page is served: its own, and that of a public link."""
+    blocks = app.get_blocks()
+    return [address for address in (getattr(blocks, "local_url", None), blocks.share_url) if address]
+
+
+def is_call(app: Any, name: str) -> bool:
+    """Whether this is the id of a call of the API that has not been answered, and not the name of a session."""
+    queue = app.get_blocks()._queue
+    return name in queue.event_ids_to_events or any(
+        name in calls for calls in list(queue.pending_event_ids_session.values()))
+
+
+def lost(app: Any, session: str) -> str | None:
+    """What a stream of the answers of a session says that waits for none; None for one that waits for some.
+
+    Gradio says the same, and then fails: seventy lines in the log for each such request.
+    """
+    if session in app.get_blocks()._queue.pending_messages_per_session:
+        return None
+    message = UnexpectedErrorMessage(message="404: Not Found", session_not_found=True)
+    return f"data: {message.model_dump_json()}\n\n"
+
+
+def note_clients(app: Any, note: Callable[[str, str], None]) -> None:
+    """Call `note` with the session and the address of each request that joins Gradio's queue."""
+    queue = app.get_blocks()._queue
+    push = queue.push
+
+    async def noting(body: Any, request: Any, username: str | None) -> Any:
+        if body.session_hash is not None and request.client is not None:
+            note(body.session_hash, request.client.host)
+        return await push(body=body, request=request, username=username)
+
+    queue.push = noting
+
+
+class Job(NamedTuple):
+    """A request that waits in the queue or is computed."""
+
+    id: str
+    session: str
+    seconds: float  # since it came
+    size: int  # bytes of its body, which is kept until it is answered
+
+
+def jobs(app: Any) -> list[Job]:
+    """List the requests that wait in Gradio's queue or are computed."""
+    return [Job(event._id, event.session_hash, time.monotonic() - event.enqueue_time,
+                sum(event.request.scope.get(RECEIVED, ())))
+            for event in list(app.get_blocks()._queue.event_ids_to_events.values())]
+
+
+async def drop(app: Any, job: Job) -> None:
+    """Take a request out of Gradio's queue, or mark it as one that nobody waits for, as Gradio does where a stream of
+    answers is closed; who asks for its answer later is told that there is none."""
+    queue = app.get_blocks()._queue
+    await queue.clean_events(event_id=job.id)
+    pending = queue.pending_event_ids_session.get(job.session, set())
+    pending.discard(job.id)
+    if not pending:
+        queue.pending_event_ids_session.pop(job.session, None)
+        queue.pending_messages_per_session.pop(job.session, None)
+
+
+def keep_little(app: Any) -> None:
+    """Stop Gradio from noting every component of the page for each session, even for one call of the API.
+
+    That is 55 ms and 1 MB here, and only for deep links, which `CLOSED` closes. Told that a page has no components, it
+    notes only what changes.
+    """
+    app.state_holder.blocks = SimpleNamespace(default_config=app.get_blocks().default_config, blocks={})
+
+
+def sessions(app: Any) -> Iterator[tuple[str, Any]]:
+    """The sessions that are kept and the values of their States, the one that was used longest ago first."""
+    for session, state in list(app.state_holder.session_data.items()):
+        yield session, state.state_data
+
+
+def ended(app: Any, before: datetime.datetime) -> list[str]:
+    """Sessions that nobody needs any more and that were last used before a time: pages that were closed, and calls of
+    the API, each a session named by its call, whose answer was fetched or never asked for."""
+    holder, queue = app.state_holder, app.get_blocks()._queue
+
+    def over(session: str, state: Any) -> bool:
+        called = session in queue.pending_event_ids_session.get(session, ())
+        return state.is_closed or (called and session not in queue.event_ids_to_events)
+
+    return [session for session, state in list(holder.session_data.items())
+            if over(session, state) and holder.time_last_used.get(session, before) <= before]
+
+
+def forget(app: Any, session: str) -> None:
+    """Keep nothing of a session."""
+    app.state_holder.session_data.pop(session, None)
+    app.state_holder.time_last_used.pop(session, None)
+    queue = app.get_blocks()._queue
+    queue.pending_event_ids_session.pop(session, None)
+    queue.pending_messages_per_session.pop(session, None)
+
+
+def hide_endpoints(demo: gr.Blocks) -> None:
+    """Leave the description of the endpoints out of the page that asks for a password: Gradio would put it there."""
+    describe = demo.get_api_info
+    demo.get_api_info = (  # type: ignore[method-assign]
+        lambda all_endpoints=False, page=None: describe(all_endpoints, None if page is None else "none"))
+
+
+def publish(demo: gr.Blocks, described: Callable[..., Any], called: Callable[..., Any]) -> None:
+    """Offer a function as an endpoint named like it, called inside the Blocks; its docstring tells what it takes.
+
+    described: the function with its docstring. called: what is called for it. Gradio itself tells only clients of MCP
+    what the docstring says of each argument; here all are told.
+    """
+    description, arguments, returns = get_function_description(described)
+    gr.api(called, api_name=described.__name__, api_visibility="public",
+           api_description=f"{description} Returns {' '.join(returns)}")
+    *_, published = demo.fns.values()
+    for component, said in zip(published.inputs, arguments.values(), strict=True):
+        vars(component)["_api_info"]["additional_description"] = said

@@ -1,0 +1,162 @@
+"""Middleware before Gradio: security headers, limits of requests, and an end to those that the page never makes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from xformer.ui.server.gradio_private import (
+    CALL,
+    CLOSED,
+    ENDING,
+    JOIN,
+    LISTEN,
+    LONGEST_NAME,
+    RECEIVED,
+    SESSION,
+    forget,
+    is_call,
+    jobs,
+    logged_in,
+    lost,
+)
+from xformer.ui.server.sessions import listening, make_room
+
+# Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
+POLICY = "; ".join((
+    "default-src 'self'", "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:", "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self' data: blob:",
+    "media-src 'self' data: blob:", "worker-src 'self' blob:", "object-src 'none'", "base-uri 'self'",
+    "form-action 'self'", "frame-ancestors 'self' https://huggingface.co https://*.hf.space"))
+HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+           "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
+MOST_BYTES = 32_000_000  # of a request, whatever it holds; all other limits are lower, and say more
+MOST_JOINED = 12_000_000  # of what is to be computed: twice serve.many.MAX_BYTES, as JSON writes some characters as two
+WRONG = 1.0  # seconds after which a wrong password is answered
+MOST_TRIES = 10  # passwords that wait to be tried for one address
+SMALL = 64_000  # bytes of a request that is taken in however many wait
+MOST_WAITING = 100_000_000  # bytes of all larger requests that wait or are computed
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds HEADERS to every answer; streams pass through it untouched."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, answer)
+
+
+class Doorkeeper:
+    """ASGI middleware that lets an address try one password at a time, and answers a wrong one after a while."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._lines: dict[str, tuple[asyncio.Lock, list[object]]] = {}  # of an address, and who is in it
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].rstrip("/") != "/login" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                await asyncio.sleep(WRONG)
+            await send(message)
+
+        address, mine = (scope["client"] or ("",))[0], object()
+        turn, line = self._lines.setdefault(address, (asyncio.Lock(), []))
+        if len(line) >= MOST_TRIES:
+            await PlainTextResponse("Too many passwords are tried; wait a minute.", 429)(scope, receive, send)
+            return
+        line.append(mine)
+        try:
+            async with turn:
+                await self.app(scope, receive, answer)
+        finally:
+            line.remove(mine)
+            if not line:
+                del self._lines[address]
+
+
+class Gate:
+    """ASGI middleware that refuses what is CLOSED or too large, and forgets a call of the API when it is answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._receiving: dict[int, list[int]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        path, app = scope["path"], scope["app"]
+        if CLOSED.match(path):
+            await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
+            return
+        requested = HTTPConnection(scope)
+        call, page = CALL.fullmatch(path) if scope["method"] == "GET" else None, SESSION.fullmatch(path)
+        names = [*([page[1]] if page else []), *requested.query_params.getlist("session_hash")]
+        if any(len(name) > LONGEST_NAME for name in names):
+            await PlainTextResponse(f"The name of a session has {LONGEST_NAME} characters at most.", 400)(
+                scope, receive, send)
+            return
+        if ENDING.fullmatch(path) and not logged_in(app, requested.cookies):
+            await PlainTextResponse("Log in first.", 401)(scope, receive, send)
+            return
+        if call and logged_in(app, requested.cookies) and not is_call(app, call[1]):
+            await PlainTextResponse("There is no such call, or its answer was fetched.", 404)(scope, receive, send)
+            return
+        if call and not logged_in(app, requested.cookies):
+            call = None  # Gradio refuses it
+        listens = path.rstrip("/") == LISTEN
+        if listens and len(names) == 1 and logged_in(app, requested.cookies) and (said := lost(app, names[0])):
+            await PlainTextResponse(said, media_type="text/event-stream")(scope, receive, send)
+            return
+        joins = bool(JOIN.fullmatch(path)) and scope["method"] == "POST"
+        most = MOST_JOINED if joins else MOST_BYTES
+        received: list[int] = []
+        scope[RECEIVED] = received
+
+        async def take() -> Message:
+            message = await receive()
+            if size := len(message.get("body", b"")):
+                received.append(size)
+            if sum(received) > most:
+                raise HTTPException(413, f"A request may have {most:,} bytes at most; send it in parts.")
+            if joins and sum(received) > SMALL and self._waiting(app) > MOST_WAITING:
+                raise HTTPException(503, "Too much waits to be computed already; try again in a minute.")
+            return message
+
+        with ExitStack() as stack:
+            if call:
+                stack.callback(forget, app, call[1])
+                stack.enter_context(listening(app, call[1]))
+            if listens:
+                for session in names:
+                    stack.enter_context(listening(app, session))
+            if joins:
+                self._receiving[id(received)] = received
+                stack.callback(self._receiving.pop, id(received))
+            await self.app(scope, take, send)
+        if scope["method"] == "POST":
+            make_room(app)
+
+    def _waiting(self, app: Any) -> int:
+        """Count the bytes of the requests that are received now, that wait, and that are computed."""
+        return sum(map(sum, self._receiving.values())) + sum(job.size for job in jobs(app))

@@ -1,0 +1,117 @@
+"""Sessions: how many people are served at once, and what is kept of each page and call, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+from xformer.serve.limits import MOST_SECONDS, Guard, most_people
+from xformer.serve.memory import give_back
+from xformer.serve.wire import weight
+from xformer.ui.server import gradio_private
+from xformer.ui.server.gradio_private import forget
+
+ROOM = 64  # for requests besides those that are served, so that whoever is not served is told so at once
+BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
+SESSIONS = 512  # open pages whose sentences and maps are kept; see `make_room`
+MOST_SESSIONS = 8 * SESSIONS  # after which Gradio itself forgets those that were not used for longest
+KEPT = 600  # seconds that they are kept when their page is closed: a phone may have been asleep
+TRIM = 60  # seconds after which the process gives back what was freed: 190 MB after a hundred people at once
+PAGE = 600_000  # bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
+MOST_KEPT = 400_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
+UNHEARD = 10.0  # seconds after which a request is dropped whose answer nobody listens for
+UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
+
+
+def door() -> Guard:
+    """Make the guard that all models of a page share; raises UserError where the environment says nonsense."""
+    return Guard(most_people(), MOST_SECONDS, gradio_private.still_there, gradio_private.visitor)
+
+
+def at_once() -> int:
+    """Count the requests that are worked on at the same time; most of them wait for the same batch."""
+    return most_people() + ROOM
+
+
+@asynccontextmanager
+async def sessions(app: Any) -> AsyncIterator[None]:
+    """Keep little of each session while the server runs, and nothing of those that ended a while ago."""
+    gradio_private.keep_little(app)
+    app.state.listeners = Counter()  # of each call and session: how many streams of answers are open
+    app.state.clients = dict[str, str]()  # the address that each session was last used from
+    gradio_private.note_clients(app, app.state.clients.__setitem__)
+    tasks = [asyncio.create_task(task) for task in (_sweep(app), _drop(app), _trim())]
+    yield
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _sweep(app: Any) -> None:
+    while True:
+        await asyncio.sleep(KEPT / 60)
+        sweep(app)
+
+
+async def _trim() -> None:
+    while True:
+        await asyncio.sleep(TRIM)
+        await asyncio.to_thread(give_back)
+
+
+async def _drop(app: Any) -> None:
+    """Drop the requests whose answers nobody has listened for in `UNHEARD` seconds."""
+    while True:
+        await asyncio.sleep(UNHEARD / 10)
+        for job in gradio_private.jobs(app):
+            if job.seconds > UNHEARD and not {job.id, job.session} & app.state.listeners.keys():
+                await gradio_private.drop(app, job)
+
+
+@contextmanager
+def listening(app: Any, name: str) -> Iterator[None]:
+    """Note, as long as it is open, that a stream of the answers of a session or of one call is listened to."""
+    app.state.listeners[name] += 1
+    try:
+        yield
+    finally:
+        app.state.listeners[name] -= 1
+        if not app.state.listeners[name]:
+            del app.state.listeners[name]
+
+
+def sweep(app: Any) -> None:
+    """Forget sessions that ended and were not used for `KEPT` seconds; then, while all others hold more than
+    `MOST_KEPT` bytes, the one that was used longest ago."""
+    for session in gradio_private.ended(app, datetime.datetime.now() - datetime.timedelta(seconds=KEPT)):
+        forget(app, session)
+    sizes = {session: PAGE + weight(values) for session, values in gradio_private.sessions(app)}
+    surplus = sum(sizes.values()) - MOST_KEPT
+    for session, size in sizes.items():
+        if surplus <= 0:
+            break
+        forget(app, session)
+        surplus -= size
+
+
+def make_room(app: Any) -> None:
+    """While more than `SESSIONS` sessions are kept, forget the one that was used longest ago of those of the client
+    that has most, so that nobody loses theirs to one who opens hundreds."""
+    kept = [session for session, _ in gradio_private.sessions(app)]
+    if len(kept) <= SESSIONS:
+        return
+    clients = {session: app.state.clients.get(session, "") for session in kept}
+    app.state.clients.clear()
+    app.state.clients.update(clients)
+    counts = Counter(clients.values())
+    for _ in range(len(kept) - SESSIONS):
+        most = max(counts, key=counts.__getitem__)
+        session = next(session for session in kept if clients[session] == most)
+        kept.remove(session)
+        counts[most] -= 1
+        forget(app, session)

@@ -1,0 +1,76 @@
+"""Part of the Training tab that compares recorded runs on English and Spanish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain import recorded as explain
+from xformer.figures import training as figures
+from xformer.figures.notice import notice
+from xformer.results import UserError
+from xformer.serve.protocol import StudyService
+from xformer.strings import Language
+from xformer.ui.components import figure, plot
+from xformer.ui.controls import Controls, OneOf
+from xformer.ui.handlers import QUIET, Ask, text_of
+from xformer.ui.tabs import Page, Tab
+
+ID = "recorded"
+OF_SENTENCE = False
+ALL = "all"
+
+
+def build(page: Page, opened: gr.Textbox) -> Tab:
+    """Lay the part out; called inside it."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    try:
+        runs = page.study.recorded().courses
+    except UserError:
+        runs = ()  # which `draw` says
+    peaks = (*dict.fromkeys(f"{one.settings.peak:g}" for one in runs), ALL)
+    names = {figures.key_of(one): figures.recorded_name(one, language) for one in runs}
+    said, problem = gr.HTML(elem_classes="summary"), gr.HTML(elem_classes="status")
+    with gr.Row(elem_classes="controls"):
+        controls.add("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, label=say("live_peak"),
+                     choices=[(say("recorded_all") if peak == ALL else peak, peak) for peak in peaks])
+        chosen = controls.add("recorded_run", OneOf(("", *names), ""), gr.Dropdown, label=say("recorded_run"),
+                              choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
+    picture, found = plot("recorded-runs", language), gr.HTML(elem_classes="summary")
+    table = gr.HTML(elem_classes="tables")
+    ask = Ask.always(page.study, language, page.tab)
+    gr.on([opened.change, *(control.component.change for control in controls.values())],
+          **ask(draw, controls.named(), {"said": said, "picture": picture, "found": found, "table": table},
+                problem, only_in="training"), trigger_mode="always_last", **QUIET)
+    picture.pick(**ask(pick, {}, {"chosen": chosen}), **QUIET)
+    return Tab(controls)
+
+
+def draw(study: StudyService, language: Language, *, recorded_peak: str, recorded_run: str) -> dict[str, Any]:
+    """Draw the runs of one rate, or all, and say what they found."""
+    kept = study.recorded()
+    runs = [one for one in kept.courses if recorded_peak in (ALL, f"{one.settings.peak:g}")]
+    chosen = next((one for one in kept.courses if figures.key_of(one) == recorded_run), None)
+    if chosen is not None and chosen not in runs:
+        runs.append(chosen)
+    said = [language.say("recorded_look", count=len(kept.courses), pairs=kept.about.get("pairs", 0),
+                         words=kept.about.get("words", 0), machine=kept.about.get("machine", "?"))]
+    if chosen is not None:
+        said.append(f"{figures.recorded_name(chosen, language)}: {explain.verdict(chosen).say(language)}")
+    found = [language.say("recorded_lecture"), *(one.say(language) for one in explain.findings(kept.courses))]
+    missing = [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
+    return {"said": _paragraphs(said), "found": _paragraphs(found), "problem": notice(missing, "warning"),
+            "picture": figure(figures.recorded(runs, chosen, language)) if runs else None,
+            "table": figures.recorded_table(kept.courses, chosen, language)}
+
+
+def _paragraphs(sentences: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+
+
+def pick(_: StudyService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
+    """Choose the run whose curve was clicked."""
+    return {"chosen": text_of(event, "curve")}

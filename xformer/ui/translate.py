@@ -1,0 +1,174 @@
+"""The Translate tab: the Spanish, how sure the model was of each piece, the other hypotheses, and BLEU taken apart.
+
+In the menu of the bar stand the settings of the search. Where they say to sample, two draws stand side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from xformer.explain.alignment import reading
+from xformer.explain.doubts import looks_spanish
+from xformer.figures import translation as figure
+from xformer.figures.notice import notice
+from xformer.figures.strip import strip
+from xformer.results import Options, Translation
+from xformer.serve.bleu import bleu
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import script
+from xformer.ui.controls import Controls, Real, Values, Whole
+from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.tabs import Page, Tab, View
+
+ID = "translate"
+BEAM = Whole(5, 1, 16)
+N_BEST = Whole(3, 1, 16)
+LENGTH_PENALTY = Real(1.0, 0, 2, step=0.1)
+TEMPERATURE = Real(0, 0, 2, step=0.1)
+TOP_K = Whole(0, 0, 100)
+TOP_P = Real(1, 0.05, 1, step=0.05)
+SEED = Whole(1, 0, 999_998)  # of the first draw; the second has the next
+OF_BEAM, OF_SAMPLES = ("beam", "n_best", "length_penalty"), ("top_k", "top_p", "draw_seed")  # settings of one way alone
+
+
+def longest(service: TranslationService, _: Any = None) -> Whole:
+    """The most pieces of a translation."""
+    return Whole(service.max_pieces, 1, service.max_pieces)
+
+
+def build(page: Page) -> Tab:
+    """Lay the tab out; called inside it."""
+    say, settings = page.language.say, Controls(page.service)
+    with gr.Row(elem_classes="translate"):
+        with gr.Column(scale=7, min_width=300):
+            spanish = gr.HTML(elem_classes="spanish", min_height=110)
+            seen = gr.HTML(elem_classes="strip", min_height=300)
+        with gr.Column(scale=5, min_width=300):
+            n_best = gr.HTML(elem_classes="tables")
+            reference, button, scores = _reference(page)
+    with page.search:
+        gr.HTML(f'<h3>{page.language.html("search_settings")}</h3>')
+        settings.add("beam", BEAM, gr.Slider, properties=of_beam, label=say("beam"), info=say("beam_info"))
+        settings.add("n_best", N_BEST, gr.Slider, properties=of_beam, label=say("n_best"))
+        settings.add("length_penalty", LENGTH_PENALTY, gr.Slider, properties=of_beam, label=say("length_penalty"),
+                     info=say("length_penalty_info"))
+        settings.add("longest", longest, gr.Slider, label=say("max_pieces"))
+        gr.HTML(f'<h3>{page.language.html("sampling")}</h3><p class="note">{page.language.html("sampling_text")}</p>')
+        temperature = settings.add("temperature", TEMPERATURE, gr.Slider, label=say("temperature"),
+                                   info=say("temperature_info"))
+        settings.add("top_k", TOP_K, gr.Slider, properties=of_samples, label=say("top_k"), info=say("top_k_info"))
+        settings.add("top_p", TOP_P, gr.Slider, properties=of_samples, label=say("top_p"), info=say("top_p_info"))
+        seed = settings.add("draw_seed", SEED, gr.Number, properties=of_samples, label=say("seed"), precision=0,
+                            minimum=None, maximum=None)
+        again = gr.Button(say("draw_again"), size="sm", interactive=False, elem_classes="draw-again")
+
+    temperature.change(**page.ask(dim, {"temperature": temperature},
+                                  {**settings.named(*OF_BEAM, *OF_SAMPLES), "again": again}),
+                       trigger_mode="always_last", **SWIFT)
+    again.click(None, seed, seed, js=script("nextDraw"), **QUIET).then(None, None, None, js=script("pressTranslate"),
+                                                                        **QUIET)
+    translate = {**page.ask(run, {"sentence": page.sentence, "former": page.translation, **settings.named()},
+                            {"translation": page.translation, "trace": page.trace, "shown": spanish, "others": n_best,
+                             "seen": seen, "asked": page.asked}, problem=page.status),
+                 "show_progress_on": [spanish], "api_visibility": "private"}
+    page.on_sentence.insert(0, translate)  # before what other tabs do with it
+    page.on_opening.insert(0, translate)
+    gr.on([button.click, reference.submit],
+          **page.ask(compare, {"translation": page.translation, "reference": reference}, {"scores": scores},
+                     problem=scores), api_visibility="private")
+    return Tab(settings, {"again": View(again, lambda service, values: gr.update(**of_samples(values)))})
+
+
+def _reference(page: Page) -> tuple[gr.Textbox, gr.Button, gr.HTML]:
+    """Lay out the field of a reference translation, and where BLEU is shown."""
+    say = page.language.say
+    with gr.Accordion(say("reference_title"), open=False):
+        with gr.Row(elem_classes="ask"):
+            reference = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
+            button = gr.Button(say("compare"), scale=1, min_width=120)
+        scores = gr.HTML(elem_classes="tables")
+    return reference, button, scores
+
+
+def of_beam(values: Values) -> dict[str, Any]:
+    """A setting of the beam is dimmed while pieces are drawn."""
+    return {"interactive": not values.get("temperature")}
+
+
+def of_samples(values: Values) -> dict[str, Any]:
+    """A setting of the draws is dimmed while nothing is drawn."""
+    return {"interactive": bool(values.get("temperature"))}
+
+
+def dim(service: TranslationService, language: Language, *, temperature: float) -> dict[str, Any]:
+    """Dim the settings that do not count."""
+    beam, samples = (gr.update(**way({"temperature": temperature})) for way in (of_beam, of_samples))
+    return {**dict.fromkeys(OF_BEAM, beam), **dict.fromkeys((*OF_SAMPLES, "again"), samples)}
+
+
+def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, beam: float,
+        n_best: float, length_penalty: float, longest: float, temperature: float = 0, top_k: float = 0,
+        top_p: float = 1, draw_seed: float | None = 0) -> Iterator[dict[str, Any]]:
+    """Translate and trace; where samples are drawn, draw another beside it.
+
+    An error leaves all on the page as it was, and says to which text that belongs.
+    """
+    options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
+    if temperature:
+        options = replace(options, n_best=1, temperature=float(temperature), top_k=int(top_k), top_p=float(top_p),
+                          seed=min(max(0, int(draw_seed or 0)), SEED.most))
+    second = None
+    try:
+        translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
+        if options.sampling:
+            second = service.translate(sentence, replace(options, seed=options.seed + 1), max_length=int(longest))
+    except Exception:
+        if former is not None:
+            yield {"shown": _old(former, language)}
+        raise
+    warnings = [warning.say(language) for warning in translation.warnings]
+    if looks_spanish(translation.source):
+        warnings.append(language.say("warning_spanish"))
+    head = service.best_head
+    yield {"problem": notice(warnings, "warning"), "translation": translation, "trace": trace,
+           "shown": shown(translation, language) if second is None else draws([translation, second], language),
+           "others": figure.n_best(translation.n_best, language) if second is None else "",
+           "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence}
+
+
+def _old(translation: Translation, language: Language) -> str:
+    """Show a translation of a text that is no longer in the field."""
+    belongs = language.html("belongs_to", text=translation.source)
+    return f'<p class="belongs">{belongs}</p><div class="old">{shown(translation, language)}</div>'
+
+
+def shown(translation: Translation, language: Language) -> str:
+    """Show a translation with how sure the model was of it, and how it was searched for."""
+    best, options, total = translation.best, translation.options, sum(translation.best.log_probs)
+    found = {"seconds": f"{translation.seconds:.2f}", "pieces": len(best.pieces),
+             "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
+    meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
+            if options.sampling else language.say("meta", beam=options.beam, **found))
+    return f'{figure.translation(best, language)}<p class="meta">{escape(meta)}</p>'
+
+
+def draws(translations: Sequence[Translation], language: Language) -> str:
+    """Show draws side by side; the first is the one that the other tabs look into."""
+    parts = "".join(f'<section><h3>{language.html("draw", seed=str(one.options.seed))}</h3>{shown(one, language)}'
+                    "</section>" for one in translations)
+    return (f'<div class="draws">{parts}</div><p class="sub">{language.html("draws_text")} '
+            f'<button type="button" class="press" data-press=".draw-again">{language.html("draw_again")}</button></p>')
+
+
+@needs(reference="error_reference_empty", translation="error_reference_empty")
+def compare(service: TranslationService, language: Language, *, translation: Translation, reference: str
+            ) -> dict[str, str]:
+    """BLEU of the translation on the page against what the reader typed."""
+    return {"scores": figure.bleu(bleu(translation.best.text, reference), language)}
