@@ -12,9 +12,17 @@ function besidesTab(search) {
 function showAddress() {
   const tab = new URLSearchParams(location.search).get('tab');
   const button = document.querySelector(`[role=tab][data-tab-id="${CSS.escape(tab)}"]`);
-  if (button && besidesTab(location.search) === besidesTab(state.writtenAddress)) return button.click();
+  if (button && besidesTab(location.search) === besidesTab(state.writtenAddress)) {
+    state.returning = true;
+    return button.click();
+  }
   state.settled = false;  // until the page shows it, no change is a step of the history
   document.querySelector('.go-back').click();
+}
+
+// Notes that a person chose a tab: that is a step of the history, also right after Back.
+function chooseTab(event) {
+  if (event.isTrusted && event.target.closest('[role=tab]')) state.returning = false;
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out).
@@ -105,6 +113,7 @@ export default function start({element}) {
   window.addEventListener('popstate', showAddress);
   document.addEventListener('click', openAddress);
   document.addEventListener('click', press);
+  document.addEventListener('click', chooseTab, true);
   document.addEventListener('focusin', groupRadios);
   new MutationObserver(groupRadios).observe(document.body, {subtree: true, attributeFilter: ['name']});
   (window.requestIdleCallback ?? setTimeout)(fetchAhead);

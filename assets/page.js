@@ -59,6 +59,8 @@ export function write(own, ...values) {
     if (value !== '' && value.length <= longest && value !== usual) query.set(key, value);
   });
   const former = new URLSearchParams(location.search);
+  if (state.returning && former.get('tab') !== query.get('tab')) return;  // of a tab that was left by Back since
+  state.returning = false;
   const step = state.settled && ['tab', 'text'].some(key => former.has(key) && former.get(key) !== query.get(key));
   history[step ? 'pushState' : 'replaceState'](null, '', location.pathname + '?' + query + location.hash);
   state.writtenAddress = location.search;

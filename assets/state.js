@@ -8,6 +8,8 @@ export const state = {
   // Whether the page shows what its address says; until then, changes are no steps of the browser's history.
   // Event 'settled'.
   settled: false,
+  // Whether Back or Forward has opened a tab, and the page has not written the address of that tab yet.
+  returning: false,
   // The query of the address, as the page itself wrote it last. Event 'addresschange'.
   writtenAddress: '',
   // The number of the newest pass of which a grid of attention maps was shown.

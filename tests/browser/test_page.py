@@ -279,6 +279,29 @@ def test_tabs_and_translations_are_steps_of_the_history(visit, learned_pairs):
     assert page.evaluate("history.length") == before + 4, "a step back is no step of its own"
 
 
+def test_steps_back_in_quick_succession_are_no_steps_of_their_own(visit):
+    page = visit()
+    wait_until_settled(page)
+    before = page.evaluate("history.length")
+    for name in ("Model", "Positions", "Translate"):
+        page.get_by_role("tab", name=name).click()
+        page.wait_for_url(f"**&tab={name.lower()}**")
+    # Both at once, so that the second comes before the page has written the address of the first.
+    page.evaluate("""() => {
+        const back = () => new Promise(done => { addEventListener('popstate', done, {once: true}); history.back(); });
+        return back().then(back);
+    }""")
+    page.wait_for_url("**&tab=model**")
+    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text("Model")
+    page.go_back()
+    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text("Translate")
+    page.go_forward()
+    page.go_forward()
+    page.go_forward()
+    expect(page.locator("[role=tab][aria-selected=true]").first).to_have_text("Translate")
+    assert page.evaluate("history.length") == before + 3
+
+
 def test_what_was_typed_outlives_a_reload(visit, learned_pairs):
     page = visit()
     wait_until_settled(page)

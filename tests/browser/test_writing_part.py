@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, saved, type_into
+from tests.browser.acts import contrasts, expect_fits, saved, type_into, wait_until_settled
 
 TEXT = "A dull film, long and boring."
 
@@ -16,6 +16,8 @@ def open_part(page, name="Language model"):
 
 
 def read(page, text):
+    page.locator(".writer-view .lm-piece").first.wait_for()  # the text of the address, which the field has then
+    wait_until_settled(page)
     type_into(page.get_by_label("Beginning of a text, in English"), text)
     page.get_by_role("button", name="Read the text").click()
 
