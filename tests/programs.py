@@ -59,7 +59,7 @@ def failing(checkpoint, classifier):
 
     running, reader = opened(checkpoint, classifier)
     batching.translating, reviews.read = fail_later, fail
-    for name in ("trace", "walk", "embed", "embedded", "occlude", "head_effects"):
+    for name in ("trace", "ask", "embed"):
         setattr(running, name, fail)
     sessions.UPLOADS = (0.2, 0.2)
     delete, route_utils.delete_files_created_by_app = route_utils.delete_files_created_by_app, look

@@ -10,7 +10,7 @@ import torch
 from xformer.explain import maps
 from xformer.model import Heads
 from xformer.pieces import words
-from xformer.results import Positions, UserError
+from xformer.results import Occlude, Positions, RankHeads, UserError
 from xformer.search import Options
 from xformer.strings import ENGLISH
 from xformer.ui import positions
@@ -106,7 +106,7 @@ def test_what_is_changed_is_searched_for_as_the_translation_was(running, learned
 def test_effects_of_heads_are_differences_of_log_probability_largest_first(running, learned_pairs):
     english, spanish = learned_pairs[1]
     seen = []
-    found = running.head_effects(english, spanish, ["cross"], lambda done, of: seen.append((done, of)))
+    found = running.ask(RankHeads(english, spanish, ["cross"]), lambda done, of: seen.append((done, of)))
     assert seen == [(i, 8) for i in range(1, 9)]
     assert [e.effect for e in found] == sorted((e.effect for e in found), reverse=True)
     first = found[0]
@@ -117,7 +117,7 @@ def test_effects_of_heads_are_differences_of_log_probability_largest_first(runni
 
 def test_occlusion_is_the_source_without_each_word(running, learned_pairs):
     english, spanish = "The cat sleeps.", learned_pairs[0][1]
-    found = running.occlude(english, spanish)
+    found = running.ask(Occlude(english, spanish))
     assert [word.replace("▁", "") for word in found.words] == ["The", "cat", "sleeps", "."]
     assert found.effect.shape == (len(found.predicted), 4)
     whole, without = running.trace(english, spanish).log_probs, running.trace("The sleeps.", spanish).log_probs
@@ -132,7 +132,7 @@ def test_the_row_of_a_word_is_the_one_by_which_the_head_aligns(running, learned_
     monkeypatch.setattr(running, "metrics", {"alignment": {"alignment_error_rate": rates}})
     trace = running.trace(english, spanish)
     assert words(trace.predicted)[1] == [1], "the second word is one piece"
-    html = attribution_methods.compare(running, ENGLISH, trace=trace, result=running.occlude(english, spanish), word=1,
-                                       head="cross.1.3")["table"]
+    html = attribution_methods.compare(running, ENGLISH, trace=trace, result=running.ask(Occlude(english, spanish)),
+                                       word=1, head="cross.1.3")["table"]
     wanted = maps.by_words(trace.cross[0, 2], [[row]], words(trace.source))[0]
     assert re.findall(r"<td lang=\"en\">.*?>(\d\.\d{3})<", html) == [f"{value:.3f}" for value in wanted]

@@ -6,14 +6,14 @@ import pytest
 
 from xformer.figures import beam_tree
 from xformer.pieces import EOS
-from xformer.results import BeamTree, Branch, Candidate, Options, Translation
+from xformer.results import BeamTree, Branch, Candidate, GrowTree, Options, TranslateByLayer, Translation
 from xformer.strings import SPANISH
 
 
 @pytest.fixture(scope="module")
 def grown(running):
     """The tree of a sentence that the model does not know."""
-    return running.grow_tree("The cat reads a book.", Options(beam=3))
+    return running.ask(GrowTree("The cat reads a book.", Options(beam=3)))
 
 
 def test_every_branch_is_drawn_with_its_numbers_in_the_order_of_its_step(grown):
@@ -30,7 +30,7 @@ def test_every_branch_is_drawn_with_its_numbers_in_the_order_of_its_step(grown):
 
 @pytest.mark.parametrize("beam", [1, 2, 5, 8])
 def test_the_winner_is_what_plain_search_finds_and_its_line_leads_there(running, beam):
-    tree = running.grow_tree("The cat reads a book.", Options(beam=beam))
+    tree = running.ask(GrowTree("The cat reads a book.", Options(beam=beam)))
     plain = running.translate("The cat reads a book.", Options(beam=beam)).best
     winner = beam_tree.winner(tree)
     assert beam_tree.tokens(tree, winner) == plain.tokens
@@ -67,17 +67,17 @@ STRANGE = ("sleeps Where don't The cold.", "She bread.", "The cat reads a book."
 def test_the_tree_and_the_last_layer_have_the_page_s_translation(running, options, max_length):
     for text in STRANGE:
         page = running.translate(text, options, max_length=max_length)
-        tree = running.grow_tree(page, options, max_length=max_length)
+        tree = running.ask(GrowTree(page, options, max_length=max_length))
         assert tree.translation.best.tokens == page.best.tokens
         assert [one.tokens for one in tree.translation.n_best][:options.n_best] == [one.tokens for one in page.n_best]
-        assert running.translate_by_layer(page, options, max_length)[-1].tokens == page.best.tokens
+        assert running.ask(TranslateByLayer(page, options, max_length))[-1].tokens == page.best.tokens
 
 
 @pytest.mark.parametrize("options", [Options(beam=2, length_penalty=2), Options(beam=3), Options(beam=5)])
 def test_what_came_of_a_hypothesis_is_true(running, options):
     seen = set()
     for text in STRANGE:
-        tree = running.grow_tree(text, options)
+        tree = running.ask(GrowTree(text, options))
         said = [beam_tree.tokens(tree, node) for node in range(len(tree.branches))]
         for node, branch in enumerate(tree.branches):
             told, own = beam_tree.verdict(tree, node), said[node]
@@ -96,7 +96,7 @@ def test_what_came_of_a_hypothesis_is_true(running, options):
 
 def test_at_the_limit_nothing_goes_on_and_what_is_taken_has_not_ended(running):
     for text in STRANGE:
-        tree = running.grow_tree(text, Options(beam=3), max_length=4)
+        tree = running.ask(GrowTree(text, Options(beam=3), max_length=4))
         nodes = beam_tree.payload(tree, 0)["nodes"]
         for node, branch in enumerate(tree.branches):
             told = beam_tree.verdict(tree, node)

@@ -1,6 +1,7 @@
 """The engine over HTTP, asked by programs, and by a page elsewhere as if its services were here."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -14,13 +15,15 @@ import uvicorn
 
 from tests import endpoints
 from tests.harness import App, free_port
+from tests.questions import one_of_each
 from tests.test_wire import same
 from xformer.__main__ import main
 from xformer.commands.serve import replicas
-from xformer.results import Head, Options, UserError
+from xformer.results import Head, Occlude, Options, RankHeads, UserError, WalkHead
 from xformer.serve import engine, limits, many, remote, wire
 from xformer.serve.protocol import ReviewService, TranslationService
 from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
+from xformer.serve.translation import ANSWERS
 
 
 @contextmanager
@@ -83,9 +86,9 @@ def test_a_service_elsewhere_answers_as_one_here(far, running, reader, learned_p
     mine, theirs = (one.translate(english, Options(beam=3, n_best=2), off=iter(off)) for one in (running, service))
     assert mine.n_best == theirs.n_best
     for call in (lambda one: one.trace(theirs, theirs.best.tokens), lambda one: one.explain(english),
-                 lambda one: one.occlude(english, "El gato."), lambda one: one.blocks(),
-                 lambda one: one.walk(english, "El gato.", Head("cross", 1, 1)),
-                 lambda one: one.embed([english]), lambda one: one.head_effects(english, "El gato.", progress=max)):
+                 lambda one: one.ask(Occlude(english, "El gato.")), lambda one: one.blocks(),
+                 lambda one: one.ask(WalkHead(english, "El gato.", Head("cross", 1, 1))),
+                 lambda one: one.embed([english]), lambda one: one.ask(RankHeads(english, "El gato."), progress=max)):
         assert same(call(running), call(service))
     mine, theirs = (replace(one.classify([reviews[0][1]])[0], seconds=0) for one in (reader, RemoteReviews(far)))
     assert same(mine, theirs)
@@ -94,6 +97,16 @@ def test_a_service_elsewhere_answers_as_one_here(far, running, reader, learned_p
     with pytest.raises(UserError) as here:
         running.translate("word " * 2_000)
     assert refused.value.message == here.value.message  # in the reader's language
+
+
+def test_an_engine_answers_every_question_as_a_service_here(far, running, learned_pairs):
+    service, translation = RemoteTranslation(far), running.translate(learned_pairs[0][0])
+    for source in (translation.source, translation):
+        questions = one_of_each(source, translation.best.tokens, translation.best.pieces[0])
+        assert {*map(type, questions)} == ANSWERS.keys()
+        for question in questions:
+            here, there = (re.sub(r'"seconds":[^,}]+', "", wire.dumps(one.ask(question))) for one in (running, service))
+            assert here == there, type(question)
 
 
 def test_all_that_the_page_asks_of_services_can_be_asked_elsewhere():
@@ -178,6 +191,10 @@ def named(**arguments):
     return {"": "dict", "items": [[name, value] for name, value in arguments.items()]}
 
 
+def asked(kind, /, **values):
+    return named(question=record(kind, **values))
+
+
 def translation_of(service, text, **changes):
     """A translation as it travels, with some of its fields changed."""
     written = json.loads(wire.dumps(service.translate(text, Options(beam=1))))
@@ -209,8 +226,17 @@ TEXT = "The cat sleeps."
     ("translate", named(text=TEXT, positions=record("Positions", kind="base", value=float("nan"))),
      "The field value of Positions is nan; it must be a number."),
     ("trace", named(source=TEXT, target=[-5]), "A translation cannot begin like this"),
-    ("head_effects", named(source=TEXT, target="El gato.", stacks=["cross"] * 4), "at most 3 are taken in a call"),
-    ("head_effects", named(source=TEXT, target="El gato.", stacks=["up"]), "names 'up'; choose among encoder_self"),
+    ("ask", asked("RankHeads", source=TEXT, target="El gato.", stacks=["cross"] * 4), "at most 3 are taken in a call"),
+    ("ask", asked("RankHeads", source=TEXT, target="El gato.", stacks=["up"]), "names 'up'; choose among encoder_self"),
+    ("ask", asked("WalkHead", source=TEXT, target="El gato.", head=["cross", 1, 1]), "it must be a record Head."),
+    ("ask", asked("NearestPieces", piece="▁The", count=10**9),
+     "The argument count of NearestPieces is 1e+09; it must be above 0 and at most 100."),
+    ("ask", asked("Occlude", source=TEXT), "The message is not in the format of this version"),
+    ("ask", asked("OfPair", source=TEXT, target="El gato."), "The message is not in the format of this version"),
+    ("ask", asked("Head", stack="cross", layer=1, head=1),
+     "it must be a record EmbedSource or Follow or Force or GrowTree or Move or NearestContexts"),
+    ("ask", named(question="What?"), "The argument question of ask is 'What?'; it must be a record EmbedSource or "),
+    ("ask", named(), "The call of ask lacks the argument question"),
     ("split", named(text=TEXT, count=10**9), "The argument count of split is 1e+09; it must be above 0 and at most"),
     ("embed", named(texts=["a"] * 20_000), "has 20,000 entries; at most 3,000 are taken in a call: send them"),
     ("embed", named(texts=["a" * 5_000] * 20), "has 100,000 characters; at most 90,000 are taken"),
@@ -228,8 +254,8 @@ def test_records_that_no_model_wrote_are_one_sentence(there, running, learned_pa
                           ({"source_tokens": {"": "tuple", "items": [10**6]}}, "not in this model's vocabulary"),
                           ({"n_best": {"": "tuple", "items": []}}, "n_best is empty; a translation has one"),
                           ({"options": None}, "field options of Translation is None; it must be a record Options")):
-        status, text = raw(there, "occlude", named(source=translation_of(running, english, **changes),
-                                                   target="El gato."))
+        status, text = raw(there, "ask", asked("Occlude", source=translation_of(running, english, **changes),
+                                               target="El gato."))
         assert status == 422 and said in text, text
 
 

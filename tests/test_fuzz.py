@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from xformer.explain import key_value_store
-from xformer.results import Head, Positions, UserError
+from xformer.results import EmbedSource, Head, Move, Occlude, Positions, UserError, WalkHead
 from xformer.search import Options
 from xformer.serve import many
 from xformer.serve.bleu import bleu
@@ -51,11 +51,11 @@ def test_look_inside(running, english, spanish):
     trace = answered(running.trace, english, spanish)
     if trace is not None:
         assert trace.cross.sum(axis=-1) == pytest.approx(1, abs=1e-4)
-        walk = running.walk(english, spanish, Head("cross", 1, 1))
+        walk = running.ask(WalkHead(english, spanish, Head("cross", 1, 1)))
         assert walk.probabilities[:, :len(trace.source)] == pytest.approx(trace.cross[0, 0], abs=1e-4)
-        assert answered(running.occlude, english, spanish).effect.shape[0] == len(trace.predicted)
+        assert answered(running.ask, Occlude(english, spanish)).effect.shape[0] == len(trace.predicted)
         assert answered(running.embed, [english]).shape[0] == 1
-        assert len(answered(running.embedded, english).pieces) == len(trace.source)
+        assert len(answered(running.ask, EmbedSource(english)).pieces) == len(trace.source)
 
 
 @few
@@ -70,7 +70,7 @@ def test_choose_another_word(running, text, piece, step):
 @few
 @given(ANY, st.sampled_from(["none", "shift", "base", "own", "nonsense"]), st.floats(-1e9, 1e9), st.integers())
 def test_other_positions(running, text, kind, value, seed):
-    answered(lambda: running.with_positions(text, "El gato.", Positions(kind, value), seed))
+    answered(lambda: running.ask(Move(text, "El gato.", Positions(kind, value), seed)))
 
 
 @few

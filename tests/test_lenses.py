@@ -14,7 +14,7 @@ from xformer.explain.passes import Pair
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS
-from xformer.results import Options, UserError
+from xformer.results import Force, Options, ReadDecoder, TranslateByLayer, UserError
 from xformer.serve.translation import Service
 from xformer.translator import translate_ids
 
@@ -25,7 +25,7 @@ SOURCE, TARGET = [10, 11, 12, 13], [40, 41, 42]
 def test_before_layer_1_the_shipped_models_read_what_was_given(name, others):
     """As the page says: always in pre-norm; in post-norm not for <s>."""
     service = Service.open(Path("checkpoints", name), "cpu")
-    found = service.read_decoder("I was waiting for Tom.", service.translate("I was waiting for Tom.").best.tokens)
+    found = service.ask(ReadDecoder("I was waiting for Tom.", service.translate("I was waiting for Tom.").best.tokens))
     wrong = [i for i, (given, read) in enumerate(zip(found.given, found.pieces[0], strict=True)) if given != read]
     assert wrong == [0] * others
 
@@ -104,21 +104,21 @@ def test_an_encoder_of_nothing_is_the_embedding(tokenizer):
 
 def test_a_service_reads_between_the_layers(running, learned_pairs):
     english, spanish = learned_pairs[3]
-    by_layer = running.translate_by_layer(english)
+    by_layer = running.ask(TranslateByLayer(english))
     assert len(by_layer) == 3 and by_layer[-1].text == spanish == running.translate(english).best.text
-    readings = running.read_decoder(english, by_layer[-1].tokens)
+    readings = running.ask(ReadDecoder(english, by_layer[-1].tokens))
     assert readings.ranks.shape == (3, len(readings.predicted)) and (readings.ranks[-1] == 1).all()
-    forced = running.force(english, spanish, 0.0)
+    forced = running.ask(Force(english, spanish, 0.0))
     assert forced.losses == pytest.approx([-value for value in forced.log_probs], abs=1e-5)
     assert sum(forced.log_probs) == pytest.approx(sum(running.trace(english, spanish).log_probs), abs=1e-4)
     for wrong in (1.0, -0.1, float("nan")):
         with pytest.raises(UserError, match="it must be at least 0 and below 1"):
-            running.force(english, spanish, wrong)
+            running.ask(Force(english, spanish, wrong))
 
 
 def test_a_target_that_ends_too_early_is_not_what_the_model_would_say(running, learned_pairs):
     english, spanish = learned_pairs[3]
-    forced = running.force(english, spanish.split()[0])
+    forced = running.ask(Force(english, spanish.split()[0]))
     assert min(forced.log_probs) == forced.log_probs[-1] < -1, "the end is not expected there"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xformer.figures import lenses as layers
-from xformer.results import Candidate, DecoderReadings
+from xformer.results import Candidate, DecoderReadings, ReadDecoder, TranslateByLayer
 from xformer.strings import SPANISH
 
 
@@ -42,8 +42,8 @@ def test_cells_hold_the_likeliest_piece_its_share_and_the_rank_of_the_written_on
 def test_the_table_shows_what_the_service_reads(running, learned_pairs):
     english, _ = learned_pairs[1]
     best = running.translate(english).best
-    found = running.read_decoder(english, best.tokens)
+    found = running.ask(ReadDecoder(english, best.tokens))
     html = layers.lens(found, ["▁The"], 1)
     assert [int(rank) for rank in re.findall(r'data-rank="(\d+)"', html)] == found.ranks.T.flatten().tolist()
-    by_layer = running.translate_by_layer(english)
+    by_layer = running.ask(TranslateByLayer(english))
     assert f'<td lang="es">{by_layer[-1].text}</td>' in layers.by_layer(english, by_layer)

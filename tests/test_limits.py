@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import endless
 from tests.harness import PATIENCE
-from xformer.results import Positions, UserError
+from xformer.results import Move, Occlude, Positions, RankHeads, UserError
 from xformer.serve import batching
 from xformer.serve.limits import AT_WORK, SHARE, Guard, Places, most_people
 
@@ -127,9 +127,9 @@ def requests(running, reader, english, review):
     """One of each kind that takes long enough to be limited."""
     found = running.translate(english)
     return {"translate": lambda: running.translate(english), "trace": lambda: running.trace(english, "El gato"),
-            "occlude": lambda: running.occlude(english, found.best.tokens),
-            "head_effects": lambda: running.head_effects(english, found.best.tokens),
-            "with_positions": lambda: running.with_positions(english, found.best.tokens, Positions("none")),
+            "occlude": lambda: running.ask(Occlude(english, found.best.tokens)),
+            "head_effects": lambda: running.ask(RankHeads(english, found.best.tokens)),
+            "with_positions": lambda: running.ask(Move(english, found.best.tokens, Positions("none"))),
             "classify": lambda: reader.classify([review]), "attribute": lambda: reader.attribute(review)}
 
 

@@ -5,7 +5,7 @@ import pytest
 from xformer.explain import passes
 from xformer.explain.passes import UNCHANGED, intervene
 from xformer.model import Heads
-from xformer.results import Head, Positions
+from xformer.results import Head, Occlude, Positions
 
 
 def test_where_nothing_is_changed_there_are_no_tensors(tiny_model):
@@ -33,6 +33,6 @@ def test_what_a_request_changes_is_made_into_tensors_once(running, monkeypatch, 
 
 def test_words_are_left_out_in_batches_of_any_size(running, learned_pairs, monkeypatch):
     english, spanish = learned_pairs[1]
-    whole = running.occlude(english, spanish)
+    whole = running.ask(Occlude(english, spanish))
     monkeypatch.setattr(passes, "OCCLUDED_PIECES", 1)
-    assert running.occlude(english, spanish).effect == pytest.approx(whole.effect, abs=1e-5)
+    assert running.ask(Occlude(english, spanish)).effect == pytest.approx(whole.effect, abs=1e-5)

@@ -19,7 +19,7 @@ from xformer.explain import positions as explain
 from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.model import sinusoids
-from xformer.results import POSITION_KINDS, Embedded, LengthScore, Positions, UserError
+from xformer.results import POSITION_KINDS, Embedded, EmbedSource, LengthScore, Move, Positions, UserError
 from xformer.serve.limits import Guard
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
@@ -112,25 +112,25 @@ def test_every_change_is_the_pass_with_its_table(running, learned_pairs):
 
 def test_a_change_shows_the_translation_and_the_pieces_before_and_after(running, learned_pairs):
     english, spanish = learned_pairs[1]
-    found = running.with_positions(english, spanish, Positions("none"))
+    found = running.ask(Move(english, spanish, Positions("none")))
     assert found.source == english and found.translation.source == english
     assert found.before.predicted == found.after.predicted
     assert sum(found.after.log_probs) < sum(found.before.log_probs)
     assert found.before.log_probs == pytest.approx(running.trace(english, spanish).log_probs)
-    same = running.with_positions(english, spanish, Positions("base", 10_000))
+    same = running.ask(Move(english, spanish, Positions("base", 10_000)))
     assert same.translation.best.text == spanish
     assert same.after.log_probs == pytest.approx(same.before.log_probs, abs=1e-5)
 
 
 def test_without_positions_a_sentence_is_a_bag_of_words(running, learned_pairs):
     english, spanish = learned_pairs[1]
-    typed = running.with_positions(english, spanish, Positions("none"))
-    shuffled = running.with_positions(english, spanish, Positions("none"), seed=1)
+    typed = running.ask(Move(english, spanish, Positions("none")))
+    shuffled = running.ask(Move(english, spanish, Positions("none"), seed=1))
     assert shuffled.source != english and sorted(shuffled.source.rstrip(".").split()) == sorted(
         english.rstrip(".").split())
     assert shuffled.translation.best.text == typed.translation.best.text
     assert shuffled.after.log_probs == pytest.approx(typed.after.log_probs, abs=1e-4)
-    own = running.with_positions(english, spanish, Positions(), seed=1)
+    own = running.ask(Move(english, spanish, Positions(), seed=1))
     assert sum(own.after.log_probs) < sum(own.before.log_probs) - 0.01, "with positions the order counts"
 
 
@@ -141,7 +141,7 @@ def test_without_positions_a_sentence_is_a_bag_of_words(running, learned_pairs):
     (Positions("base", 1), "1.*2 to 1,000,000"), (Positions("base", math.inf), "inf.*2 to 1,000,000")])
 def test_a_change_that_cannot_be_made_is_refused_in_one_sentence(running, positions, said):
     for ask in (lambda: running.translate("The cat sleeps.", positions=positions),
-                lambda: running.with_positions("The cat sleeps.", "El gato duerme.", positions)):
+                lambda: running.ask(Move("The cat sleeps.", "El gato duerme.", positions))):
         with pytest.raises(UserError, match=said):
             ask()
 
@@ -173,7 +173,7 @@ def test_one_person_moves_the_positions_and_another_does_not(running, learned_pa
 
 
 def test_what_the_encoder_is_given_is_the_sum_of_both(running):
-    found = running.embedded("The cat sleeps.")
+    found = running.ask(EmbedSource("The cat sleeps."))
     tokens = torch.tensor([[*running.tokenizer.encode("The cat sleeps."), 3]])
     with torch.no_grad():
         np.testing.assert_allclose(found.embeddings + found.positions, running.model.embedding(tokens)[0], atol=1e-6)
@@ -389,7 +389,7 @@ def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
 
 def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(running, learned_pairs):
     english, spanish = learned_pairs[1]
-    found = running.with_positions(english, spanish, Positions("shift", 5), seed=2)
+    found = running.ask(Move(english, spanish, Positions("shift", 5), seed=2))
     html = figures.moved(found, spanish)
     assert f"<p lang=\"en\">{found.source}</p>" in html and f">{spanish}</p>" in html
     assert html.count("<tr>") == 1 + len(found.before.predicted)
@@ -475,8 +475,8 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs, pictur
 def test_a_change_is_made_once_and_again_for_another_translation_or_other_positions(running, learned_pairs, pictures,
                                                                                     monkeypatch):
     found, other = (running.translate(learned_pairs[i][0]) for i in range(2))
-    made, times, with_positions = {}, [], running.with_positions
-    monkeypatch.setattr(running, "with_positions", lambda *asked: times.append(asked) or with_positions(*asked))
+    made, times, answer = {}, [], running.ask
+    monkeypatch.setattr(running, "ask", lambda question: times.append(question) or answer(question))
     asked = {"positions": "none", "shift": 5, "base": 100, "shuffle": False, "seed": 1, "compare": "cross.2.3"}
 
     def run(translation, change, **more):

@@ -13,7 +13,7 @@ from xformer.explain import principles as walkthrough
 from xformer.figures import principles as figures
 from xformer.model import Record, Trace
 from xformer.pieces import BOS, EOS
-from xformer.results import Head, UserError, Walk
+from xformer.results import Head, UserError, Walk, WalkHead
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
 from xformer.ui.handlers import Ask
@@ -24,7 +24,7 @@ LOG2 = math.log(2)
 
 @pytest.fixture(params=results.STACKS)
 def walk(request, running, learned_pairs):
-    return running.walk(*learned_pairs[1], Head(request.param, 2, 3))
+    return running.ask(WalkHead(*learned_pairs[1], Head(request.param, 2, 3)))
 
 
 def hand_walk(stack="cross"):
@@ -46,9 +46,9 @@ def hand_walk(stack="cross"):
 @pytest.mark.parametrize("stack", results.STACKS)
 def test_a_walk_ends_where_the_model_does(running, learned_pairs, stack, layer, head):
     trace = running.trace(*learned_pairs[0])
-    walk = running.walk(*learned_pairs[0], Head(stack, layer, head))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head(stack, layer, head)))
     np.testing.assert_allclose(walk.probabilities, getattr(trace, stack)[layer - 1, head - 1], atol=1e-5)
-    others = [running.walk(*learned_pairs[0], Head(stack, layer, h)).shares
+    others = [running.ask(WalkHead(*learned_pairs[0], Head(stack, layer, h))).shares
               for h in range(1, running.info.n_heads + 1)]
     module = running.model.encoder.layers if stack == "encoder_self" else running.model.decoder.layers
     attention = getattr(module[layer - 1], "cross_attention" if stack == "cross" else "self_attention")
@@ -65,14 +65,14 @@ def test_every_step_of_a_walk_follows_from_the_one_before(walk):
 
 
 def test_padding_changes_nothing_but_the_mask(running, learned_pairs):
-    plain, padded = (running.walk(*learned_pairs[0], Head("encoder_self", 1, 1), n) for n in (0, 3))
+    plain, padded = (running.ask(WalkHead(*learned_pairs[0], Head("encoder_self", 1, 1), n)) for n in (0, 3))
     assert padded.keys == (*plain.keys, "<pad>", "<pad>", "<pad>") and padded.queries == plain.queries
     assert not padded.mask[:, -3:].any() and plain.mask.all()
     np.testing.assert_allclose(padded.output, plain.output, atol=1e-5)
 
 
 def test_a_decoder_walk_has_the_future_mask(running, learned_pairs):
-    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("decoder_self", 1, 1)))
     assert (walk.mask == np.tril(np.ones_like(walk.mask))).all()
     assert walk.queries[0] == "<s>" and walk.predicted[-1] == "</s>"
 
@@ -94,7 +94,7 @@ def test_calls_are_kept_only_where_they_are_asked_for(running, tokenizer, learne
     (("cross", 1, 1, -1), "at least 0")])
 def test_a_walk_that_cannot_be_taken_says_why(running, learned_pairs, choice, said):
     with pytest.raises(UserError, match=said):
-        running.walk(*learned_pairs[0], Head(*choice[:3]), choice[3])
+        running.ask(WalkHead(*learned_pairs[0], Head(*choice[:3]), choice[3]))
 
 
 # One thing changed
@@ -338,7 +338,7 @@ def test_the_values_end_with_their_weighted_sum_and_the_output_with_all_heads():
 
 
 def test_the_future_mask_is_drawn_as_the_triangle_it_is(running, learned_pairs):
-    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("decoder_self", 1, 1)))
     weights, hidden = figures.all_queries(walk, "scaled", 0, "future").data
     above = np.triu(np.ones(walk.mask.shape, dtype=bool), k=1)
     np.testing.assert_array_equal(np.isnan(np.array(weights.z, dtype=float)), above)
@@ -358,7 +358,7 @@ def test_no_future_is_masked_where_positions_have_no_common_order(running):
 
 @pytest.mark.parametrize("mask", ["future", "none"])
 def test_the_most_bits_are_those_of_the_mask_that_is_chosen(running, learned_pairs, mask):
-    walk = running.walk(*learned_pairs[0], Head("decoder_self", 1, 1))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("decoder_self", 1, 1)))
     most = np.log2(1 if mask == "future" else len(walk.keys))
     assert f"of {most:.2f} possible" in figures.summary(walk, 0, "scaled", -6, mask)
 

@@ -19,7 +19,7 @@ from xformer.hub import checkpoint
 from xformer.model import Config, Trace, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.recurrent import ATTENTIONS, GRU, AdditiveAttention, RecurrentConfig, RecurrentTranslator
-from xformer.results import OWN, Head, Options, UserError
+from xformer.results import OWN, EmbedSource, Head, Occlude, Options, RankHeads, UserError, WalkHead
 from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
@@ -189,11 +189,11 @@ def test_a_checkpoint_translates_traces_and_says_what_it_lacks(recurrent_checkpo
     assert trace.cross.shape == (int(with_attention), 1, len(trace.predicted), len(trace.source))
     assert trace.encoder_self.shape[0] == trace.decoder_self.shape[0] == 0
     assert service.info.layers("cross") == int(with_attention) and service.info.layers("encoder_self") == 0
-    assert service.occlude(english, spanish).effect.shape[1] > 3
+    assert service.ask(Occlude(english, spanish)).effect.shape[1] > 3
     assert sum(block.parameters for block in service.blocks()) == service.info.parameters
     assert service.best_head == Head("cross", 1, 1)
-    for ask in (lambda: service.walk(english, spanish, Head("cross", 1, 1)),
-                lambda: service.embedded(english), lambda: service.head_effects(english, spanish),
+    for ask in (lambda: service.ask(WalkHead(english, spanish, Head("cross", 1, 1))),
+                lambda: service.ask(EmbedSource(english)), lambda: service.ask(RankHeads(english, spanish)),
                 lambda: service.translate(english, positions=dataclasses.replace(OWN, kind="none"))):
         with pytest.raises(UserError, match="is a recurrent model, without heads, layers or positions"):
             ask()
@@ -240,7 +240,7 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_se
     piece = translation.best.alternatives[0][1][0]
     said = ask.answer(counterfactual.run, translation=translation, step=0, piece=piece)
     assert not said["problem"] and (lacking in said["result"]) != attention
-    occlusion = service.occlude(trace.text, trace.tokens)
+    occlusion = service.ask(Occlude(trace.text, trace.tokens))
     said = ask.answer(attribution_methods.compare, trace=trace, result=occlusion, word=0, head="cross.1.1")
     assert (lacking in said["table"]) != attention
     for kind in ("json", "npz", "html"):

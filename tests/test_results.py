@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xformer import results
-from xformer.results import STACKS, Head
+from xformer.results import STACKS, EmbedSource, Follow, Head, Occlude, ReadDecoder, WalkHead
 
 ROW = re.compile(r"^\| (\w+)\.([\w, ]+) \| \(([^)]+)\) \|", re.MULTILINE)
 TABLE = {(record, name): shape for record, names, shape in ROW.findall(results.__doc__) for name in names.split(", ")}
@@ -32,15 +32,16 @@ def test_every_name_of_its_modules_is_the_packages():
 def test_arrays_have_the_shapes_of_the_table(running, reader, learned_pairs, stack):
     pair, info = learned_pairs[1], running.info
     trace = running.trace(*pair)
-    maps, walk = trace.of(stack), running.walk(*pair, Head(stack, 2, 3))
-    occlusion, attribution = running.occlude(*pair), reader.attribute("I am cold. Very cold.")
-    stream = running.follow(*pair, "encoder" if stack == "encoder_self" else "decoder")
+    maps, walk = trace.of(stack), running.ask(WalkHead(*pair, Head(stack, 2, 3)))
+    occlusion, attribution = running.ask(Occlude(*pair)), reader.attribute("I am cold. Very cold.")
+    stream = running.ask(Follow(*pair, "encoder" if stack == "encoder_self" else "decoder"))
     of_model = {"layers": info.layers(stack), "H": info.n_heads, "D": info.d_model, "d": info.d_model // info.n_heads}
     of_pair = {**of_model, "S": len(trace.source), "T": len(trace.target)}
     of_reader = {"layers": reader.info.n_layers, "H": reader.info.n_heads, "W": len(attribution.words)}
     of_maps = {**of_model, "Q": len(maps.asks), "K": len(maps.seen)}
-    for record, sizes in ((maps, of_maps), (walk, of_maps), (trace, of_pair), (running.embedded(pair[0]), of_pair),
-                          (running.read_decoder(*pair), of_pair), (attribution, of_reader),
+    for record, sizes in ((maps, of_maps), (walk, of_maps), (trace, of_pair),
+                          (running.ask(EmbedSource(pair[0])), of_pair),
+                          (running.ask(ReadDecoder(*pair)), of_pair), (attribution, of_reader),
                           (occlusion, {**of_pair, "W": len(occlusion.words)}),
                           (attribution.sentiment, {"L": len(attribution.sentiment.pieces)}),
                           *((one, {**of_model, "L": len(stream.pieces), "d_ff": 64}) for one in stream.sublayers)):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.pages import laid_out, shown
 from xformer.__main__ import main
+from xformer.results import Occlude
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
@@ -104,7 +105,7 @@ def test_a_long_sentence_is_translated_to_its_end(shipped):
 def test_the_head_that_the_page_opens_on_is_read_where_a_word_was_given(shipped):
     trace = shipped.trace("My friend bought a red car.", "Mi amigo compró un coche rojo.")
     _, layer, head = shipped.best_head
-    occlusion = shipped.occlude(trace.text, trace.tokens)
+    occlusion = shipped.ask(Occlude(trace.text, trace.tokens))
     html = attribution_methods.compare(shipped, ENGLISH, trace=trace, result=occlusion, word=1,
                                        head=f"cross.{layer}.{head}")["table"]
     assert "For “amigo” the head looks most at friend, takes most along from friend" in html

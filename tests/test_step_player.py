@@ -6,13 +6,13 @@ import pytest
 
 from xformer.figures.labels import shown
 from xformer.figures.step_player import payload
-from xformer.results import Forced
+from xformer.results import Force, Forced
 from xformer.strings import SPANISH
 
 
 @pytest.fixture(scope="module")
 def forced(running, learned_pairs):
-    return running.force(*learned_pairs[1])
+    return running.ask(Force(*learned_pairs[1]))
 
 
 def test_each_step_has_the_numbers_of_the_pass(running, forced, learned_pairs):

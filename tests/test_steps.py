@@ -12,7 +12,7 @@ from tests.pages import laid_out
 from xformer.figures import beam_tree
 from xformer.hub import checkpoint
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
-from xformer.results import Options
+from xformer.results import Force, Options
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.ui import steps as tab
@@ -76,11 +76,11 @@ def test_only_the_open_part_is_drawn_and_nothing_twice(draw, pair):
 
 
 def test_the_pair_is_given_to_the_model_once_for_all_pictures_of_it(running, draw, pair, monkeypatch):
-    asked, force = [], running.force
-    monkeypatch.setattr(running, "force", lambda *given: asked.append(given) or force(*given))
+    asked, ask = [], running.ask
+    monkeypatch.setattr(running, "ask", lambda question: asked.append(type(question)) or ask(question))
     assert draw(pair)["player"] and draw(pair, decode="yours")["forced"]
     assert draw(pair, decode="yours", step=2)["shares"]
-    assert len(asked) == 1
+    assert asked.count(Force) == 1
 
 
 def test_a_new_sentence_begins_at_its_first_step_and_an_address_where_it_says(running, draw, pair, learned_pairs):

@@ -15,7 +15,7 @@ from xformer.explain import stream
 from xformer.explain.passes import Pair
 from xformer.figures import principles as walkthrough
 from xformer.figures import stream as figures
-from xformer.results import Head, UserError
+from xformer.results import Follow, Head, UserError, WalkHead
 from xformer.strings import ENGLISH, SPANISH
 
 PAIR = Pair.of([5, 6, 7, 8], [9, 10, 11])
@@ -84,14 +84,14 @@ def test_a_network_that_saw_its_neighbours_would_be_found_out(tiny_model, tokeni
 @pytest.mark.parametrize("stack", results.STACKS)
 @pytest.mark.parametrize("layer", [1, 2])
 def test_q_is_what_a_student_gets_who_multiplies(running, learned_pairs, stack, layer):
-    walk = running.walk(*learned_pairs[0], Head(stack, layer, 3))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head(stack, layer, 3)))
     np.testing.assert_allclose(walk.x @ walk.w_q + walk.b_q, walk.q, atol=1e-4)
     side = "encoder" if stack == "encoder_self" else "decoder"
     name = "cross_attention" if stack == "cross" else "self_attention"
-    found = running.follow(*learned_pairs[0], side)
+    found = running.ask(Follow(*learned_pairs[0], side))
     (one,) = [one for one in found.of_layer(layer) if one.name == name]
     np.testing.assert_allclose(walk.x, one.normed, atol=1e-5)  # pre-norm
-    every = [running.walk(*learned_pairs[0], Head(stack, layer, head)).q for head in range(1, 5)]
+    every = [running.ask(WalkHead(*learned_pairs[0], Head(stack, layer, head))).q for head in range(1, 5)]
     np.testing.assert_array_equal(walk.every_q, np.concatenate(every, axis=1))
     layers = running.model.encoder.layers if stack == "encoder_self" else running.model.decoder.layers
     weights, bias = (part.detach().numpy() for part in getattr(layers[layer - 1], name).in_proj.parameters())
@@ -99,7 +99,7 @@ def test_q_is_what_a_student_gets_who_multiplies(running, learned_pairs, stack, 
 
 
 def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
-    walk = running.walk(*learned_pairs[0], Head("cross", 1, 2))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("cross", 1, 2)))
     weights, x = (np.array(drawn.z, dtype=float) for drawn in walkthrough.inputs(walk, 1).data)
     np.testing.assert_allclose(weights[1:] @ x[0], walk.q[1], atol=1e-4)
     assert weights.shape == (9, 33) and x[0, -1] == 1 and np.isnan(weights[0]).all()
@@ -111,7 +111,7 @@ def test_what_is_multiplied_is_drawn_with_its_numbers(running, learned_pairs):
 
 
 def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned_pairs):
-    walk = running.walk(*learned_pairs[0], Head("cross", 1, 2))
+    walk = running.ask(WalkHead(*learned_pairs[0], Head("cross", 1, 2)))
     figure = walkthrough.reshape(walk)
     above, *blocks = (np.array(drawn.z, dtype=float) for drawn in figure.data)
     length = len(walk.queries)
@@ -129,7 +129,7 @@ def test_the_reshape_cuts_the_columns_of_each_head_into_a_block(running, learned
 
 def test_a_side_that_there_is_not_is_refused_in_a_sentence(running, learned_pairs):
     with pytest.raises(UserError) as refusal:
-        running.follow(*learned_pairs[0], "up")
+        running.ask(Follow(*learned_pairs[0], "up"))
     assert refusal.value.say(ENGLISH) == "There is no side “up”; choose one of encoder, decoder."
     assert refusal.value.say(SPANISH) == "No hay ningún lado «up»; elige uno de encoder, decoder."
 
@@ -137,7 +137,7 @@ def test_a_side_that_there_is_not_is_refused_in_a_sentence(running, learned_pair
 # The figures
 
 def test_the_sums_of_a_layer_are_told_in_numbers(running, learned_pairs):
-    found = running.follow(*learned_pairs[0], "decoder")
+    found = running.ask(Follow(*learned_pairs[0], "decoder"))
     html = figures.sums(found, 2, 1)
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in html.split("<tbody>")[1].split("</tr>")[:-1]]
     for row, one in zip(rows, found.of_layer(2), strict=True):
@@ -150,7 +150,7 @@ def test_the_sums_of_a_layer_are_told_in_numbers(running, learned_pairs):
 
 
 def test_the_units_that_fire_most_stand_first(running, learned_pairs):
-    found = running.follow(*learned_pairs[0], "encoder")
+    found = running.ask(Follow(*learned_pairs[0], "encoder"))
     hidden = found.of_layer(1)[-1].hidden
     drawn = np.array(figures.units(found, 1, 2).data[0].z, dtype=float)
     np.testing.assert_allclose(drawn[:, 2], np.sort(hidden[2])[::-1][:len(drawn)])
@@ -160,7 +160,7 @@ def test_the_units_that_fire_most_stand_first(running, learned_pairs):
 
 
 def test_the_course_has_every_layer_from_the_embedding_on(running, learned_pairs):
-    found = running.follow(*learned_pairs[0], "decoder")
+    found = running.ask(Follow(*learned_pairs[0], "decoder"))
     lines = figures.course(found, 1).data
     first = found.sublayers[0].state
     assert len(lines) == 4 + 6 and len(lines[0].y) == 3 and len(lines[2].y) == 2
@@ -188,8 +188,9 @@ def test_a_state_goes_straight_through_where_it_is_not_normalised():
 
 def test_the_rest_is_drawn_only_where_it_is_looked_at_and_once(running, learned_pairs, monkeypatch):
     trace, asked = running.trace(*learned_pairs[0]), []
-    follow = running.follow
-    monkeypatch.setattr(running, "follow", lambda *args: asked.append(args[2]) or follow(*args))
+    ask = running.ask
+    monkeypatch.setattr(running, "ask", lambda question: (
+        asked.append(question.side) if isinstance(question, Follow) else None) or ask(question))
     look = {"trace": trace, "first_stack": "cross", "first_layer": 1, "first_head": 1, "query": 2, "padding": 0,
             "beta_power": 0.0, "scoring": "scaled", "mask": "padding", "lock": "",
             **{f"{part}_open": False for part in ("vectors", "map", "reshape", "rest", "variance", "split")}}

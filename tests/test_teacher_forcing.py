@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from xformer.figures import teacher_forcing as figure
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
-from xformer.results import Forced
+from xformer.results import Force, Forced
 from xformer.strings import SPANISH
 
 
@@ -28,7 +28,7 @@ def test_the_losses_in_the_picture_are_those_of_pytorch(running, tiny_checkpoint
         logits = loaded.model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]))[0]
     wanted = torch.tensor([*target, EOS])
     losses = F.cross_entropy(logits, wanted, reduction="none", label_smoothing=smoothing)
-    html = figure.steps(running.force(english, spanish, smoothing), ["▁The"], 1)
+    html = figure.steps(running.ask(Force(english, spanish, smoothing)), ["▁The"], 1)
     assert texts(html, "loss") == [f"{float(loss):.2f}" for loss in losses]
     log_probs = logits.log_softmax(-1)[range(len(wanted)), wanted]
     assert texts(html, "number") == [f"{float(value):.2f}" for value in log_probs]
@@ -36,7 +36,7 @@ def test_the_losses_in_the_picture_are_those_of_pytorch(running, tiny_checkpoint
 
 
 def test_each_wanted_piece_is_given_in_the_next_step(running, learned_pairs):
-    html = figure.steps(running.force(*learned_pairs[0]), ["▁The"], 2)
+    html = figure.steps(running.ask(Force(*learned_pairs[0])), ["▁The"], 2)
     given, wanted = texts(html, "given"), texts(html, "wanted")
     assert given[0] == "<s>" and wanted[-1] == "</s>" and given[1:] == wanted[:-1]
     assert html.count('aria-pressed="true"') == 1 and 'data-step="2"' in html
@@ -67,11 +67,11 @@ def test_both_distributions_of_a_step_sum_to_one_and_their_cross_entropy_is_the_
 def test_the_free_translation_is_marked_from_where_it_parts(running, learned_pairs):
     english, spanish = learned_pairs[1]
     best = running.translate(english).best
-    same = figure.free(running.force(english, spanish), best.tokens, best)
+    same = figure.free(running.ask(Force(english, spanish)), best.tokens, best)
     assert "Both are the same" in same and "<mark>" not in same
     tokens = [*running.typed("El gato come")[0], EOS]
     step = next(i for i, (a, b) in enumerate(zip(tokens, best.tokens, strict=False)) if a != b)
-    html = figure.free(running.force(english, "El gato come"), tokens, best, SPANISH)
+    html = figure.free(running.ask(Force(english, "El gato come")), tokens, best, SPANISH)
     assert html.count("<mark>") == 2 and f"Se separan en el paso {step + 1}" in html
 
 

@@ -14,9 +14,23 @@ from xformer import results
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.pieces import EOS
-from xformer.results import Head, Options, Positions, UserError
+from xformer.results import (
+    EmbedSource,
+    GrowTree,
+    Head,
+    Move,
+    Occlude,
+    Options,
+    Positions,
+    RankHeads,
+    UserError,
+    WalkHead,
+    questions,
+)
+from xformer.results.questions import Question
+from xformer.serve import wire
 from xformer.serve.text import MAX_CHARACTERS, clean
-from xformer.serve.translation import Service
+from xformer.serve.translation import ANSWERS, Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.attention import tab as attention
 
@@ -77,11 +91,12 @@ def test_nothing_to_translate(running, text):
 @pytest.mark.parametrize("ask", [
     lambda service, text: service.translate_and_trace(text), lambda service, text: service.explain(text),
     lambda service, text: service.translate_many(["The cat sleeps.", text]),
-    lambda service, text: service.trace(text, "El gato."), lambda service, text: service.occlude(text, (5,)),
-    lambda service, text: service.head_effects(text, (5,)),
-    lambda service, text: service.walk(text, (5,), Head("cross", 1, 1)),
-    lambda service, text: service.embed(["The cat sleeps.", text]), lambda service, text: service.embedded(text),
-    lambda service, text: service.with_positions(text, (5,), Positions("none"))])
+    lambda service, text: service.trace(text, "El gato."), lambda service, text: service.ask(Occlude(text, (5,))),
+    lambda service, text: service.ask(RankHeads(text, (5,))),
+    lambda service, text: service.ask(WalkHead(text, (5,), Head("cross", 1, 1))),
+    lambda service, text: service.embed(["The cat sleeps.", text]),
+    lambda service, text: service.ask(EmbedSource(text)),
+    lambda service, text: service.ask(Move(text, (5,), Positions("none")))])
 def test_a_source_that_makes_no_piece_is_refused_by_all(running, ask, blank):
     with pytest.raises(UserError, match="There is nothing to translate: type an English sentence"):
         ask(running, blank)
@@ -235,8 +250,9 @@ def counted(running, monkeypatch):
 @pytest.mark.parametrize("ask", [
     lambda service, text: service.translate(text), lambda service, text: service.translate_and_trace(text),
     lambda service, text: service.explain(text), lambda service, text: service.embed([text]),
-    lambda service, text: service.trace(text, [5, 6]), lambda service, text: service.head_effects(text, [5], ["cross"]),
-    lambda service, text: service.with_positions(text, [5, 6], Positions("none"))])
+    lambda service, text: service.trace(text, [5, 6]),
+    lambda service, text: service.ask(RankHeads(text, [5], ["cross"])),
+    lambda service, text: service.ask(Move(text, [5, 6], Positions("none")))])
 def test_a_source_is_cut_into_pieces_once(running, counted, ask):
     ask(running, "The cat sleeps.")
     assert counted.cut == ["The cat sleeps."]
@@ -261,7 +277,7 @@ def test_a_spanish_text_is_cut_into_pieces_once(running, counted):
 
 def test_a_beam_tells_all_that_it_thought_of(running, learned_pairs):
     english, spanish = learned_pairs[4]
-    tree = running.grow_tree(english, Options(beam=3, n_best=3))
+    tree = running.ask(GrowTree(english, Options(beam=3, n_best=3)))
     wanted = running.translate(english, Options(beam=3, n_best=3))
     assert [c.text for c in tree.translation.n_best] == [c.text for c in wanted.n_best]
     assert tree.translation.best.text == spanish
@@ -272,12 +288,29 @@ def test_a_beam_tells_all_that_it_thought_of(running, learned_pairs):
         tokens.append(tree.branches[at].token)
         at = tree.branches[at].parent
     assert tuple(tokens[::-1]) == tree.translation.best.tokens
-    again = running.grow_tree(tree.translation, Options(beam=3, n_best=3))
+    again = running.ask(GrowTree(tree.translation, Options(beam=3, n_best=3)))
     assert again.branches == tree.branches, "from a translation, whose pieces are known"
     dropped = next(branch for branch in tree.branches if branch.fate == "dropped" and branch.step == 0)
-    assert running.grow_tree(english, prefix=[dropped.token]).translation.best.tokens[0] == dropped.token
+    assert running.ask(GrowTree(english, prefix=[dropped.token])).translation.best.tokens[0] == dropped.token
     with pytest.raises(UserError, match="set the temperature to 0"):
-        running.grow_tree(english, Options(temperature=1.0))
+        running.ask(GrowTree(english, Options(temperature=1.0)))
+
+
+def test_every_question_has_an_answer_and_there_is_no_other():
+    kinds = {kind for kind in vars(questions).values() if isinstance(kind, type) and issubclass(kind, Question)}
+    assert ANSWERS.keys() == kinds - {Question, questions.OfPair}
+    assert {kind.__name__: kind for kind in ANSWERS}.items() <= wire.RECORDS.items(), "and travels"
+
+
+def test_a_question_that_the_service_does_not_know_is_refused_in_one_sentence(running):
+    class Weigh(Question[int]):
+        pass
+    for question in (Weigh(), questions.OfPair("The cat.", "El gato."), "What?", None):
+        with pytest.raises(UserError) as refused:
+            running.ask(question)
+        said = str(refused.value)
+        assert said.startswith(f"A translation model is not asked {type(question).__name__}; ask one of WalkHead, ")
+        assert said.count(".") == 1 and said.endswith("NearestContexts.")
 
 
 def test_a_translation_that_was_cut_at_the_last_position_is_looked_into(tokenizer, tmp_path):

@@ -11,7 +11,7 @@ import torch
 from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.figures import vocabulary as figures
 from xformer.pieces import EOS, SPECIAL
-from xformer.results import UserError
+from xformer.results import NearestContexts, NearestPieces, UserError
 from xformer.strings import ASSETS, ENGLISH
 from xformer.ui.model import vocabulary as part
 
@@ -34,10 +34,10 @@ def test_the_nearest_pieces_have_the_greatest_cosines(running):
     token = tokenizer.encode("cat")[0]
     cosines = weight @ weight[token] / np.linalg.norm(weight, axis=1) / np.linalg.norm(weight[token])
     expected = [int(i) for i in np.argsort(-cosines) if i != token and i not in SPECIAL][:5]
-    found = nearest_pieces(model, tokenizer, token, 5)
+    found = nearest_pieces(model, tokenizer, tokenizer.pieces([token])[0], 5)
     assert [piece for piece, _ in found] == tokenizer.pieces(expected)
     assert [cosine for _, cosine in found] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
-    assert running.nearest_pieces(tokenizer.pieces([token])[0], 5) == found
+    assert running.ask(NearestPieces(tokenizer.pieces([token])[0], 5)) == found
 
 
 def states(model, tokenizer, sentence, layer):
@@ -78,12 +78,12 @@ def test_the_sentence_itself_is_no_neighbour(running):
 @pytest.mark.parametrize(("position", "layer"), [(-1, 0), (99, 0), (0, 3), (0, -1)])
 def test_a_piece_or_layer_that_is_not_there_is_refused(running, position, layer):
     with pytest.raises(UserError, match="There is no piece"):
-        running.nearest_contexts("The cat sleeps.", position, layer)
+        running.ask(NearestContexts("The cat sleeps.", position, layer))
 
 
 def test_a_piece_that_the_vocabulary_lacks_is_refused(running):
     with pytest.raises(UserError, match="“zzzzqq” is not a piece"):
-        running.nearest_pieces("zzzzqq")
+        running.ask(NearestPieces("zzzzqq"))
 
 
 def test_the_part_takes_the_sentence_apart(running, learned_pairs):

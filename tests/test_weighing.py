@@ -18,7 +18,7 @@ from xformer.explain.passes import Intervention, Pair, log_probs
 from xformer.figures import weighing as figures
 from xformer.model import Heads, Record, Trace, future_mask
 from xformer.pieces import BOS, EOS
-from xformer.results import Head, Options, UserError, Weighing
+from xformer.results import Head, Options, Reweigh, SweepBeta, UserError, Weighing
 from xformer.search import search
 from xformer.serve.translation import MOST_MORE
 from xformer.strings import ENGLISH, SPANISH
@@ -181,7 +181,7 @@ def test_in_half_precision_as_on_a_gpu_it_is_the_same_but_for_rounding(tokenizer
 def test_a_translation_is_made_again_and_scored_before_and_after(running, learned_pairs, kind):
     english, spanish = learned_pairs[1]
     change = Weighing(Head("decoder_self", 1, 2), "stack", kind, 0.0)
-    done = running.reweigh(english, spanish, change)
+    done = running.ask(Reweigh(english, spanish, change))
     tokens, _ = running.typed(spanish)
     assert done.before.log_probs == pytest.approx(running.trace(english, spanish).log_probs)
     given = torch.tensor([[BOS, *tokens]])
@@ -192,7 +192,7 @@ def test_a_translation_is_made_again_and_scored_before_and_after(running, learne
     assert done.after.log_probs == pytest.approx(wanted, abs=1e-4)
     assert len(done.translation.best.tokens) <= len(tokens) + MOST_MORE
     if kind != "queries":  # which sees more when it is given everything
-        again = running.reweigh(english, done.translation.best.tokens, change)
+        again = running.ask(Reweigh(english, done.translation.best.tokens, change))
         if len(again.after.predicted) == len(done.translation.best.tokens) and kind != "zeroed":
             assert again.after.log_probs == pytest.approx(done.translation.best.log_probs, abs=1e-3)
 
@@ -200,8 +200,8 @@ def test_a_translation_is_made_again_and_scored_before_and_after(running, learne
 def test_a_factor_of_one_changes_nothing_and_none_is_left_behind(running, learned_pairs):
     english, spanish = learned_pairs[0]
     plain = running.translate(english).best
-    running.reweigh(english, spanish, Weighing(Head("cross", 1, 1), beta=0.0))
-    same = running.reweigh(english, spanish, Weighing(Head("cross", 1, 1), beta=1.0))
+    running.ask(Reweigh(english, spanish, Weighing(Head("cross", 1, 1), beta=0.0)))
+    same = running.ask(Reweigh(english, spanish, Weighing(Head("cross", 1, 1), beta=1.0)))
     assert same.translation.best.text == plain.text == running.translate(english).best.text == spanish
     assert same.translation.best.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
     np.testing.assert_allclose(same.after.cross, same.before.cross, atol=1e-5)
@@ -209,7 +209,7 @@ def test_a_factor_of_one_changes_nothing_and_none_is_left_behind(running, learne
 
 def test_the_sweep_is_one_pass_for_each_beta(running, learned_pairs):
     english, spanish = learned_pairs[1]
-    found = running.sweep_beta(english, spanish)
+    found = running.ask(SweepBeta(english, spanish))
     whole = sum(running.trace(english, spanish).log_probs)
     pair = Pair.of(running.tokenizer.encode(english), running.typed(spanish)[0])
     assert list(found) == list(results.STACKS)
@@ -232,7 +232,7 @@ def test_the_sweep_is_one_pass_for_each_beta(running, learned_pairs):
     (Weighing(Head("cross", 1, 1), scope="all"), "“beta, all” is no way to weigh")])
 def test_what_cannot_be_weighed_says_why(running, learned_pairs, change, said):
     with pytest.raises(UserError, match=re.escape(said)):
-        running.reweigh(*learned_pairs[0], change)
+        running.ask(Reweigh(*learned_pairs[0], change))
 
 
 def test_a_batch_of_betas_is_weighed_row_by_row(tiny_model):
@@ -269,14 +269,14 @@ def answers(running, pictures, learned_pairs):
 
 
 def test_both_translations_come_first_and_then_the_curve(running, answers, monkeypatch):
-    swept, sweep = [], running.sweep_beta
-    monkeypatch.setattr(running, "sweep_beta", lambda *asked: swept.append(asked) or sweep(*asked))
+    asked, ask = [], running.ask
+    monkeypatch.setattr(running, "ask", lambda question: asked.append(type(question)) or ask(question))
     first, last = answers()
     assert "β → ∞ · Cross, all layers" in first["result"] and "curve" not in first
     assert first["before"] and first["after"] and "equation 1" in first["before"]["title"]
     assert last["curve"]["figure"].count('"customdata"') == 3
     again, curve = answers(weigh_scope="head")
-    assert "layer 2, head 1" in again["result"] and curve["curve"] and len(swept) == 1
+    assert "layer 2, head 1" in again["result"] and curve["curve"] and asked.count(SweepBeta) == 1
     assert answers(weigh_scope="head") == [{"problem": ""}, {"problem": gr.skip()}]
 
 
@@ -303,7 +303,7 @@ def test_only_the_decoder_offers_the_mask_of_zeros(answers):
 @pytest.mark.parametrize("kind", results.WEIGHINGS)
 def test_what_was_weighed_is_named_in_both_languages(running, learned_pairs, kind):
     change = Weighing(Head("decoder_self", 1, 2), "layer", kind)
-    done = running.reweigh(*learned_pairs[0], change)
+    done = running.ask(Reweigh(*learned_pairs[0], change))
     english, spanish = (figures.translations(done, change, learned_pairs[0][1], language)
                         for language in (ENGLISH, SPANISH))
     assert "layer 1" in english and "capa 1" in spanish and learned_pairs[0][1] in english

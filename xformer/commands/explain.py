@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_checkpoint, add_device
 from xformer.hub.shipped import TRANSLATION
-from xformer.results import UserError
+from xformer.results import ReadDecoder, TranslateByLayer, UserError
 
 if TYPE_CHECKING:
     from xformer.serve.translation import Service
@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> None:
 
 def print_layers(service: Service, text: str, target: str | None) -> None:
     """Print a translation for each layer of the encoder, then a row for each layer of the decoder."""
-    translations = service.translate_by_layer(text)
+    translations = service.ask(TranslateByLayer(text))
     for layer, candidate in enumerate(translations):
         print(f"encoder, layer {layer}: {candidate.text}")
-    readings = service.read_decoder(text, translations[-1].tokens if target is None else target)
+    readings = service.ask(ReadDecoder(text, translations[-1].tokens if target is None else target))
     print(f"predicted: {' '.join(readings.predicted)}")
     for layer, (pieces, ranks) in enumerate(zip(readings.pieces, readings.ranks.tolist(), strict=True)):
         row = " ".join(f"{piece} ({rank})" for piece, rank in zip(pieces, ranks, strict=True))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import Within, add_search, add_texts, search_options
 from xformer.commands.lines import answer
 from xformer.hub.shipped import TRANSLATION
-
-if TYPE_CHECKING:
-    from xformer.results import BeamTree
+from xformer.results import BeamTree, GrowTree
 
 HELP = "translate a text, or each line of standard input"
 
@@ -31,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     options = search_options(args, n_best=args.n_best)
     service = Service.open(TRANSLATION.find(args.checkpoint), args.device, args.precision)
     if args.tree:
-        return answer(args.text, lambda texts: [service.grow_tree(text, options) for text in texts], tree_lines,
+        return answer(args.text, lambda texts: [service.ask(GrowTree(text, options)) for text in texts], tree_lines,
                       args.json)
     return answer(args.text, lambda texts: service.translate_many(texts, options),
                   lambda translation: "\t".join(candidate.text for candidate in translation.n_best), args.json)

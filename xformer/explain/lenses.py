@@ -15,7 +15,7 @@ from torch import Tensor
 from xformer.explain.passes import Pair
 from xformer.model import Cache, Transformer, future_mask, padding_mask
 from xformer.pieces import EOS
-from xformer.results import DecoderReadings, Forced, Options
+from xformer.results import DecoderReadings, Forced, Message, Options, UserError
 from xformer.search import Hypothesis, search
 from xformer.tokenizer import Tokenizer
 from xformer.translator import CachedScorer, Translator, target_limit
@@ -75,10 +75,9 @@ def decoder_readings(model: Transformer, tokenizer: Tokenizer, pair: Pair) -> De
 
 @torch.inference_mode()
 def teacher_forcing(model: Translator, tokenizer: Tokenizer, pair: Pair, smoothing: float = 0.1) -> Forced:
-    """Give the model a target piece by piece (teacher forcing), and record log-probability and loss of each piece.
-
-    smoothing: of the labels (Vaswani et al. 2017, section 5.4), 0 to below 1.
-    """
+    """Answer `results.Force`; smoothing as in Vaswani et al. (2017), section 5.4. Raises UserError for a wrong one."""
+    if not 0 <= smoothing < 1:
+        raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
     device = model.embedding.weight.device
     logits = model(torch.tensor([pair.source], device=device), torch.tensor([pair.given], device=device))[0].float()
     predicted, log_probs = torch.tensor(pair.predicted, device=device), logits.log_softmax(dim=-1)

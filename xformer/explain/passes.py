@@ -157,11 +157,7 @@ def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
 
 @torch.inference_mode()
 def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
-    """Record every number of one head in a pass, from q, k and v to what it adds to the output.
-
-    padding: <pad> pieces after the source, as in a batch with a longer sentence. Raises UserError if there is no such
-    head, or too much padding.
-    """
+    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
     config, (stack, layer, number) = model.config, head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
     if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
@@ -202,10 +198,7 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
 @torch.inference_mode()
 def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
             ) -> Occlusion:
-    """Leave out each word of the source in turn, to see how much likelier it made each target piece.
-
-    Leave-one-out occlusion (Li et al. 2016), in few batches.
-    """
+    """Answer `results.Occlude` by leave-one-out occlusion (Li et al. 2016), in few batches."""
     pieces = tokenizer.pieces(pair.source[:-1])
     groups = words(pieces)
     without = [[token for i, token in enumerate(pair.source) if i not in group] for group in groups]
@@ -224,10 +217,7 @@ def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable
 def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
                  pause: Callable[[], object] = lambda: None, progress: Callable[[int, int], object] | None = None
                  ) -> list[HeadEffect]:
-    """Switch off each head in turn: the log-probability of the target with all heads, minus that without this one.
-
-    The heads whose loss hurts most come first. `progress` is called with the number of passes done and of all passes.
-    """
+    """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     config = model.config
     every = [Head(stack, layer, head) for stack in stacks
              for layer in range(1, (config.n_layers if stack == "encoder_self" else config.decoder_layers) + 1)

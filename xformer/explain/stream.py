@@ -55,10 +55,7 @@ def _numpy(x: Tensor) -> np.ndarray:
 
 @torch.inference_mode()
 def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> Stream:
-    """Follow the pass over a pair through one of SIDES. A state begins as embedding plus position.
-
-    Raises UserError if there is no such side.
-    """
+    """Answer `results.Follow`; a state begins as embedding plus position. Raises UserError if there is no such side."""
     if side not in SIDES:
         raise UserError(Message.of("first_error_side", side=side, sides=", ".join(SIDES)))
     device = model.embedding.weight.device

@@ -11,18 +11,21 @@ from torch import Tensor
 from xformer.explain.lenses import encoder_states
 from xformer.model import Transformer
 from xformer.pieces import EOS, PAD, SPECIAL
-from xformer.results import Neighbour
+from xformer.results import Message, Neighbour, UserError
 from xformer.tokenizer import Tokenizer
 
 BATCH = 64  # sentences
 
 
 @torch.inference_mode()
-def nearest_pieces(model: Transformer, tokenizer: Tokenizer, token: int, count: int) -> list[tuple[str, float]]:
-    """List the pieces whose embeddings have the greatest cosine with that of a token, without it and special pieces.
+def nearest_pieces(model: Transformer, tokenizer: Tokenizer, piece: str, count: int) -> list[tuple[str, float]]:
+    """List the pieces whose embeddings have the greatest cosine with that of a piece, without it and special pieces.
 
-    The mean of all embeddings is subtracted from each.
+    The mean of all embeddings is subtracted from each. Raises UserError if there is no such piece.
     """
+    token = tokenizer.id_of(piece)
+    if token is None:
+        raise UserError(Message.of("error_piece_unknown", piece=piece))
     weight = model.embedding.weight.float()
     weight = weight - weight.mean(dim=0)
     cosines = F.normalize(weight, dim=1) @ F.normalize(weight[token], dim=0)

@@ -64,6 +64,22 @@ from xformer.results.options import (
     Positions,
     Weighing,
 )
+from xformer.results.questions import (
+    EmbedSource,
+    Follow,
+    Force,
+    GrowTree,
+    Move,
+    NearestContexts,
+    NearestPieces,
+    Occlude,
+    RankHeads,
+    ReadDecoder,
+    Reweigh,
+    SweepBeta,
+    TranslateByLayer,
+    WalkHead,
+)
 from xformer.results.reviews import (
     LABELS,
     Attribution,
@@ -100,11 +116,13 @@ from xformer.results.translation import (
 from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
-    "ANSWERS_IN", "BASES", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
-    "STACKS", "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration",
-    "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "Embedded", "Forced", "Head", "HeadEffect",
-    "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum",
-    "Message", "ModelInfo", "Moment", "Moments", "Moved", "NGram", "Neighbour", "NextPiece", "Occlusion", "Options",
-    "Origin", "Pieced", "PoolingScore", "Positions", "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream",
-    "Sublayer", "SublayerGradient", "Trace", "TrainingCourse", "Translation", "UserError", "Walk", "Weighing",
+    "ANSWERS_IN", "BASES", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES", "STACKS",
+    "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration", "Candidate",
+    "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded", "Follow", "Force", "Forced",
+    "GrowTree", "Head", "HeadEffect", "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame",
+    "LiveWait", "Maps", "Maximum", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram",
+    "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced",
+    "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored",
+    "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer",
+    "Translation", "UserError", "Walk", "WalkHead", "Weighing",
 ]

@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from xformer.results import GREEDY, STACKS, Options, UserError
+from xformer.results.questions import Question
 from xformer.serve import many, wire
 from xformer.serve.hosts import Hosts
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
@@ -211,6 +212,8 @@ def _answer(service: str, name: str, body: bytes) -> str:
 def _limit(name: str, arguments: dict[str, Any]) -> None:
     """Raise UserError for a call that asks for more than a page would in one call."""
     for key, value in arguments.items():
+        if isinstance(value, Question):
+            _limit(type(value).__name__, vars(value))
         most: float = len(STACKS) if key == "stacks" else MOST_TEXTS
         if isinstance(value, (list, tuple, set, frozenset)):
             if len(value) > most:

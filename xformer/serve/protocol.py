@@ -18,18 +18,12 @@ from xformer.explain.recorded import Recorded
 from xformer.results import (
     GREEDY,
     OWN,
-    STACKS,
     Attribution,
-    BeamTree,
     Block,
     Calibration,
     Candidate,
     Comparison,
-    DecoderReadings,
-    Embedded,
-    Forced,
     Head,
-    HeadEffect,
     History,
     LabelShare,
     LayerTimes,
@@ -39,24 +33,18 @@ from xformer.results import (
     Message,
     ModelInfo,
     Moments,
-    Moved,
-    Neighbour,
-    Occlusion,
     Options,
     Pieced,
     PoolingScore,
     Positions,
-    Reweighed,
     RunSettings,
     Scored,
     Sentiment,
-    Stream,
     SublayerGradient,
     Trace,
     Translation,
-    Walk,
-    Weighing,
 )
+from xformer.results.questions import Answer, Question, Source, Target
 from xformer.serve.limits import Guard
 
 DEEPEST, WIDEST = 18, 128  # most layers of a stack, and the largest d_model, of an untrained model that is studied
@@ -67,8 +55,7 @@ SCHEDULES = ("cosine", "noam")  # of the learning rate
 LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK = 8, 1_000, 500, 0.1  # most that a visitor may ask for
 LIVE_SECONDS = 45  # of training, after which such a run ends
 
-Source = str | Translation  # a text, or the same model's translation of one, whose pieces are then known
-Target = str | Sequence[int]  # a text, or the tokens of a `Candidate`
+Progress = Callable[[int, int], object]
 
 
 class TranslationService(Protocol):
@@ -144,58 +131,14 @@ class TranslationService(Protocol):
         A `Translation` that is given in place of a text is not searched for again.
         """
 
-    def reweigh(self, source: Source, target: Target, change: Weighing, options: Options | None = None,
-                max_length: int | None = None) -> Reweighed:
-        """Translate and trace with changed attention weights."""
-
-    def sweep_beta(self, source: Source, target: Target) -> dict[str, tuple[float, ...]]:
-        """The log-probability of a target for each of `walkthrough.BETAS` in each stack."""
-
-    def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
-        """Every number of one head in a pass. padding: pieces after the source."""
-
-    def follow(self, source: Source, target: Target, side: str) -> Stream:
-        """The states of all pieces through the "encoder" or the "decoder", sub-layer by sub-layer."""
-
-    def occlude(self, source: Source, target: Target) -> Occlusion:
-        """Leave out each word of the source in turn: what each contributed to each target piece."""
-
-    def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
-                     progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
-        """Switch off each head in turn; the one whose loss hurts most comes first."""
-
-    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None) -> BeamTree:
-        """All hypotheses that a beam search considers. prefix: tokens to begin with."""
-
-    def translate_by_layer(self, source: Source, options: Options | None = None, max_length: int | None = None
-                           ) -> tuple[Candidate, ...]:
-        """Translations from the encoder's state after each number of layers, from 0 to all."""
-
-    def read_decoder(self, source: Source, target: Target) -> DecoderReadings:
-        """The decoder's state after each layer, read as if it were the last."""
-
-    def force(self, source: Source, target: Target, smoothing: float = 0.1) -> Forced:
-        """The probability that the model gives each piece of a given target. smoothing: of the labels."""
+    def ask(self, question: Question[Answer], progress: Progress | None = None) -> Answer:
+        """Answer one of `results.questions`; `progress` is told of what is done, where the question says of what."""
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """One vector a text, (texts, D)."""
 
-    def embedded(self, source: str) -> Embedded:
-        """The encoder's input vectors, embeddings and positions apart."""
-
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """A text split into pieces in its likeliest ways, the likeliest first."""
-
-    def nearest_pieces(self, piece: str, count: int = 12) -> list[tuple[str, float]]:
-        """The pieces whose embeddings are most like that of a piece, with their cosines."""
-
-    def nearest_contexts(self, source: Source, position: int, layer: int, count: int = 10) -> list[Neighbour]:
-        """The pieces of other sentences whose state after an encoder layer, 0 to N, is most like that at `position`."""
-
-    def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
-                       options: Options | None = None, max_length: int | None = None) -> Moved:
-        """Translate and trace with other positions, or with the words in another order."""
 
 
 class ReviewService(Protocol):
@@ -224,7 +167,7 @@ class ReviewService(Protocol):
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
         """Classify texts, in order; `progress` is told how many more are done."""
 
-    def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
+    def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
         """Classify a text, and say what each of its words contributed to the label."""
 
     def trace(self, text: str) -> Trace:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,42 +29,36 @@ from xformer.model import Transformer
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import (
     OWN,
-    STACKS,
     BeamTree,
     Block,
     Candidate,
     Comparison,
-    DecoderReadings,
-    Embedded,
-    Forced,
     Head,
-    HeadEffect,
     History,
     LengthScore,
     Message,
     Moments,
     Moved,
     Neighbour,
-    Occlusion,
     Options,
     Origin,
     Pieced,
     Positions,
     Reweighed,
-    Stream,
     Trace,
     Translation,
     UserError,
-    Walk,
-    Weighing,
+    questions,
 )
+from xformer.results.questions import Answer, Question, Source, Target
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
 from xformer.serve.limits import Guard, Wait, computes
 from xformer.serve.memory import give_back
-from xformer.serve.protocol import Source, Target
+from xformer.serve.protocol import Progress
 from xformer.serve.text import Prepared, one_line, prepare, repeats
 from xformer.strings import ASSETS
+from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
@@ -201,7 +196,7 @@ class Service(Pretrained):
         """Translate a text and trace the pass over it and the best translation, as one request. Raises UserError."""
         with self.guard.enter() as wait:
             (translation,) = self._translated(wait, [self._prepare(text)], options, max_length=max_length)
-            return translation, self._traced(self._pair(translation, translation.best.tokens), translation.source)
+            return translation, self.trace(translation, translation.best.tokens)
 
     @computes
     def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
@@ -236,7 +231,6 @@ class Service(Pretrained):
         for i, (_, tokens, _) in enumerate(sources):
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = self._limit(tokens, max_length, prefix)
-            self._check(prefix, limit)  # a bad prefix would make the whole batch fail
             requests.append(Request(tokens, options, prefix, limit, change))
             if progress is not None:
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
@@ -249,18 +243,19 @@ class Service(Pretrained):
         finally:
             for request in requests:  # if one failed or the client has gone, the rest need no answer
                 request.answer.cancel()
-        seconds = time.perf_counter() - began
-        return [self._translation(source, hypotheses, seconds, options, max_length, prefixes is None)
+        return [self._translation(source, hypotheses, began, options, max_length, prefixes is None)
                 for source, hypotheses in zip(sources, answers, strict=True)]
 
     def _limit(self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()) -> int:
-        """The most pieces of a translation, EOS included. source: without EOS. max_length: the caller's limit."""
+        """The most pieces of a translation, EOS included; source without. Raises UserError for an impossible prefix."""
         # A translation that is cut off lacks </s>, and the traced pass over it needs one more position, for <s>.
         most = self.model.config.max_length
         longest = min(target_limit(len(source) + 1, most), most - 1)
-        return max(min(longest, max_length or longest), min(len(prefix) + 1, most))
+        limit = max(min(longest, max_length or longest), min(len(prefix) + 1, most))
+        self._check(prefix, limit)
+        return limit
 
-    def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], seconds: float, options: Options,
+    def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], began: float, options: Options,
                      max_length: int | None, free: bool = True) -> Translation:
         """Make the record of a search's result. free: no prefix was given (one can make the best result improbable)."""
         best, warnings = hypotheses[0], [*source.warnings]
@@ -270,8 +265,8 @@ class Service(Pretrained):
             warnings.append(Message.of("warning_repetition"))
         elif free and not options.sampling and sureness(best.log_probs) < self.guess_bound:
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
-        return Translation(source.text, tuple(map(self._candidate, hypotheses)), tuple(warnings), seconds, options,
-                           max_length, tuple(source.tokens))
+        return Translation(source.text, tuple(map(self._candidate, hypotheses)), tuple(warnings),
+                           time.perf_counter() - began, options, max_length, tuple(source.tokens))
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
@@ -290,8 +285,7 @@ class Service(Pretrained):
         off: heads to leave out. positions: what is added to the embeddings. Raises UserError if source or target is
         empty or too long.
         """
-        pair, text = self._pair(source, target), source if isinstance(source, str) else source.source
-        return self._traced(pair, text, self._intervention(off, positions))
+        return self._traced(self._source(source), self._target(target), self._intervention(off, positions))
 
     @computes
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
@@ -310,149 +304,19 @@ class Service(Pretrained):
             new = iter(self._translated(wait, sources, options, max_length=max_length) if sources else [])
             one, other = (next(new) if isinstance(text, str) else text for text in (first, second))
             pairs = [self._pair(translation, translation.best.tokens) for translation in (one, other)]
-            traces = self._traced(pairs[0], one.source), self._traced(pairs[1], other.source)
+            traces = self.trace(one, one.best.tokens), self.trace(other, other.best.tokens)
             with self.guard.work():
                 crossed = [passes.score(self.model, pairs[i].source, pairs[1 - i]) for i in range(2)]
         return Comparison((one, other), traces, ((traces[0].log_probs, tuple(crossed[0])),
                                                  (tuple(crossed[1]), traces[1].log_probs)))
 
     @computes
-    def with_positions(self, source: str, target: Target, positions: Positions, seed: int | None = None,
-                       options: Options | None = None, max_length: int | None = None) -> Moved:
-        """Translate with other positions, and trace what they change in `target`, made with the model's own positions.
-
-        seed: shuffles the words of the source; None leaves them in order. options and max_length: as for `translate`.
-        Raises UserError.
-        """
-        original = self._prepare(source)
-        changed = original if seed is None else self._prepare(shuffle(original.text, seed))
-        tokens = self._target(target)
-        before, after = (Pair.of(one.tokens, tokens) for one in (original, changed))
-        change = self._intervention(positions=positions)
-        with self.guard.enter() as wait:
-            (translation,) = self._translated(wait, [changed], options, max_length=max_length, change=change)
-            return Moved(changed.text, translation, self._traced(before, original.text),
-                         self._traced(after, changed.text, change))
-
-    @computes
-    def reweigh(self, source: Source, target: Target, change: Weighing, options: Options | None = None,
-                max_length: int | None = None) -> Reweighed:
-        """Translate with changed attention weights, and trace what they change in `target`, made without the change.
-
-        options and max_length: as for `translate`. The new translation is at most MOST_MORE pieces longer than the
-        target, since with wrong weights a search often finds no end. Raises UserError.
-        """
-        prepared, tokens = self._source(source), self._target(target)
-        pair, options = Pair.of(prepared.tokens, tokens), options or Options()
-        longest = min(target_limit(len(pair.source), self.model.config.max_length), self.model.config.max_length - 1,
-                      len(tokens) + MOST_MORE)
-        with self.guard.work():
-            began, heads = time.perf_counter(), weighing.heads(self._transformer, change, len(pair.given))
-            hypotheses = weighing.translate(self._transformer, pair.source, options,
-                                            min(longest, max_length or longest), heads, change)
-            translation = self._translation(prepared, hypotheses, time.perf_counter() - began, options, max_length)
-        return Reweighed(translation, self._traced(pair, prepared.text),
-                         self._traced(pair, prepared.text, Intervention(heads=heads)))
-
-    @computes
-    def sweep_beta(self, source: Source, target: Target) -> dict[str, tuple[float, ...]]:
-        """Compute the log-probability of a target for each of `walkthrough.BETAS` in each of STACKS. Raises UserError.
-        """
-        pair = self._pair(source, target)
-        with self.guard.work() as pause:
-            return weighing.sweep(self._transformer, pair, pause)
-
-    @computes
-    def walk(self, source: Source, target: Target, head: Head, padding: int = 0) -> Walk:
-        """Record every number of one head in a pass over a source and a target, from q, k and v to its output.
-
-        padding: <pad> pieces after the source, as in a batch with a longer sentence. Raises UserError.
-        """
-        pair = self._pair(source, target)
-        with self.guard.work():
-            return passes.walk(self._transformer, self.tokenizer, pair, head, padding)
-
-    @computes
-    def follow(self, source: Source, target: Target, side: str) -> Stream:
-        """Follow the states of all pieces through the "encoder" or the "decoder", sub-layer by sub-layer.
-
-        Raises UserError.
-        """
-        pair = self._pair(source, target)
-        with self.guard.work():
-            return stream.follow(self._transformer, self.tokenizer, pair, side)
-
-    @computes
-    def occlude(self, source: Source, target: Target) -> Occlusion:
-        """Leave out each word of the source in turn, to see how much likelier it made each target piece.
-
-        Raises UserError.
-        """
-        pair = self._pair(source, target)
-        with self.guard.work() as pause:
-            return passes.occlude(self.model, self.tokenizer, pair, pause)
-
-    @computes
-    def head_effects(self, source: Source, target: Target, stacks: Sequence[str] = STACKS,
-                     progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
-        """Switch off each head in turn; the one whose loss costs the translation most log-probability comes first.
-
-        `progress` is called with the number of passes done and of all passes. Raises UserError.
-        """
-        pair = self._pair(source, target)
-        with self.guard.work() as pause:
-            return passes.head_effects(self._transformer, pair, stacks, pause, progress)
-
-    @computes
-    def grow_tree(self, source: Source, options: Options | None = None, prefix: Sequence[int] = (),
-                  max_length: int | None = None) -> BeamTree:
-        """Translate by beam, and record what was kept and dropped at each step; the best is that of `translate`.
-
-        Arguments as of `translate`. Raises UserError, also for samples.
-        """
-        options = options or Options()
-        if options.sampling:
-            raise UserError(Message.of("error_tree_sampling"))
-        prepared = self._source(source)
-        limit = self._limit(prepared.tokens, max_length, prefix)
-        self._check(prefix, limit)
-        with self.guard.work():
-            began = time.perf_counter()
-            hypotheses, branches = grow_tree(self.model, prepared.tokens, options, prefix, limit)
-            translation = self._translation(prepared, hypotheses, time.perf_counter() - began, options, max_length)
-        pieces = self.tokenizer.pieces([branch.token for branch in branches])
-        return BeamTree(translation, tuple(branches), tuple(pieces))
-
-    @computes
-    def translate_by_layer(self, source: Source, options: Options | None = None, max_length: int | None = None
-                           ) -> tuple[Candidate, ...]:
-        """Translate from the encoder's state after each number of layers, 0 to all; the last is the usual translation.
-
-        options and max_length: as for `translate`. Raises UserError.
-        """
-        tokens = self._source(source).tokens
-        with self.guard.work():
-            return tuple(map(self._candidate, lenses.translate_by_layer(self._transformer, tokens, options,
-                                                                        self._limit(tokens, max_length))))
-
-    @computes
-    def read_decoder(self, source: Source, target: Target) -> DecoderReadings:
-        """Read the decoder's state after each layer as if it were the last. Raises UserError."""
-        pair = self._pair(source, target)
-        with self.guard.work():
-            return lenses.decoder_readings(self._transformer, self.tokenizer, pair)
-
-    @computes
-    def force(self, source: Source, target: Target, smoothing: float = 0.1) -> Forced:
-        """Give the model a target piece by piece, and record the probability of each (teacher forcing).
-
-        smoothing: of the labels, 0 to below 1. Raises UserError.
-        """
-        if not 0 <= smoothing < 1:
-            raise UserError(Message.of("error_smoothing", value=f"{smoothing:g}"))
-        pair = self._pair(source, target)
-        with self.guard.work():
-            return lenses.teacher_forcing(self.model, self.tokenizer, pair, smoothing)
+    def ask(self, question: Question[Answer], progress: Progress | None = None) -> Answer:
+        """Answer a question as ANSWERS says; `progress` is told of what the question says. Raises UserError."""
+        if type(question) not in ANSWERS:
+            raise UserError(f"A translation model is not asked {type(question).__name__}; ask one of "
+                            f"{', '.join(kind.__name__ for kind in ANSWERS)}.")
+        return ANSWERS[type(question)](self, question, progress)
 
     @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -460,11 +324,6 @@ class Service(Pretrained):
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self._transformer, sources)
-
-    @computes
-    def embedded(self, source: str) -> Embedded:
-        """Compute the encoder's input vectors, embeddings and positions apart. Raises UserError."""
-        return passes.embedded(self._transformer, self.tokenizer, self._prepare(source).tokens)
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""
@@ -476,29 +335,57 @@ class Service(Pretrained):
     def _pieced(self, text: str, tokens: Sequence[int]) -> Pieced:
         return Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
 
-    @computes
-    def nearest_pieces(self, piece: str, count: int = 12) -> list[tuple[str, float]]:
-        """List the pieces whose embeddings are most like that of `piece`, with their cosines. Raises UserError."""
-        token = self.tokenizer.id_of(piece)
-        if token is None:
-            raise UserError(Message.of("error_piece_unknown", piece=piece))
-        return nearest_pieces(self._transformer, self.tokenizer, token, count)
+    # Answers that need more than passes over a pair
 
-    @computes
-    def nearest_contexts(self, source: Source, position: int, layer: int, count: int = 10) -> list[Neighbour]:
-        """Find the pieces in assets/contexts.txt whose state after an encoder layer is most like that of a piece.
+    def _move(self, asked: questions.Move) -> Moved:
+        original = self._source(asked.source)
+        changed = original if asked.seed is None else self._prepare(shuffle(original.text, asked.seed))
+        target, change = self._target(asked.target), self._intervention(positions=asked.positions)
+        with self.guard.enter() as wait:
+            (found,) = self._translated(wait, [changed], asked.options, max_length=asked.max_length, change=change)
+            return Moved(changed.text, found, self._traced(original, target), self._traced(changed, target, change))
 
-        position: of the piece in the source, from 0. layer: 0, the embedding, to N. Raises UserError.
-        """
-        tokens, model = self._source(source).tokens, self._transformer
-        if not (0 <= position < len(tokens) and 0 <= layer <= self.info.n_layers):
-            raise UserError(Message.of("error_context", position=position + 1, pieces=len(tokens), layer=layer,
-                                       layers=self.info.n_layers))
+    def _reweigh(self, asked: questions.Reweigh) -> Reweighed:
+        source, target, options = self._source(asked.source), self._target(asked.target), asked.options or Options()
+        longest = min(self._limit(source.tokens, asked.max_length), len(target) + MOST_MORE)
+        with self.guard.work():
+            began, heads = time.perf_counter(), weighing.heads(self._transformer, asked.change, len(target) + 1)
+            hypotheses = weighing.translate(self._transformer, [*source.tokens, EOS], options, longest, heads,
+                                            asked.change)
+            found = self._translation(source, hypotheses, began, options, asked.max_length)
+        return Reweighed(found, self._traced(source, target), self._traced(source, target, Intervention(heads=heads)))
+
+    def _grow_tree(self, asked: questions.GrowTree) -> BeamTree:
+        options = asked.options or Options()
+        if options.sampling:
+            raise UserError(Message.of("error_tree_sampling"))
+        source = self._source(asked.source)
+        limit = self._limit(source.tokens, asked.max_length, asked.prefix)
+        with self.guard.work():
+            began = time.perf_counter()
+            hypotheses, branches = grow_tree(self.model, source.tokens, options, asked.prefix, limit)
+            found = self._translation(source, hypotheses, began, options, asked.max_length)
+        return BeamTree(found, tuple(branches), tuple(self.tokenizer.pieces([branch.token for branch in branches])))
+
+    def _translate_by_layer(self, asked: questions.TranslateByLayer) -> tuple[Candidate, ...]:
+        tokens = self._source(asked.source).tokens
+        limit = self._limit(tokens, asked.max_length)
+        with self.guard.work():
+            found = lenses.translate_by_layer(self._transformer, tokens, asked.options, limit)
+        return tuple(map(self._candidate, found))
+
+    def _nearest_contexts(self, asked: questions.NearestContexts) -> list[Neighbour]:
+        tokens, model = self._source(asked.source).tokens, self._transformer
+        if not (0 <= asked.position < len(tokens) and 0 <= asked.layer <= self.info.n_layers):
+            raise UserError(Message.of("error_context", position=asked.position + 1, pieces=len(tokens),
+                                       layer=asked.layer, layers=self.info.n_layers))
         with self.guard.work() as pause, self._making_contexts:
             if self._contexts is None:  # made once, in half a second
                 sentences = (ASSETS / "contexts.txt").read_text(encoding="utf-8").splitlines()
                 self._contexts = Contexts(model, self.tokenizer, sentences, pause)
-            return self._contexts.nearest(tokens, position, layer, count)
+            return self._contexts.nearest(tokens, asked.position, asked.layer, asked.count)
+
+    # What answers are made of
 
     def _pair(self, source: Source, target: Target) -> Pair:
         """The tokens of a pass over a source and a target. Raises UserError."""
@@ -534,8 +421,54 @@ class Service(Pretrained):
         except ValueError as error:
             raise UserError(f"A translation cannot begin like this: {error}.") from error
 
-    def _traced(self, pair: Pair, text: str, change: Intervention = passes.UNCHANGED) -> Trace:
+    def _traced(self, source: Prepared, target: Sequence[int], change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():
-            trace = passes.trace(self.model, self.tokenizer, pair, text, change)
+            trace = passes.trace(self.model, self.tokenizer, Pair.of(source.tokens, target), source.text, change)
         origin = Origin(self.info, self.best_head, given_heads(self.info, self.alignment_errors))
         return replace(trace, origin=origin)
+
+
+class Turn(NamedTuple):
+    """What passes over the source and the target of a question are made with, in a turn at long computations."""
+
+    model: Any  # a `Transformer` unless the question is for any model
+    tokenizer: Tokenizer
+    pair: Pair
+    pause: Callable[[], None]
+    tell: Progress | None
+
+
+Answering = Callable[[Service, Any, Progress | None], Any]
+
+
+def _of_pair(answer: Callable[[Any, Turn], Any], any_model: bool = False) -> Answering:
+    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too."""
+    def answered(service: Service, asked: questions.OfPair[Any], progress: Progress | None) -> Any:
+        pair = service._pair(asked.source, asked.target)
+        with service.guard.work() as pause:
+            return answer(asked, Turn(service.model if any_model else service._transformer, service.tokenizer, pair,
+                                      pause, progress))
+    return answered
+
+
+# The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
+ANSWERS: dict[type[Question[Any]], Answering] = {
+    questions.WalkHead: _of_pair(lambda q, on: passes.walk(on.model, on.tokenizer, on.pair, q.head, q.padding)),
+    questions.Follow: _of_pair(lambda q, on: stream.follow(on.model, on.tokenizer, on.pair, q.side)),
+    questions.Occlude: _of_pair(lambda q, on: passes.occlude(on.model, on.tokenizer, on.pair, on.pause),
+                                any_model=True),
+    questions.RankHeads: _of_pair(lambda q, on: passes.head_effects(on.model, on.pair, q.stacks, on.pause, on.tell)),
+    questions.ReadDecoder: _of_pair(lambda q, on: lenses.decoder_readings(on.model, on.tokenizer, on.pair)),
+    questions.Force: _of_pair(lambda q, on: lenses.teacher_forcing(on.model, on.tokenizer, on.pair, q.smoothing),
+                              any_model=True),
+    questions.SweepBeta: _of_pair(lambda q, on: weighing.sweep(on.model, on.pair, on.pause)),
+    questions.Reweigh: lambda service, q, _: service._reweigh(q),
+    questions.Move: lambda service, q, _: service._move(q),
+    questions.GrowTree: lambda service, q, _: service._grow_tree(q),
+    questions.TranslateByLayer: lambda service, q, _: service._translate_by_layer(q),
+    questions.EmbedSource: lambda service, q, _: passes.embedded(
+        service._transformer, service.tokenizer, service._source(q.source).tokens),
+    questions.NearestPieces: lambda service, q, _: nearest_pieces(
+        service._transformer, service.tokenizer, q.piece, q.count),
+    questions.NearestContexts: lambda service, q, _: service._nearest_contexts(q),
+}

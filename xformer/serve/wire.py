@@ -21,6 +21,7 @@ import numpy as np
 
 from xformer import results
 from xformer.results import UserError
+from xformer.results.questions import Question
 
 RECORDS: dict[str, type] = {name: kind for name, kind in vars(results).items()
                             if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))}
@@ -171,9 +172,10 @@ def _called(kind: Any) -> str:
         return "a record by name"
     if origin is tuple and inner[-1] is not Ellipsis:
         return f"a list of {len(inner)} entries: {', '.join(map(_called, inner))}"
-    if origin is not None:
+    if origin not in (None, Question):
         return f"a list, each entry {_called(inner[0])}"
-    return KINDS.get(kind) or ("an array" if kind is np.ndarray else f"a record {getattr(kind, '__name__', kind)}")
+    names = [name for name, one in RECORDS.items() if issubclass(one, origin or kind)]
+    return KINDS.get(kind) or (f"a record {' or '.join(names)}" if names else "an array")
 
 
 def weight(value: Any) -> int:

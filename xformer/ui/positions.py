@@ -16,6 +16,7 @@ from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.results import BASES as LIMITS
 from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Positions, Translation, UserError
+from xformer.results.questions import EmbedSource, Move
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas, plot, script
@@ -227,7 +228,7 @@ def draw_lengths(service: TranslationService, language: Language) -> Any:
 @needs(translation="no_trace")
 def draw_sentence(service: TranslationService, translation: Translation, language: Language) -> Any:
     """Draw the vectors that the encoder is given for the sentence on the page."""
-    return figures.sentence(service.embedded(translation.source), language)
+    return figures.sentence(service.ask(EmbedSource(translation.source)), language)
 
 
 # The properties of controls that are shown only for some values of others.
@@ -311,8 +312,8 @@ def ask_for(service: TranslationService, language: Language, *, change: Change |
 @needs(translation="no_trace")
 def make_change(service: TranslationService, translation: Translation, change: Change) -> Moved:
     """Translate again, and look into both passes."""
-    return service.with_positions(translation.source, translation.best.tokens, *change, translation.alone,
-                                  translation.max_length)
+    return service.ask(Move(translation.source, translation.best.tokens, *change, translation.alone,
+                            translation.max_length))
 
 
 def both_maps(service: TranslationService, moved: Moved, change: Change, compare: str, language: Language

@@ -17,7 +17,7 @@ from xformer.figures.ablation import changed_words
 from xformer.figures.labels import sentence
 from xformer.figures.notice import notice
 from xformer.pieces import EOS
-from xformer.results import BeamTree, Forced, Trace, Translation
+from xformer.results import BeamTree, Force, Forced, GrowTree, ReadDecoder, Trace, TranslateByLayer, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import TRANSPORT, canvas
@@ -87,7 +87,8 @@ def build(page: Page) -> Tab:
     of_pair = Pictures(page, controls, ID, tab=ID)
     of_pair.follow(first_step, **controls.named("step"))
     of_pair.fact("is_own", is_own)
-    of_pair.fact("given", lambda service, trace, smoothing: service.force(trace.text, trace.tokens, float(smoothing)))
+    of_pair.fact("given", lambda service, trace, smoothing: service.ask(
+        Force(trace.text, trace.tokens, float(smoothing))))
     of_pair.fact("free_text", free_text)
     of_pair.add("typed", typed, lambda trace: sentence(trace.predicted))
     of_pair.add("other", other, lambda is_own: gr.update(visible=not is_own))
@@ -102,7 +103,7 @@ def build(page: Page) -> Tab:
     of_pair.add("free", free, lambda free_text: free_text, seen=yours)
     of_pair.add("by_layer", by_layer, draw_by_layer, seen=after_layers)
     of_pair.add("lens", lens, lambda service, trace, step, language: lenses.lens(
-        service.read_decoder(trace.text, trace.tokens), trace.source, step, language), seen=after_layers)
+        service.ask(ReadDecoder(trace.text, trace.tokens)), trace.source, step, language), seen=after_layers)
     of_pair.listen(problem, page.opened[ID].change, page.trace.change)
     player.choose(**page.ask(step_to, {}, controls.named("step")), trigger_mode="always_last", **SWIFT)
     for table in (forced, lens):
@@ -176,7 +177,7 @@ def draw_by_layer(service: TranslationService, translation: Translation, languag
     """Translate from each layer of the encoder."""
     asked = translation.options
     options = replace(asked, temperature=0.0, n_best=min(asked.n_best, asked.beam))
-    found = service.translate_by_layer(translation, options, translation.max_length)
+    found = service.ask(TranslateByLayer(translation, options, translation.max_length))
     return lenses.by_layer(translation.source, found, language)
 
 
@@ -199,7 +200,7 @@ def grow(service: TranslationService, translation: Translation, tree_width: floa
     """Grow the tree of the sentence on the page."""
     width = int(tree_width)
     options = replace(translation.options, beam=width, n_best=min(translation.options.n_best, width), alternatives=1)
-    return service.grow_tree(translation, options, max_length=translation.max_length)
+    return service.ask(GrowTree(translation, options, max_length=translation.max_length))
 
 
 def node_of(tree: BeamTree, node: int) -> int:

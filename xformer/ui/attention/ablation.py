@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import ablation as figure
-from xformer.results import Head, Translation
+from xformer.results import Head, RankHeads, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Controls, every_head, some_heads
@@ -59,6 +59,6 @@ def run(service: TranslationService, language: Language, *, translation: Transla
 def rank(service: TranslationService, language: Language, *, translation: Translation, stack: str, progress: Any
          ) -> dict[str, str]:
     """The heads of a stack by what they are worth to the translation on the page."""
-    ranked = service.head_effects(translation.source, translation.best.tokens, [stack],
-                                  lambda done, of: progress((done, of)))
+    ranked = service.ask(RankHeads(translation.source, translation.best.tokens, [stack]),
+                         lambda done, of: progress((done, of)))
     return {"result": figure.effects(ranked, language)}

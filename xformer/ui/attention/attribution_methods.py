@@ -13,7 +13,7 @@ from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.labels import place, shown
 from xformer.figures.locked_word import locked_target
 from xformer.pieces import words
-from xformer.results import Head, Occlusion, Trace
+from xformer.results import Head, Occlude, Occlusion, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure, plot, script
@@ -78,7 +78,7 @@ def _names(trace: Trace) -> list[str]:
 @needs(trace="no_trace")
 def occlude(service: TranslationService, language: Language, *, trace: Trace) -> dict[str, Any]:
     """Leave out each source word, for what it did for each target piece: the heatmap, and the numbers."""
-    result = service.occlude(trace.text, trace.tokens)
+    result = service.ask(Occlude(trace.text, trace.tokens))
     return {"picture": figure(occlusion(result, language)), "result": result}
 
 

@@ -12,7 +12,7 @@ from xformer.explain.principles import POWERS, at_power
 from xformer.figures import head_payload
 from xformer.figures import weighing as figures
 from xformer.figures.attention import Choice
-from xformer.results import SCOPES, WEIGHINGS, Head, Reweighed, Translation, Weighing
+from xformer.results import SCOPES, WEIGHINGS, Head, Reweigh, Reweighed, SweepBeta, Translation, Weighing
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas, plot
@@ -81,7 +81,7 @@ def build(page: Page, look: Controls, drawer: gr.Textbox) -> Controls:
             ("curve", curve, draw_curve)):
         pictures.add(name, component, draw, seen=in_sight, late=name == "curve")
     pictures.add_all("maps", views, seen=in_sight)
-    pictures.fact("swept", lambda service, translation: service.sweep_beta(translation, translation.best.tokens))
+    pictures.fact("swept", lambda service, translation: service.ask(SweepBeta(translation, translation.best.tokens)))
     pictures.listen(problem, drawer.change, page.translation.change, by_change=["weigh_head"],
                     how={"api_visibility": "private", "show_progress_on": [result]})
     this.click(**page.ask(take, look.named("stack", "layer", "head"), {"weigh_head": head}), **QUIET)
@@ -118,7 +118,8 @@ def change_of(weigh_head: str, weigh_scope: str, kind: str, weigh_power: float) 
 @needs(translation="no_trace")
 def weigh_again(service: TranslationService, translation: Translation, change: Weighing) -> Reweighed:
     """Translate with attention that weighs so."""
-    return service.reweigh(translation, translation.best.tokens, change, translation.alone, translation.max_length)
+    return service.ask(Reweigh(translation, translation.best.tokens, change, translation.alone,
+                               translation.max_length))
 
 
 def both_maps(service: TranslationService, done: Reweighed, change: Weighing, language: Language

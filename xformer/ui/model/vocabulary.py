@@ -9,7 +9,7 @@ import gradio as gr
 
 from xformer.figures import vocabulary as figures
 from xformer.pieces import WORD_START, words
-from xformer.results import Pieced, Translation
+from xformer.results import NearestContexts, NearestPieces, Pieced, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -74,9 +74,9 @@ def draw(service: TranslationService, language: Language, *, translation: Transl
     choices = [(figures.readable(one), number) for number, one in enumerate(own.pieces, 1)]
     return {"splits": figures.splits(_ways(service, own, language), language),
             "others": figures.others(word, service.split(word, WAYS), SHOWN_WAYS, language),
-            "nearest": figures.nearest(piece, service.nearest_pieces(piece), language),
-            "contexts": figures.contexts(piece, int(vocab_layer), service.nearest_contexts(text, at, int(vocab_layer)),
-                                         language),
+            "nearest": figures.nearest(piece, service.ask(NearestPieces(piece)), language),
+            "contexts": figures.contexts(piece, int(vocab_layer),
+                                         service.ask(NearestContexts(text, at, int(vocab_layer))), language),
             "vocab_piece": gr.update(choices=choices, value=at + 1)}
 
 

@@ -17,7 +17,7 @@ from xformer.figures import principles as figures
 from xformer.figures import stream as stream_figures
 from xformer.figures.attention import Choice, named_by
 from xformer.figures.locked_word import Lock
-from xformer.results import STACKS, Head, Message, Trace, UserError, Walk
+from xformer.results import STACKS, Follow, Head, Message, Trace, UserError, Walk, WalkHead
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention.tab import head_of, layer_of
@@ -127,7 +127,7 @@ def build(page: Page) -> Tab:
     pictures.add("map", map_of_all, figures.all_queries, seen="map_open", rule="scoring")
     pictures.add("reshape", plot_of_reshape, figures.reshape, seen="reshape_open")
     pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
-    pictures.fact("stream", lambda service, trace, side: service.follow(trace.text, trace.tokens, side))
+    pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
     pictures.fact("layer", lambda head: head.layer)
     of_layer: tuple[tuple[str, Any, Callable[..., Any]], ...] = (
         ("strips", strips, stream_figures.strips), ("sums", sums, stream_figures.sums),
@@ -179,7 +179,7 @@ def head_in(service: TranslationService, first_stack: str, first_layer: int, fir
 @needs(trace="no_trace")
 def walk_through(service: TranslationService, trace: Trace, head: Head, padding: int) -> Walk:
     """Walk through a head of the pair that the page looks into."""
-    return service.walk(trace.text, trace.tokens, head, int(padding))
+    return service.ask(WalkHead(trace.text, trace.tokens, head, int(padding)))
 
 
 def offer_queries(walk: Walk, asks: int, language: Language, before: dict[str, Any]) -> Any:

@@ -1,0 +1,31 @@
+"""One question of each kind, for tests that ask them all."""
+
+from xformer.results import (
+    EmbedSource,
+    Follow,
+    Force,
+    GrowTree,
+    Head,
+    Move,
+    NearestContexts,
+    NearestPieces,
+    Occlude,
+    Positions,
+    RankHeads,
+    ReadDecoder,
+    Reweigh,
+    SweepBeta,
+    TranslateByLayer,
+    WalkHead,
+    Weighing,
+)
+
+
+def one_of_each(source, target, piece):
+    """Questions about a source and a target, and about a piece of the vocabulary."""
+    head = Head("cross", 1, 1)
+    return [WalkHead(source, target, head), Follow(source, target, "decoder"), Occlude(source, target),
+            RankHeads(source, target, ["cross"]), ReadDecoder(source, target), Force(source, target),
+            SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
+            GrowTree(source), TranslateByLayer(source), EmbedSource(source), NearestPieces(piece),
+            NearestContexts(source, 0, 1)]

@@ -1,0 +1,142 @@
+"""What may be asked of a translation model about its inside: records for `serve.protocol.TranslationService.ask`.
+
+A question says by its type what record answers it; a docstring says what that is, and its units. A source is a text, or
+the same model's translation of one, whose pieces are then known; a target is a text, or the tokens of a `Candidate`.
+options, prefix and max_length are those of `translate`. What cannot be answered raises UserError when it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from xformer.results.changes import HeadEffect, Moved, Occlusion, Reweighed
+from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Walk
+from xformer.results.models import STACKS, Head
+from xformer.results.options import Options, Positions, Weighing
+from xformer.results.translation import BeamTree, Candidate, Forced, Translation
+
+Source = str | Translation
+Target = str | Sequence[int]
+Answer = TypeVar("Answer", covariant=True)
+
+
+class Question(Generic[Answer]):
+    """A question whose answer is of this type."""
+
+
+@dataclass(frozen=True)
+class OfPair(Question[Answer]):
+    """A question about a source and a target."""
+
+    source: Source
+    target: Target
+
+
+@dataclass(frozen=True)
+class WalkHead(OfPair[Walk]):
+    """Every number of one head in a pass, from q, k and v to its output."""
+
+    head: Head
+    padding: int = 0  # <pad> pieces after the source, as in a batch with a longer sentence
+
+
+@dataclass(frozen=True)
+class Follow(OfPair[Stream]):
+    """The states (L, D) of all pieces through one side of the model, sub-layer by sub-layer."""
+
+    side: str  # "encoder" or "decoder"
+
+
+@dataclass(frozen=True)
+class Occlude(OfPair[Occlusion]):
+    """The nats that each target piece loses where each word of the source is left out, (T, W)."""
+
+
+@dataclass(frozen=True)
+class RankHeads(OfPair[list[HeadEffect]]):
+    """The nats that the target loses without each head, the worst loss first; progress: passes done, and of all."""
+
+    stacks: Sequence[str] = STACKS
+
+
+@dataclass(frozen=True)
+class ReadDecoder(OfPair[DecoderReadings]):
+    """The decoder's state after each layer, read as if it were the last: probabilities (layers + 1, T)."""
+
+
+@dataclass(frozen=True)
+class Force(OfPair[Forced]):
+    """The log-probability and the loss, in nats, of each target piece after those before it (teacher forcing)."""
+
+    smoothing: float = 0.1  # of the labels, 0 to below 1
+
+
+@dataclass(frozen=True)
+class SweepBeta(OfPair[dict[str, tuple[float, ...]]]):
+    """The target's log-probability for each of `explain.principles.BETAS` in all heads of a stack, by stack."""
+
+
+@dataclass(frozen=True)
+class Reweigh(OfPair[Reweighed]):
+    """A translation with changed attention weights, and what they change in a target that was made without the change.
+    """
+
+    change: Weighing
+    options: Options | None = None
+    max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class Move(OfPair[Moved]):
+    """A translation with other positions, and what they change in a target that was made with the model's own."""
+
+    positions: Positions
+    seed: int | None = None  # shuffles the words of the source; None leaves them in order
+    options: Options | None = None
+    max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class GrowTree(Question[BeamTree]):
+    """All hypotheses that a beam considers, kept and dropped; the best is that of `translate`. Refused for samples."""
+
+    source: Source
+    options: Options | None = None
+    prefix: Sequence[int] = ()
+    max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class TranslateByLayer(Question[tuple[Candidate, ...]]):
+    """Translations from the encoder's state after 0 to all layers; the last is the usual translation."""
+
+    source: Source
+    options: Options | None = None
+    max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class EmbedSource(Question[Embedded]):
+    """The encoder's input vectors (S, D), embeddings and positions apart."""
+
+    source: Source
+
+
+@dataclass(frozen=True)
+class NearestPieces(Question[list[tuple[str, float]]]):
+    """The pieces whose embeddings are most like that of a piece, with their cosines."""
+
+    piece: str
+    count: int = 12
+
+
+@dataclass(frozen=True)
+class NearestContexts(Question[list[Neighbour]]):
+    """The pieces in assets/contexts.txt whose state after a layer of the encoder is most like that of a piece."""
+
+    source: Source
+    position: int  # of the piece in the source, from 0
+    layer: int  # 0, the embedding, to all
+    count: int = 10
