@@ -96,7 +96,7 @@ def test_a_new_sentence_begins_at_its_first_step_and_an_address_where_it_says(ru
 
 def test_a_step_that_is_clicked_is_drawn_in_the_table(draw, pair):
     draw(pair, decode="yours")
-    picked = draw(pair, decode="yours", action=tab.pick, event=SimpleNamespace(step=2))
+    picked = draw(pair, decode="yours", action=tab.step_to, event=SimpleNamespace(step=2))
     assert picked["step"] == 2 and "Step 2, after" in picked["shares"] and 'data-step="2"' in picked["forced"]
 
 
