@@ -81,9 +81,21 @@ def test_words_and_phrases_come_out_as_a_dictionary_has_them(shipped):
     assert len(rows) >= 150
     found = [one.best.text for one in shipped.translate_many([english for english, _ in rows])]
     wrong = [(english, text) for (english, wanted), text in zip(rows, found, strict=True)
-             if text not in wanted.split("|")]
-    assert len(wrong) <= 0.1 * len(rows), wrong
-    assert not [(english, text) for (english, _), text in zip(rows, found, strict=True) if "¡" in text]
+             if text not in wanted.split("|") and (english.islower() or text.lower() not in wanted.lower().split("|"))]
+    assert len(wrong) <= 0.08 * len(rows), wrong
+    assert not [text for text in found if "¡" in text]
+
+
+@pytest.mark.parametrize("dress", ["{}.".format, str.capitalize, lambda text: f"{text.capitalize()}.", str.upper],
+                         ids=["full stop", "capital", "capital and full stop", "capitals"])
+def test_what_is_typed_with_capitals_or_a_full_stop_is_the_same_word(shipped, dress):
+    """But for the case of its letters, since the model may read it in small ones."""
+    rows = [row for row in rows_of("words.tsv") if row[0].islower() and row[0][-1].isalpha()]
+    found = [one.best.text for one in shipped.translate_many([dress(english) for english, _ in rows])]
+    wrong = [(english, text) for (english, wanted), text in zip(rows, found, strict=True)
+             if text.lower().removesuffix(".") not in wanted.lower().split("|")]
+    assert len(wrong) <= 0.08 * len(rows), wrong
+    assert not [text for text in found if "¡" in text]
 
 
 def test_names_numbers_addresses_and_signs_are_copied(shipped):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xformer.tokenizer import Tokenizer
 
 MAX_CHARACTERS = 5_000  # checked before anything is computed
+PHRASE_WORDS = 3  # most words of a text that counts as an entry of a dictionary
 BLANKS = ("\N{REPLACEMENT CHARACTER}", WORD_START)  # printed signs that every vocabulary here reads as a space
 NAME = r"<[a-z][\w:-]*"
 VALUE = r"""\s+[\w:@.-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>]+)"""
@@ -80,6 +81,23 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
     if limit is not None and len(tokens) + 1 > limit:
         raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
     return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown)])
+
+
+def in_small_letters(line: str) -> str | None:
+    """Write a line of capitals, or a word or phrase that begins with one, as a dictionary has it; None for any other
+    line. Training has few of the first, and the second mostly at the beginning of a sentence.
+
+    >>> in_small_letters("Cat"), in_small_letters("WHERE ARE YOU?"), in_small_letters("I like NASA.")
+    ('cat', 'Where are you?', None)
+    """
+    words = line.split()
+    if line.isupper() and sum(c.isalpha() for c in line) > 1 and not any(c.isdigit() for c in line):
+        return line.capitalize() if len(words) > PHRASE_WORDS or line[-1] in ".!?" else line.lower()
+    entry = line.removesuffix(".") if len(words) == 1 else line
+    if len(words) > PHRASE_WORDS or not line[0].isupper() or not entry.replace(" ", "").isalpha():
+        return None
+    small = line.lower()
+    return small if line in (line.title(), line.capitalize()) else None
 
 
 def pieces_of(tokenizer: Tokenizer, line: str, empty: str) -> list[int]:

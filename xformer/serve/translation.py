@@ -56,12 +56,14 @@ from xformer.serve.batching import Decoder, Request
 from xformer.serve.limits import Guard, Wait, computes
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
-from xformer.serve.text import Prepared, one_line, prepare, repeats
+from xformer.serve.text import Prepared, in_small_letters, one_line, prepare, repeats
 from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
+BROKEN = "\N{REPLACEMENT CHARACTER}"  # stands in a translation for bytes that spell no character
+SURER = 0.5  # nats by which the translation of a text in small letters must be likelier, for it to be read so
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
@@ -228,11 +230,13 @@ class Service(Pretrained):
                     ) -> list[Translation]:
         """Queue sources and wait for their translations. Arguments as of `translate_many`."""
         began, options, requests = time.perf_counter(), options or Options(), list[Request]()
-        for i, (_, tokens, _) in enumerate(sources):
+        free = prefixes is None and change == passes.UNCHANGED and not options.sampling
+        others = self._in_small_letters(sources) if free else {}
+        for i, (_, tokens, _) in enumerate([*sources, *others.values()]):
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = self._limit(tokens, max_length, prefix)
             requests.append(Request(tokens, options, prefix, limit, change))
-            if progress is not None:
+            if progress is not None and i < len(sources):
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
         self._decoder.submit(requests)
         answers = []
@@ -243,8 +247,18 @@ class Service(Pretrained):
         finally:
             for request in requests:  # if one failed or the client has gone, the rest need no answer
                 request.answer.cancel()
+        sources = [*sources]
+        for (i, other), hypotheses in zip(others.items(), answers[len(sources):], strict=True):
+            if sum(hypotheses[0].log_probs) > sum(answers[i][0].log_probs) + SURER:
+                sources[i], answers[i] = other, hypotheses
         return [self._translation(source, hypotheses, began, options, max_length, prefixes is None)
-                for source, hypotheses in zip(sources, answers, strict=True)]
+                for source, hypotheses in zip(sources, answers[:len(sources)], strict=True)]
+
+    def _in_small_letters(self, sources: Sequence[Prepared]) -> dict[int, Prepared]:
+        """The sources, by their index, that may be read in small letters too, so read."""
+        small = {i: form for i, source in enumerate(sources) if (form := in_small_letters(source.text)) is not None}
+        return {i: Prepared(form, self._prepare(form).tokens, [*sources[i].warnings, Message.of("read_as", text=form)])
+                for i, form in small.items()}
 
     def _limit(self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()) -> int:
         """The most pieces of a translation, EOS included; source without. Raises UserError for an impossible prefix."""
@@ -263,7 +277,8 @@ class Service(Pretrained):
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
         if repeats(best.tokens):
             warnings.append(Message.of("warning_repetition"))
-        elif free and not options.sampling and sureness(best.log_probs) < self.guess_bound:
+        elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
+                                                or BROKEN in self.tokenizer.decode(best.tokens)):
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
         return Translation(source.text, tuple(map(self._candidate, hypotheses)), tuple(warnings),
                            time.perf_counter() - began, options, max_length, tuple(source.tokens))
