@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain.attribution_methods import Answers
-from xformer.figures.heatmap import DIVERGING, matrix
+from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import shown, shown_all
 from xformer.figures.tables import header
 from xformer.results import Occlusion
@@ -26,9 +26,9 @@ def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
         return say("occlusion_hover", piece=piece, word=word, value=f"{value:+.2f}")
 
     reach = max(1.0, float(np.abs(effects.effect).max()))
-    return matrix(effects.effect, shown_all(effects.predicted), [shown(word) for word in effects.words], hover,
-                  title=say("occlusion_title"), rows=say("occlusion_rows"), columns=say("occlusion_columns"),
-                  bar=say("occlusion_bar"), colours=DIVERGING, span=(-reach, reach))
+    return matrix(effects.effect, Axis(say("occlusion_rows"), shown_all(effects.predicted)),
+                  Axis(say("occlusion_columns"), shown_all(effects.words)), hover, title=say("occlusion_title"),
+                  scale=Scale(say("occlusion_bar"), reach, signed=True))
 
 
 def compared(answers: Answers, word: str, where: str, language: Language = ENGLISH,

@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain import counterfactual
-from xformer.figures import heatmap
 from xformer.figures.ablation import changed_words
+from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import place, shown, shown_all
 from xformer.figures.layout import literal
 from xformer.results import Candidate, Head, Trace
@@ -38,10 +38,10 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     heads = _heads(distances)
     rows = [f"{place(head, language)} · {distance:.2f}" for head, distance in zip(heads, distances.flat, strict=True)]
     reach = max(0.1, float(np.abs(values).max()))  # heads that hardly changed stay pale
-    return heatmap.matrix(values.reshape(len(heads), -1), rows, shown_all(old.source), hover,
-                          title=say("rivals_title", old=old_piece, new=new_piece), rows=say("rivals_rows"),
-                          columns=say("axis_seen_source_piece"), bar=say("rivals_bar"), colours=heatmap.DIVERGING,
-                          span=(-reach, reach))
+    return matrix(values.reshape(len(heads), -1), Axis(say("rivals_rows"), rows),
+                  Axis(say("axis_seen_source_piece"), shown_all(old.source)), hover,
+                  title=say("rivals_title", old=old_piece, new=new_piece),
+                  scale=Scale(say("rivals_bar"), reach, signed=True))
 
 
 def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trace, step: int,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.layout import LOOK, literal
 from xformer.figures.palettes import PALETTES
+from xformer.strings import Language
 
 # Blue below 0, orange above, transparent at 0; colour-blind readers can tell them apart.
 DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 122, 246, 0)"],
@@ -17,41 +20,87 @@ DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 1
 SEQUENTIAL: list[list[object]] = [[i, f"rgba({r}, {g}, {b}, {a:g})"]
                                   for i, (r, g, b, a) in enumerate(PALETTES["blue"])]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
+BAR = 100  # pixels for the colour bar
 AXIS = {"ticks": "outside", "ticklen": 4, "tickcolor": "rgba(0,0,0,0)", "showgrid": False, "zeroline": False}
 Hover = Callable[[str, str, float], str]  # from row, column and value to the hover text of the cell
+WIDE = 900  # pixels that a strip of many numbers may take
 
 
-def matrix(values: np.ndarray, queries: Sequence[str], keys: Sequence[str], hover: Hover | str, *, title: str,
-           rows: str, columns: str, bar: str, colours: list[list[object]], span: tuple[float, float],
-           cell: tuple[float, float] = (CELL, CELL), every: int = 1, first: int = 0, right: int = 100) -> go.Figure:
-    """Plot values (queries, keys) as a heatmap with labelled rows and columns, and a colour bar over `span`.
+@dataclass(frozen=True)
+class Axis:
+    """The rows or the columns: their title and their labels. every: one label in `every` is written. first: the number
+    of the first, where labels are numbers."""
+
+    title: str
+    labels: Sequence[str]
+    every: int = 1
+    first: int = 0
+
+    @property
+    def positions(self) -> list[int]:
+        """Where they stand. Plotly would merge equal labels, and "the … the" would lose a column."""
+        return [*range(self.first, self.first + len(self.labels))]
+
+    def drawn(self, **more: Any) -> dict[str, Any]:
+        """Describe the axis to Plotly."""
+        return {"tickvals": self.positions[::self.every], "ticktext": literal(self.labels)[::self.every],
+                "title": {"text": self.title, "standoff": 6}, **AXIS, **more}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The colours, up to the value `most`: from 0, or from -most where values have signs. title: of the colour bar."""
+
+    title: str
+    most: float = 1
+    signed: bool = False
+
+
+def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *, title: str, scale: Scale,
+           cell: tuple[float, float] = (CELL, CELL)) -> go.Figure:
+    """Plot values (rows, columns) as a heatmap with a colour bar.
 
     hover: makes the text of a cell, which may hold markup, from labels that are escaped already; or a template of
         plotly's, which is cheaper.
-    rows, columns, bar: titles of the axes and of the colour bar.
-    cell: width and height in pixels; the colour bar needs 150 of height. right: pixels for the colour bar.
-    every: one column in `every` is labelled. first: number of the first column, if the labels are numbers.
+    cell: width and height in pixels; the colour bar needs 150 of height, and BAR of width.
     """
-    row_labels, column_labels = literal(queries), literal(keys)
     hints = {"hovertemplate": hover} if isinstance(hover, str) else {
         "hovertemplate": "%{text}<extra></extra>",
         "text": [[hover(row_label, column_label, value)
-                  for column_label, value in zip(column_labels, row, strict=True)]
-                 for row_label, row in zip(row_labels, values.tolist(), strict=True)]}
-    # Axes are positions with texts: plotly would merge equal labels, and "the … the" would lose a column.
-    x, y = list(range(first, first + len(column_labels))), list(range(len(row_labels)))
-    left = 44 + 7 * max(map(len, queries))
-    top = 74 + 7 * max(map(len, keys))
+                  for column_label, value in zip(literal(columns.labels), row, strict=True)]
+                 for row_label, row in zip(literal(rows.labels), values.tolist(), strict=True)]}
+    x, y = columns.positions, rows.positions
+    left, top = 44 + 7 * max(map(len, rows.labels)), 74 + 7 * max(map(len, columns.labels))
     heading = {"text": literal([title])[0], "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
                "yref": "container", "pad": {"t": 8, "l": 8}, "font": {"size": 16}}
-    across = {"tickvals": x[::every], "ticktext": column_labels[::every], "tickangle": -90, "side": "top",
-              "range": [first - 0.5, first + len(x) - 0.5], "title": {"text": columns, "standoff": 6}, **AXIS}
-    down = {"tickvals": y, "ticktext": row_labels, "range": [len(y) - 0.5, -0.5],
-            "title": {"text": rows, "standoff": 6}, **AXIS}
-    colour_bar = {"title": {"text": bar, "side": "right"}, "thickness": 14, "len": 1, "y": 0.5, "outlinewidth": 1}
-    drawn = go.Heatmap(z=values, x=x, y=y, zmin=span[0], zmax=span[1], xgap=1 if cell[0] > 8 else 0, ygap=1,
-                       colorscale=colours, **hints, colorbar=colour_bar)
+    colour_bar = {"title": {"text": scale.title, "side": "right"}, "thickness": 14, "len": 1, "y": 0.5,
+                  "outlinewidth": 1}
+    drawn = go.Heatmap(z=values, x=x, y=y, zmin=-scale.most if scale.signed else 0, zmax=scale.most,
+                       xgap=1 if cell[0] > 8 else 0, ygap=1, colorscale=DIVERGING if scale.signed else SEQUENTIAL,
+                       **hints, colorbar=colour_bar)
     return go.Figure(drawn, {
-        "title": heading, "width": left + cell[0] * len(x) + right, "height": top + max(cell[1] * len(y), 150) + 12,
-        "autosize": False, "margin": {"l": left, "r": right, "t": top, "b": 12, "autoexpand": False},
-        "xaxis": across, "yaxis": down, **LOOK})
+        "title": heading, "width": left + cell[0] * len(x) + BAR, "height": top + max(cell[1] * len(y), 150) + 12,
+        "autosize": False, "margin": {"l": left, "r": BAR, "t": top, "b": 12, "autoexpand": False},
+        "xaxis": columns.drawn(tickangle=-90, side="top", range=[x[0] - 0.5, x[-1] + 0.5]),
+        "yaxis": rows.drawn(range=[y[-1] + 0.5, y[0] - 0.5]), **LOOK})
+
+
+def strips(vectors: np.ndarray, names: Sequence[str], *, title: str, scale: Scale, height: float,
+           language: Language, dimensions: Sequence[str] = ()) -> go.Figure:
+    """Plot vectors, one a row, by their names. dimensions: their labels, if they are not the numbers from 1.
+    height: of a row, in pixels."""
+    say, count = language.say, vectors.shape[1]
+    labels = dimensions or [str(i + 1) for i in range(count)]
+    return matrix(vectors, Axis(say("first_axis_vector"), names),
+                  Axis(say("first_axis_dimension"), labels, every=max(1, count // 16), first=1), number(language),
+                  title=title, scale=scale, cell=(min(16.0, WIDE / count), height))
+
+
+def number(language: Language, row: str = "%{y}") -> str:
+    """The hover text of a number of a vector, as a template."""
+    return language.say("first_hover_number", row=row, dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
+
+
+def weight(language: Language) -> Hover:
+    """Make the hover text of a weight or an activation."""
+    return lambda row, column, value: language.say("first_hover_score", row=row, key=column, value=f"{value:.4f}")

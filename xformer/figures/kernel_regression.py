@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from xformer.explain import kernel_regression as kernels
 from xformer.explain.kernel_regression import RANGE, Descent
-from xformer.figures import heatmap
+from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.strings import ENGLISH, Language
@@ -40,11 +40,11 @@ def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language =
     def hover(row: str, column: str, value: float) -> str:
         return say("first_hover_score", row=f"x = {row}", key=f"x = {column}", value=f"{value:.4f}")
 
-    return heatmap.matrix(
-        kernels.weights(places, x[order], bandwidth), [f"{place:.1f}" for place in places],
-        [f"{value:g}" for value in x[order]], hover, title=say("kernel_map", bandwidth=named(bandwidth, language)),
-        rows=say("kernel_asks"), columns=say("kernel_seen"), bar=say("kernel_weight"), colours=heatmap.SEQUENTIAL,
-        span=(0, 1), cell=(26, 13))
+    return matrix(kernels.weights(places, x[order], bandwidth),
+                  Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
+                  Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]), hover,
+                  title=say("kernel_map", bandwidth=named(bandwidth, language)), scale=Scale(say("kernel_weight")),
+                  cell=(26, 13))
 
 
 def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Language = ENGLISH) -> go.Figure:

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
-from xformer.figures import heatmap
 from xformer.figures.attention import SIDES, Choice, all_maps, named_by, units
+from xformer.figures.heatmap import Axis, Hover, Scale, matrix
 from xformer.figures.labels import percent, place, times
 from xformer.figures.tables import savable
 from xformer.pieces import EOS, SPECIAL, WORD_START, words
@@ -148,15 +148,13 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
     where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
     asks = "source" if head.stack == "encoder_self" else "predicted" if to_come else "given"
 
-    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, hover: heatmap.Hover,
+    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, hover: Hover,
              reach: float | None = None) -> go.Figure:
         """Plot one of the maps. reach: the largest value of a difference, whose colours go both ways."""
-        return heatmap.matrix(
-            values, *labels, hover, title=f"{name} · {where}", rows=say(f"axis_asks_{asks}_word"),
-            columns=say(f"axis_seen_{SIDES[head.stack][1]}_word"), cell=(CELL, CELL),
-            bar=say("probability" if reach is None else "pairs_change"),
-            span=(0, 1) if reach is None else (-reach, reach),
-            colours=heatmap.SEQUENTIAL if reach is None else heatmap.DIVERGING)
+        scale = Scale(say("probability")) if reach is None else Scale(say("pairs_change"), reach, signed=True)
+        return matrix(values, Axis(say(f"axis_asks_{asks}_word"), labels[0]),
+                      Axis(say(f"axis_seen_{SIDES[head.stack][1]}_word"), labels[1]), hover,
+                      title=f"{name} · {where}", scale=scale, cell=(CELL, CELL))
 
     def share(query: str, key: str, value: float) -> str:
         missing = value != value

@@ -14,6 +14,7 @@ from xformer.explain import principles as explain
 from xformer.explain.key_value_store import Records
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
+from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import lesson, percent, shown, shown_all
 from xformer.figures.layout import axis, layout, literal
 from xformer.figures.palettes import BLUE, ORANGE
@@ -22,7 +23,6 @@ from xformer.results import Walk
 from xformer.strings import ENGLISH, Language
 
 HIDDEN: list[list[object]] = [[0, "rgba(128, 128, 128, 0.45)"], [1, "rgba(128, 128, 128, 0.45)"]]  # by the mask
-WIDE = 900  # pixels that a strip of many numbers may take
 MARKED = 8  # products that are outlined
 MARK = "#dc2626"
 # MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
@@ -67,14 +67,11 @@ def inputs(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
     columns = [*(str(i + 1) for i in range(len(x) - 1)), "b_Q"]
     rows = ["x", *(f"W_Q {i + 1}" for i in range(len(weights)))]
     reach, of_x = (max(1e-6, float(np.abs(numbers).max())) for numbers in (weights, x))
-    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
-    figure = heatmap.matrix(
-        np.vstack([np.full_like(x, np.nan), weights]), rows, columns, hover,
-        title=say("first_inputs", query=query_label(walk, query, language), **_shape(walk)),
-        rows=say("first_axis_vector"), columns=say("first_axis_dimension"), bar=say("first_bar_weight"),
-        colours=heatmap.DIVERGING, span=(-reach, reach), cell=(min(16.0, WIDE / len(x)), 9),
-        every=max(1, len(columns) // 16), first=1)
-    own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=hover)
+    title = say("first_inputs", query=query_label(walk, query, language), **_shape(walk))
+    figure = heatmap.strips(np.vstack([np.full_like(x, np.nan), weights]), rows, title=title, height=9,
+                            scale=Scale(say("first_bar_weight"), reach, signed=True), language=language,
+                            dimensions=columns)
+    own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=heatmap.number(language))
     marked = [0, *range(5, len(rows), 5)]
     return figure.add_trace(own).update_layout(
         coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -of_x, "cmax": of_x, "showscale": False},
@@ -112,16 +109,13 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
     reach = max(1e-6, float(np.abs(cut).max()))
     names = literal(shown_all(walk.queries))
 
-    def hover(row: str) -> str:
-        return say("first_hover_number", row=row, dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
-
     dimensions, of_head = list(range(1, d_model + 1)), list(range(1, d + 1))
     maps = [go.Heatmap(z=walk.every_q, x=dimensions, coloraxis="coloraxis", name=say("first_reshape_before"),
-                       hovertemplate=hover("%{y}"))]
+                       hovertemplate=heatmap.number(language))]
     maps += [go.Heatmap(
         z=block, x=of_head, y=list(range(h * length, (h + 1) * length)), xaxis="x2", yaxis="y2", coloraxis="coloraxis",
         name=f"{say('head')} {h + 1}", text=[[name] * d for name in names],
-        hovertemplate=hover(f"{say('head')} {h + 1} · %{{text}}")) for h, block in enumerate(cut)]
+        hovertemplate=heatmap.number(language, f"{say('head')} {h + 1} · %{{text}}")) for h, block in enumerate(cut)]
     box = {"type": "rect", "line": {"color": MARK, "width": 2}}
     lines = [{"type": "line", "xref": "x", "yref": "y", "x0": d * h + 0.5, "x1": d * h + 0.5, "y0": -0.5,
               "y1": length - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}} for h in range(1, heads)]
@@ -226,13 +220,8 @@ def _shape(walk: Walk) -> dict[str, int]:
 
 def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language) -> go.Figure:
     """Plot vectors (rows, dimensions) as strips of colour, one below the other."""
-    say, count = language.say, numbers.shape[1]
-    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
-    reach = max(1e-6, float(np.abs(numbers).max()))
-    return heatmap.matrix(numbers, rows, [str(i + 1) for i in range(count)], hover, title=title,
-                          rows=say("first_axis_vector"), columns=say("first_axis_dimension"),
-                          bar=say("first_bar_number"), colours=heatmap.DIVERGING, span=(-reach, reach),
-                          cell=(min(16.0, WIDE / count), 22), every=max(1, count // 16), first=1)
+    scale = Scale(language.say("first_bar_number"), max(1e-6, float(np.abs(numbers).max())), signed=True)
+    return heatmap.strips(numbers, rows, title=title, scale=scale, height=22, language=language)
 
 
 def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language) -> go.Figure:
@@ -288,9 +277,9 @@ def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Langua
     allowed = explain.mask(mask, len(walk.queries), walk.keys)
     rows = [query_label(walk, i, language) for i in range(len(walk.queries))]
     title = f"{say(f'first_mask_{mask}')} · {_own_label(walk, rule, beta)} · {len(rows)} × {len(walk.keys)}"
-    figure = heatmap.matrix(np.where(allowed, weights, np.nan), rows, shown_all(walk.keys), hover, title=title,
-                            rows=say("first_axis_query"), columns=say("first_axis_key"), bar=say("probability"),
-                            colours=heatmap.SEQUENTIAL, span=(0, 1))
+    figure = heatmap.matrix(np.where(allowed, weights, np.nan), Axis(say("first_axis_query"), rows),
+                            Axis(say("first_axis_key"), shown_all(walk.keys)), hover, title=title,
+                            scale=Scale(say("probability")))
     figure.add_trace(go.Heatmap(z=np.where(allowed, np.nan, 1), x=list(range(len(walk.keys))),
                                 y=list(range(len(rows))), colorscale=HIDDEN, showscale=False, hoverinfo="skip", xgap=1,
                                 ygap=1))
@@ -348,16 +337,12 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
 def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:
     """Plot where one random token looks if the same d_model is cut into more and more heads: a row a head."""
     say = language.say
-
-    def hover(row: str, key: str, value: float) -> str:
-        return say("first_hover_score", row=row, key=key, value=f"{value:.4f}")
-
     rows = [say("first_split_row", head=head + 1, heads=split.heads) for split in ways for head in range(split.heads)]
     weights = np.vstack([split.weights for split in ways])
     keys = [say("first_token", number=i + 1) for i in range(weights.shape[1])]
-    return heatmap.matrix(weights, rows, keys, hover, title=say("first_split", shape=f"{len(rows)} × {len(keys)}"),
-                          rows=say("first_axis_head"), columns=say("first_axis_key"), bar=say("probability"),
-                          colours=heatmap.SEQUENTIAL, span=(0, 1))
+    return heatmap.matrix(weights, Axis(say("first_axis_head"), rows), Axis(say("first_axis_key"), keys),
+                          heatmap.weight(language), title=say("first_split", shape=f"{len(rows)} × {len(keys)}"),
+                          scale=Scale(say("probability")))
 
 
 def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:

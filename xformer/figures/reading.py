@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain import maps
-from xformer.figures import heatmap
 from xformer.figures.attention import Choice, units
+from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import of_model, percent, place
 from xformer.figures.tables import savable
 from xformer.results import Head, ModelInfo, Trace
@@ -81,18 +81,18 @@ def before_after(before: Trace, after: Trace, head: Head, language: Language = E
     reach = max(0.1, float(np.abs(difference).max()))
     where = place(head, language)
 
-    def plot(values: np.ndarray, name: str, signed: bool) -> go.Figure:
+    def plot(values: np.ndarray, name: str, scale: Scale) -> go.Figure:
         def hover(query: str, key: str, value: float) -> str:
-            return f"{query} → {key}: {value:+.3f}" if signed else say(
+            return f"{query} → {key}: {value:+.3f}" if scale.signed else say(
                 "looks_at", query=query, list=f"{key} {percent(value)}")
-        return heatmap.matrix(
-            values, sides[0].line, sides[0].keys, hover, title=f"{name} · {where}", rows=say("axis_asks_source_word"),
-            columns=say("axis_seen_source_word"), cell=(CELL, CELL),
-            bar=say("pairs_change" if signed else "probability"), span=(-reach, reach) if signed else (0, 1),
-            colours=heatmap.DIVERGING if signed else heatmap.SEQUENTIAL)
+        return matrix(values, Axis(say("axis_asks_source_word"), sides[0].line),
+                      Axis(say("axis_seen_source_word"), sides[0].keys), hover, title=f"{name} · {where}", scale=scale,
+                      cell=(CELL, CELL))
 
-    return BeforeAfter(plot(sides[0].values, say("maps_before"), False),
-                       plot(sides[1].values, say("maps_after"), False), plot(difference, say("maps_difference"), True))
+    shares, change = Scale(say("probability")), Scale(say("pairs_change"), reach, signed=True)
+    return BeforeAfter(plot(sides[0].values, say("maps_before"), shares),
+                       plot(sides[1].values, say("maps_after"), shares),
+                       plot(difference, say("maps_difference"), change))
 
 
 def rules(drawn: tuple[str, ...], note: str) -> str:

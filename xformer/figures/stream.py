@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from xformer.figures import heatmap
+from xformer.figures.heatmap import Axis, Scale
 from xformer.figures.labels import lesson, shown, shown_all
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, ORANGE, TEAL
@@ -17,7 +18,6 @@ from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
 
 UNITS = 24  # of the feed-forward network that are drawn
-WIDE = 900  # pixels that a strip of many numbers may take
 COLOURS = {"self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE}
 # MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
 FORMULAS = {
@@ -48,13 +48,9 @@ def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
     numbers = np.vstack([*rows, stream.of_layer(layer)[-1].after[piece]])
     # A few dimensions of the state are ten times as large as the others, which would become invisible.
     count, reach = numbers.shape[1], float(np.quantile(np.abs(numbers), 0.98)) or 1.0
-    hover = say("first_hover_number", row="%{y}", dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
-    return heatmap.matrix(
-        numbers, [*names, say("rest_state")], [str(i + 1) for i in range(count)], hover,
-        title=say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer, d_model=count),
-        rows=say("first_axis_vector"), columns=say("first_axis_dimension"), bar=say("first_bar_number"),
-        colours=heatmap.DIVERGING, span=(-reach, reach), cell=(min(16.0, WIDE / count), 20),
-        every=max(1, count // 16), first=1)
+    title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer, d_model=count)
+    return heatmap.strips(numbers, [*names, say("rest_state")], title=title, height=20, language=language,
+                          scale=Scale(say("first_bar_number"), reach, signed=True))
 
 
 def sums(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
@@ -108,14 +104,11 @@ def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) 
         chosen = np.arange(1)
     shown_units = hidden[:, chosen].T
 
-    def hover(row: str, column: str, value: float) -> str:
-        return say("first_hover_score", row=row, key=column, value=f"{value:.4f}")
-
     return heatmap.matrix(
-        shown_units, [say("rest_unit", unit=int(unit) + 1) for unit in chosen], shown_all(stream.pieces), hover,
+        shown_units, Axis(say("rest_axis_unit"), [say("rest_unit", unit=int(unit) + 1) for unit in chosen]),
+        Axis(say("rest_axis_piece"), shown_all(stream.pieces)), heatmap.weight(language), cell=(24, 18),
         title=say("rest_units", layer=layer, units=len(chosen), piece=shown(stream.pieces[piece])),
-        rows=say("rest_axis_unit"), columns=say("rest_axis_piece"), bar=say("rest_activation"),
-        colours=heatmap.SEQUENTIAL, span=(0, max(1e-6, float(shown_units.max()))), cell=(24, 18))
+        scale=Scale(say("rest_activation"), max(1e-6, float(shown_units.max()))))
 
 
 def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:

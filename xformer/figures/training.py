@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from xformer.explain.recorded import highest_rate, verdict
-from xformer.figures import heatmap
+from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.layout import axis, layout
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
@@ -130,11 +130,11 @@ def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
     def hover(query: str, key: str, value: float) -> str:
         return say("live_hover_map", query=query, key=key, value=f"{value:.3f}")
 
-    return heatmap.matrix(frame.probabilities, frame.queries, frame.keys, hover,
-                          title=say("live_map", layer=frame.head.layer, head=frame.head.head,
-                                    step=frame.course.step[-1] if frame.course.step else 0),
-                          rows=say("live_map_rows"), columns=say("live_map_columns"), bar=say("probability"),
-                          colours=heatmap.SEQUENTIAL, span=(0, 1), cell=(30, 24))
+    title = say("live_map", layer=frame.head.layer, head=frame.head.head,
+                step=frame.course.step[-1] if frame.course.step else 0)
+    return matrix(frame.probabilities, Axis(say("live_map_rows"), frame.queries),
+                  Axis(say("live_map_columns"), frame.keys), hover, title=title, scale=Scale(say("probability")),
+                  cell=(30, 24))
 
 
 def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
