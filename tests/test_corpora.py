@@ -4,6 +4,7 @@ import lzma
 import math
 import random
 from collections import Counter
+from dataclasses import fields
 
 import pytest
 
@@ -22,6 +23,7 @@ from xformer.training.data.corpora import (
     slip,
     without,
 )
+from xformer.training.options import BatchOptions
 
 NEVER = Roughening(0, 0, 0, 0, 0, 0)
 
@@ -243,8 +245,9 @@ def test_a_joined_sentence_may_just_fill_the_limit():
 
 
 def batches(pairs, tokenizer=None, **more):
-    settings = {"batch_tokens": 300, "roughening": NEVER, "sampled": 0.0, **more}
-    return TranslationBatches(tokenizer or Letters(), pairs, **settings)
+    packed = {one.name: more.pop(one.name) for one in fields(BatchOptions) if one.name in more}
+    options = BatchOptions(**{"batch_tokens": 300, "names": 0.0, "sampled": 0.0, **packed})
+    return TranslationBatches(tokenizer or Letters(), pairs, options=options, **{"roughening": NEVER, **more})
 
 
 def test_an_epoch_holds_every_pair_once():
@@ -350,11 +353,11 @@ def test_without_written_pairs_epochs_are_what_they_were():
 
 
 @pytest.mark.parametrize(("weights", "said"), [
-    ({"extra_weight": 1.5}, "the extra weight is 1.5; it must be 0 or more, and at most 1"),
-    ({"extra_weight": -1}, "the extra weight is -1; it must be 0 or more, and at most 1"),
-    ({"written_weight": -0.5}, "the written weight is -0.5; it must be 0 or more"),
-    ({"phrase_weight": math.nan}, "the phrase weight is nan; it must be 0 or more"),
-    ({"names": 1.5}, "the share of pairs whose names are exchanged is 1.5; it must be from 0 to 1")])
+    ({"extra_weight": 1.5}, "extra_weight is 1.5; it must be at least 0 and at most 1"),
+    ({"extra_weight": -1}, "extra_weight is -1; it must be at least 0 and at most 1"),
+    ({"written_weight": -0.5}, "written_weight is -0.5; it must be at least 0 and at most 1,000"),
+    ({"phrase_weight": math.nan}, "phrase_weight is nan; it must be at least 0 and at most 1,000"),
+    ({"names": 1.5}, "names is 1.5; it must be at least 0 and at most 1")])
 def test_wrong_weights_are_refused(weights, said):
     with pytest.raises(ValueError) as error:
         batches(sentences(4), **weights)

@@ -28,7 +28,7 @@ from xformer.results import UserError
 from xformer.training import loop
 from xformer.training.data.corpora import Roughening, TranslationBatches
 from xformer.training.loss import SmoothedCrossEntropy
-from xformer.training.options import LanguageModelRun, SentimentRun, TrainingOptions, TranslationRun
+from xformer.training.options import BatchOptions, LanguageModelRun, SentimentRun, TrainingOptions, TranslationRun
 from xformer.training.run import train_translation
 from xformer.training.translation import TranslationTask, learn_vocabulary
 
@@ -63,7 +63,8 @@ def state(folder):
 
 
 def task(model, tokenizer, pairs, dev=(), smoothing=0.1):
-    batches = TranslationBatches(tokenizer, pairs, batch_tokens=200, roughening=Roughening(*[0.0] * 6), sampled=0.0)
+    batches = TranslationBatches(tokenizer, pairs, options=BatchOptions(batch_tokens=200, names=0.0, sampled=0.0),
+                                 roughening=Roughening(*[0.0] * 6))
     return TranslationTask(model, tokenizer, batches, dev, smoothing)
 
 

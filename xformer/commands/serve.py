@@ -44,24 +44,21 @@ def run(args: argparse.Namespace) -> int:
     token, hosts = token_of(args), [allowed_name(name) for name in args.allow_host]
     checkpoint = TRANSLATION.find(args.checkpoint)
     sentiment = str(SENTIMENT.find(args.sentiment)) if SENTIMENT.there(args.sentiment) else None
+    if most and find_spec("ray") is None:
+        raise UserError("Replicas need one package more: install it with pip install 'ray[serve]>=2.60,<3', or "
+                        "leave out --replicas to serve from this process.")
+    if not most:
+        from xformer.serve.memory import few_arenas
+        few_arenas()
+    from xformer.serve import engine
+    setup = engine.Setup(str(checkpoint), sentiment, args.device, args.precision, token, hosts)
     if most:
-        if find_spec("ray") is None:
-            raise UserError("Replicas need one package more: install it with pip install 'ray[serve]>=2.60,<3', or "
-                            "leave out --replicas to serve from this process.")
         from xformer.serve import cluster
-        cluster.serve(str(checkpoint), sentiment, args.device, args.precision, least, most,
-                      args.cpus, args.gpus, args.patience, args.address, args.host, args.port, token, hosts)
+        copies = cluster.Replicas(least, most, args.cpus, args.gpus, args.patience)
+        cluster.serve(setup, copies, args.address, args.host, args.port)
         return 0
     import uvicorn
-
-    from xformer.serve.memory import few_arenas
-    few_arenas()
-    from xformer.serve import engine
-    from xformer.serve.reviews import SentimentService
-    from xformer.serve.translation import Service
-    engine.use(Service.open(checkpoint, args.device, args.precision),
-               SentimentService.open(sentiment, args.device) if sentiment else None)
-    engine.protect(token, hosts)
+    setup.start()
     uvicorn.run(engine.api, host=args.host, port=args.port, log_level="info", access_log=False)
     return 0
 

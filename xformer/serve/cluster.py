@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import ray
@@ -24,15 +25,10 @@ PERIOD = 5.0  # seconds between two checks, at most
 class Replica:
     """A copy of the engine in a process of its own. Its services batch the requests that come at the same time."""
 
-    def __init__(self, checkpoint: str, sentiment: str | None, device: str | None, precision: str,
-                 seconds: float, token: str, hosts: list[str]) -> None:
-        """seconds: the time in which a check must translate a word. token, hosts: see `engine.protect`."""
-        from xformer.serve.reviews import SentimentService
-        from xformer.serve.translation import Service
+    def __init__(self, setup: engine.Setup, seconds: float) -> None:
+        """seconds: the time in which a check must translate a word."""
         self.seconds = seconds
-        engine.use(Service.open(checkpoint, device, precision),
-                   SentimentService.open(sentiment, device) if sentiment else None)
-        engine.protect(token, hosts)
+        setup.start()
 
     async def check_health(self) -> None:
         """Raise if a word is not translated in time; Ray replaces the replica after MISSED failures in a row.
@@ -42,14 +38,23 @@ class Replica:
         await run_in_threadpool(engine.check, self.seconds)
 
 
-def serve(checkpoint: str, sentiment: str | None, device: str | None, precision: str, least: int, most: int,
-          cpus: float, gpus: float, patience: float, address: str | None, host: str, port: int, token: str,
-          hosts: list[str]) -> None:
+@dataclass(frozen=True)
+class Replicas:
+    """How many copies there are, and what each of them has."""
+
+    least: int
+    most: int
+    cpus: float
+    gpus: float
+    patience: float  # about how many seconds one may hang before it is replaced
+
+
+def serve(setup: engine.Setup, replicas: Replicas, address: str | None, host: str, port: int) -> None:
     """Serve until interrupted, then let the replicas finish the requests that they have begun.
 
-    patience: about how many seconds a replica may hang before it is replaced. token, hosts: see `engine.protect`.
+    address: of a cluster of Ray that runs; None to start one.
     """
-    timeout = patience / (MISSED + 1)
+    timeout = replicas.patience / (MISSED + 1)
     here = str(Path(__file__).resolve().parents[2])
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
                    "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1"}  # a replica that hangs does not stop when asked
@@ -57,11 +62,12 @@ def serve(checkpoint: str, sentiment: str | None, device: str | None, precision:
              logging_level=logging.WARNING)
     ray_serve.start(http_options={"host": host, "port": port})
     deployment = ray_serve.deployment(
-        name="engine", ray_actor_options={"num_cpus": cpus, "num_gpus": gpus}, max_ongoing_requests=MOST_UNDER_WAY,
-        health_check_period_s=min(PERIOD, timeout), health_check_timeout_s=timeout, graceful_shutdown_timeout_s=30,
-        autoscaling_config={"min_replicas": least, "initial_replicas": least, "max_replicas": most,
-                            "target_ongoing_requests": UNDER_WAY})(Replica)
-    ray_serve.run(deployment.bind(checkpoint, sentiment, device, precision, timeout, token, hosts), name="xformer")
+        name="engine", ray_actor_options={"num_cpus": replicas.cpus, "num_gpus": replicas.gpus},
+        max_ongoing_requests=MOST_UNDER_WAY, health_check_period_s=min(PERIOD, timeout),
+        health_check_timeout_s=timeout, graceful_shutdown_timeout_s=30,
+        autoscaling_config={"min_replicas": replicas.least, "initial_replicas": replicas.least,
+                            "max_replicas": replicas.most, "target_ongoing_requests": UNDER_WAY})(Replica)
+    ray_serve.run(deployment.bind(setup, timeout), name="xformer")
     print(f"The engine answers at http://{host}:{port}", flush=True)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

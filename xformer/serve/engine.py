@@ -7,7 +7,8 @@ the same version (`serve.remote`). Calls run in threads, so that the services ca
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from xformer.serve import many, wire
 from xformer.serve.hosts import Hosts
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
 from xformer.serve.protocol import ReviewService, TranslationService
-from xformer.serve.reviews import MAX_CHARACTERS
+from xformer.serve.reviews import MAX_CHARACTERS, SentimentService
+from xformer.serve.translation import Service
 
 MOST_BYTES = 12_000_000  # of a request
 MOST_TEXTS = many.CHUNK // many.ROW  # of a call: as many as a page sends at once
@@ -93,6 +95,24 @@ def use(translation: TranslationService, reviews: ReviewService | None = None) -
     _services["translation"] = translation
     if reviews is not None:
         _services["reviews"] = reviews
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an engine is started with. sentiment: the classifier; None for none. token, hosts: see `protect`."""
+
+    checkpoint: str
+    sentiment: str | None
+    device: str | None
+    precision: str
+    token: str
+    hosts: Sequence[str]
+
+    def start(self) -> None:
+        """Load the models, and answer with them from now on."""
+        use(Service.open(self.checkpoint, self.device, self.precision),
+            SentimentService.open(self.sentiment, self.device) if self.sentiment else None)
+        protect(self.token, self.hosts)
 
 
 def check(seconds: float = PATIENCE) -> None:

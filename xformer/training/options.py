@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -148,23 +148,9 @@ ARCHITECTURES = ("transformer", "gru", "gru-attention")
 
 
 @dataclass(frozen=True)
-class TranslationRun(Run):
-    """Options of training a translation model."""
+class BatchOptions:
+    """What an epoch of sentence pairs is made of, and how it is packed into batches."""
 
-    data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
-                          "extra2.tsv[.xz] and written.tsv[.xz]")
-    architecture: str = option(
-        "transformer", "gru: without attention; gru-attention: with additive attention; both with as many layers in "
-        "the encoder as in the decoder, without heads and feed-forward networks", MODEL, choices=ARCHITECTURES)
-    n_decoder_layers: int = option(0, "0: as many as the encoder", MODEL, least=0)
-    vocabulary: str | None = option(
-        None, "checkpoint whose vocabulary to use; one is learned from the pairs if not given", MODEL, metavar="NAME")
-    target_pieces: int = option(  # </s> included
-        0, "learned from, counted over all epochs; 0: no limit", LENGTH, least=0, metavar="N")
-    moments: int = option(
-        0, "keep the translations and attention maps of a few sentences at N moments of the run, each at twice the "
-        "share of it that the one before was at; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
-    smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
     batch_tokens: int = option(4000, "source and target pieces in a batch", BATCHES, least=1)  # padding included
     max_pieces: int = option(128, "longer sentences are left out", BATCHES, least=1)
     extra_weight: float = option(1.0, "share of extra.tsv and extra2.tsv used in each epoch", BATCHES, least=0, most=1)
@@ -181,6 +167,34 @@ class TranslationRun(Run):
         0.5, "of pairs whose names of people and places are exchanged for others, the same on both sides", BATCHES,
         least=0, most=1, metavar="SHARE")
     sampled: float = option(0.3, "share of sentences with a drawn split into pieces", BATCHES, least=0, most=1)
+
+    def check(self) -> None:
+        """Raise ValueError where a share or a weight is outside its limits."""
+        for one in fields(BatchOptions):
+            value, least, most = getattr(self, one.name), one.metadata["least"], one.metadata.get("most", math.inf)
+            if not least <= value <= most:
+                raise ValueError(f"{one.name} is {value:g}; it must be at least {least}"
+                                 + (f" and at most {most:,}" if most < math.inf else ""))
+
+
+@dataclass(frozen=True)
+class TranslationRun(BatchOptions, Run):
+    """Options of training a translation model."""
+
+    data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
+                          "extra2.tsv[.xz] and written.tsv[.xz]")
+    architecture: str = option(
+        "transformer", "gru: without attention; gru-attention: with additive attention; both with as many layers in "
+        "the encoder as in the decoder, without heads and feed-forward networks", MODEL, choices=ARCHITECTURES)
+    n_decoder_layers: int = option(0, "0: as many as the encoder", MODEL, least=0)
+    vocabulary: str | None = option(
+        None, "checkpoint whose vocabulary to use; one is learned from the pairs if not given", MODEL, metavar="NAME")
+    target_pieces: int = option(  # </s> included
+        0, "learned from, counted over all epochs; 0: no limit", LENGTH, least=0, metavar="N")
+    moments: int = option(
+        0, "keep the translations and attention maps of a few sentences at N moments of the run, each at twice the "
+        "share of it that the one before was at; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
+    smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
     roughening: bool = option(True, "no lower-casing, slips, or joined pairs", BATCHES, flag="--no-roughening")
     dev_limit: int = option(1000, "sentences of dev that are scored on the way", BATCHES, least=1)
 

@@ -84,11 +84,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
         begun = (out / "state.pt").is_file()
         model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
         batches = TranslationBatches(
-            tokenizer, [*train, *nearest], extra, written, entries, extra_weight=run.extra_weight,
-            written_weight=run.written_weight, phrase_weight=run.phrase_weight, entry_weight=run.entry_weight,
-            copied=run.copied, batch_tokens=run.batch_tokens, max_pieces=run.max_pieces,
-            roughening=Roughening() if run.roughening else NO_ROUGHENING, names=run.names, sampled=run.sampled,
-            seed=run.seed)
+            tokenizer, [*train, *nearest], extra, written, entries, options=run, seed=run.seed,
+            roughening=Roughening() if run.roughening else NO_ROUGHENING)
         learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
         if nearest:
             learned_from += f" and {len(nearest):,} nearest"

@@ -113,18 +113,23 @@ def dim(service: TranslationService, language: Language, *, temperature: float) 
     return {**dict.fromkeys(OF_BEAM, beam), **dict.fromkeys((*OF_SAMPLES, "again"), samples)}
 
 
-def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, beam: float,
-        n_best: float, length_penalty: float, longest: float, temperature: float = 0, top_k: float = 0,
-        top_p: float = 1, draw_seed: float | None = 0) -> Iterator[dict[str, Any]]:
+def options_of(*, beam: float, n_best: float, length_penalty: float, temperature: float = 0, top_k: float = 0,
+               top_p: float = 1, draw_seed: float | None = 0) -> Options:
+    """The options of the search that the settings stand for."""
+    options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
+    if not temperature:
+        return options
+    return replace(options, n_best=1, temperature=float(temperature), top_k=int(top_k), top_p=float(top_p),
+                   seed=min(max(0, int(draw_seed or 0)), SEED.most))
+
+
+def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, longest: float,
+        **settings: Any) -> Iterator[dict[str, Any]]:
     """Translate and trace; where samples are drawn, draw another beside it.
 
     An error leaves all on the page as it was, and says to which text that belongs.
     """
-    options = Options(beam=max(int(beam), int(n_best)), n_best=int(n_best), length_penalty=float(length_penalty))
-    if temperature:
-        options = replace(options, n_best=1, temperature=float(temperature), top_k=int(top_k), top_p=float(top_p),
-                          seed=min(max(0, int(draw_seed or 0)), SEED.most))
-    second = None
+    options, second = options_of(**settings), None
     try:
         translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
         if options.sampling:

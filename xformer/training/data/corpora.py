@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import lzma
-import math
 import random
 import re
 import unicodedata
@@ -19,6 +18,7 @@ from typing import TypeVar
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.copied import draw as draw_copied
 from xformer.training.data.copied import surname
+from xformer.training.options import BatchOptions
 
 Pair = tuple[str, str]  # English, Spanish
 Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
@@ -249,46 +249,26 @@ class TranslationBatches:
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
-                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, extra_weight: float = 1.0,
-                 written_weight: float = 3.0, phrase_weight: float = 10.0, entry_weight: float = 1.0,
-                 copied: float = 0.0, batch_tokens: int = 4000, max_pieces: int = 128,
-                 roughening: Roughening | None = None, names: float = 0.0, sampled: float = 0.3,
-                 seed: int = 0) -> None:
+                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, options: BatchOptions,
+                 roughening: Roughening | None = None, seed: int = 0) -> None:
         """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
-        dictionary, which are dressed by chance and neither roughened nor joined.
-
-        extra_weight: share (0 to 1) of `extra` drawn in each epoch. written_weight: how often an epoch has each pair of
-        `written`; phrase_weight: the same for those of at most PHRASE_WORDS English words; entry_weight: the same for
-        `entries`. copied: share (0 to 1) of pairs made up of what must be copied, on top of all others. batch_tokens:
-        source and target pieces of a batch, padding included. names: share of pairs whose names are exchanged. sampled:
-        share of sentences whose split into pieces is drawn (sub-word regularisation). Raises ValueError for wrong
-        shares.
+        dictionary, which are dressed by chance and neither roughened nor joined. Raises ValueError for wrong options.
         """
-        for name, value, most in (("extra", extra_weight, 1.0), ("written", written_weight, math.inf),
-                                  ("phrase", phrase_weight, math.inf), ("entry", entry_weight, math.inf),
-                                  ("copied", copied, 1.0)):
-            if not 0 <= value <= most:
-                raise ValueError(f"the {name} weight is {value:g}; it must be 0 or more"
-                                 + (f", and at most {most:g}" if most < math.inf else ""))
-        if not 0 <= names <= 1:
-            raise ValueError(f"the share of pairs whose names are exchanged is {names:g}; it must be from 0 to 1")
-        self.tokenizer, self.pairs, self.extra, self.extra_weight = tokenizer, pairs, extra, extra_weight
+        options.check()
+        self.tokenizer, self.pairs, self.extra, self.entries = tokenizer, pairs, extra, entries
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
-        self.written_weight, self.phrase_weight = written_weight, phrase_weight
-        self.entries, self.entry_weight, self.copied = entries, entry_weight, copied
-        self.batch_tokens, self.max_pieces, self.sampled, self.seed = batch_tokens, max_pieces, sampled, seed
-        self.roughening = roughening or Roughening()
-        self.exchanged, self.names = names, Names([*pairs, *extra, *written] if names else ())
+        self.options, self.roughening, self.seed = options, roughening or Roughening(), seed
+        self.names = Names([*pairs, *extra, *written] if options.names else ())
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
         """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
-        rng = random.Random(f"{self.seed} {number}")
-        pairs = [*self.pairs, *rng.sample(self.extra, round(self.extra_weight * len(self.extra))),
-                 *repeat(self.written, self.written_weight, rng), *repeat(self.phrases, self.phrase_weight, rng)]
+        rng, how = random.Random(f"{self.seed} {number}"), self.options
+        pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
+                 *repeat(self.written, how.written_weight, rng), *repeat(self.phrases, how.phrase_weight, rng)]
         rng.shuffle(pairs)
-        finished = [dress(entry, rng) for entry in repeat(self.entries, self.entry_weight, rng)]
-        finished += [draw_copied(rng) for _ in range(round(self.copied * len(pairs)))]
+        finished = [dress(entry, rng) for entry in repeat(self.entries, how.entry_weight, rng)]
+        finished += [draw_copied(rng) for _ in range(round(how.copied * len(pairs)))]
         rng.shuffle(finished)
         count = -(-len(pairs) // WINDOW)
         windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
@@ -306,13 +286,13 @@ class TranslationBatches:
         length together."""
         rng = random.Random(seed)
         rows = []
-        if self.exchanged:
-            pairs = [self.names.exchange(pair, rng) if rng.random() < self.exchanged else pair for pair in pairs]
+        if self.options.names:
+            pairs = [self.names.exchange(pair, rng) if rng.random() < self.options.names else pair for pair in pairs]
         joined = ((roughen(english, self.roughening, rng), spanish)
                   for english, spanish in join(pairs, self.roughening, rng))
         for english, spanish in chain(joined, finished):
             source, target = self._encode(english, rng), self._encode(spanish, rng)
-            if source and target and max(len(source), len(target)) < self.max_pieces:
+            if source and target and max(len(source), len(target)) < self.options.max_pieces:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
         batches: list[list[Ids]] = []
@@ -320,7 +300,7 @@ class TranslationBatches:
         sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
         for source, target in rows:
             sources = max(sources, len(source) + 1)
-            if batch and (sources + len(target) + 1) * (len(batch) + 1) > self.batch_tokens:
+            if batch and (sources + len(target) + 1) * (len(batch) + 1) > self.options.batch_tokens:
                 batches.append(batch)
                 batch, sources = [], len(source) + 1
             batch.append((source, target))
@@ -330,4 +310,4 @@ class TranslationBatches:
         return batches
 
     def _encode(self, text: str, rng: random.Random) -> list[int]:
-        return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.sampled else 0.0)
+        return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.options.sampled else 0.0)

@@ -23,7 +23,7 @@ from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
 from xformer.training.loop import Learner
 from xformer.training.loss import guess
-from xformer.training.options import DivergenceRuns, TrainingOptions
+from xformer.training.options import BatchOptions, DivergenceRuns, TrainingOptions
 from xformer.training.translation import TranslationTask, learn_vocabulary
 from xformer.translator import translate_ids
 
@@ -45,8 +45,8 @@ def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, trai
     torch.manual_seed(settings.seed)
     model = Transformer(Config(vocab_size=len(tokenizer), d_model=study.d_model, n_heads=4, n_layers=settings.layers,
                                d_ff=4 * study.d_model, norm=settings.norm, dropout=0.1))
-    batches = TranslationBatches(tokenizer, train, batch_tokens=study.batch_tokens, max_pieces=64, sampled=0.0,
-                                 roughening=NO_ROUGHENING, seed=settings.seed)
+    packed = BatchOptions(batch_tokens=study.batch_tokens, max_pieces=64, names=0.0, sampled=0.0)
+    batches = TranslationBatches(tokenizer, train, options=packed, roughening=NO_ROUGHENING, seed=settings.seed)
     options = TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=settings.peak,
                               warmup=settings.warmup, clip=math.inf, precision="float32", seed=settings.seed)
     learner = Learner(TranslationTask(model, tokenizer, batches, dev, settings.smoothing), options, device)
