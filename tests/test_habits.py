@@ -1,4 +1,4 @@
-"""What tests themselves may not do: sleep, and be tried again without a reason."""
+"""What tests may not do, sleep or be tried again without a reason; and how long functions and signatures may be."""
 
 import ast
 from types import SimpleNamespace
@@ -8,6 +8,8 @@ import pytest
 from tests.conftest import check_reruns
 from tests.harness import ROOT, wait_until
 
+MOST_LINES = 80  # of a function
+MOST_PARAMETERS = 10  # besides self and cls
 WAITS = {"harness.py", "test_killed_copy.py"}  # `wait_until`, and where Playwright has to wait in its place
 
 
@@ -24,6 +26,28 @@ def test_no_test_sleeps_or_turns_in_a_loop_that_does_nothing(path):
     for loop in ast.walk(tree):
         if isinstance(loop, ast.While) and all(isinstance(one, ast.Pass) for one in loop.body):
             assert "wait" in names(loop.test), f"line {loop.lineno}"
+
+
+def functions():
+    """Every function of the package, with its module."""
+    for path in sorted((ROOT / "xformer").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+
+
+def test_no_function_is_longer_than_a_screen_or_two():
+    lengths = {where: node.end_lineno - node.lineno + 1 for where, node in functions()}
+    assert {where: lines for where, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_no_signature_has_more_parameters_than_one_can_keep_in_mind():
+    counts = {}
+    for where, node in functions():
+        given = node.args
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+        counts[where] = sum(one.arg not in ("self", "cls") for one in every)
+    assert {where: count for where, count in counts.items() if count > MOST_PARAMETERS} == {}
 
 
 def test_waiting_ends_with_the_first_true_answer_or_in_time():

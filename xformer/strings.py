@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -35,6 +36,10 @@ class Language:
     def html(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values}, escaped: safe between tags and in quoted attributes."""
         return escape(self.say(key, **values))
+
+    def choices(self, key: str, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Name things to choose from, with the text whose key is "key_{}" with the name in it."""
+        return [(self.say(key.format(name)), name) for name in names]
 
     def _grouped(self, value: Any) -> Any:
         """A whole number with the language's separators of thousands; other values are returned unchanged."""

@@ -319,6 +319,10 @@ class Controls(dict[str, Control]):
         """List what the controls hold where an address says nothing."""
         return {key: value for key, _, value in self._each(service, lambda key, kind: kind.default)}
 
+    def asked(self, service: TranslationService, values: Values) -> bool:
+        """Whether an address asks something of them: one holds something else than its default."""
+        return any(values[key] != default for key, default in self.defaults(service).items())
+
     def read(self, service: TranslationService, query: Mapping[str, str]) -> tuple[dict[str, Any], list[Message]]:
         """Read what the controls hold for an address, made by this page or by hand; and what of it is nonsense.
 

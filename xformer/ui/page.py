@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
@@ -29,7 +29,7 @@ from xformer.ui.principles import tab as walkthrough
 from xformer.ui.sentiment import tab as sentiment
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
-from xformer.ui.tabs import Page, TabModule, View
+from xformer.ui.tabs import Listener, Page, TabModule, View
 from xformer.ui.training import tab as training
 
 TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
@@ -43,6 +43,7 @@ THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, fo
     input_placeholder_color_dark="*neutral_400", color_accent="*primary_600",
     button_primary_background_fill="*primary_600", button_primary_background_fill_hover="*primary_700",
     button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
+LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
@@ -94,11 +95,48 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     return address
 
 
+class Frame(NamedTuple):
+    """What stands around the tabs."""
+
+    sentence: gr.Textbox
+    button: gr.Button
+    examples: gr.Dataset
+    models: gr.Dropdown
+    search: gr.Column  # of the menu: how translations are searched for
+    about: gr.HTML
+    loading: gr.HTML
+    problems: gr.HTML
+    status: gr.HTML
+
+
 def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None,
           language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None,
           other_reviews: Mapping[str, ReviewService] | None = None) -> Page:
     """Lay one page out; called inside its Blocks."""
-    say, controls = language.say, Controls(models.default)
+    frame, controls, of_model = _frame(models, language), Controls(models.default), Controls(models.default)
+    ids = tuple(module.ID for module in tabs)
+    # No States: the browser writes these into the address.
+    asked = controls.add("text", Words(EXAMPLES[0]), gr.Textbox, always=True, visible=False)
+    tab = controls.add("tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False)
+    spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
+    model = of_model.add("model", Words(), gr.Textbox, visible=False)
+    page = Page(models=models, reviews=reviews, study=study, writer=writer, other_reviews=other_reviews or {},
+                language=language, ask=Ask(models.lease, language, model, tab), sentence=frame.sentence, asked=asked,
+                status=frame.status, search=frame.search, controls=controls, spanish=spanish, tab=tab, model=model,
+                translation=gr.State(), trace=gr.State(), tabs=gr.Tabs(overflow_behavior="wrap"),
+                lock=gr.Textbox("", visible=False))
+    _lay_out(page, tabs)
+    controls.include(of_model)  # the last, so that it is set first
+    _add_views(page, frame)
+    _translate(page, frame)
+    _open(page, demo, frame.problems)
+    _choose_model(page, frame)
+    return page
+
+
+def _frame(models: ModelPool, language: Language) -> Frame:
+    """Lay out the bar, and what is said between it and the tabs."""
+    say = language.say
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
         canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(EXAMPLES[0])}">'
@@ -113,60 +151,69 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
                                   label=say("examples"), layout="gallery", type="values", elem_classes="examples")
         gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{_languages(language)}', elem_classes="languages")
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
-            models_menu = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),
-                                      allow_custom_value=models.any_name,
-                                      info=say("model_menu_info") if models.any_name else None,
-                                      visible=models.any_name or len(models.names) > 1)
-            settings = gr.Column()
+            choice = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),
+                                 allow_custom_value=models.any_name,
+                                 info=say("model_menu_info") if models.any_name else None,
+                                 visible=models.any_name or len(models.names) > 1)
+            search = gr.Column()
             gr.HTML(_links(language), elem_classes="links")
     about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
-    loading = gr.HTML(elem_classes="status")
-    problems, status = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="status")
+    frame = Frame(sentence, button, examples, choice, search, about, loading=gr.HTML(elem_classes="status"),
+                  problems=gr.HTML(elem_classes="status"), status=gr.HTML(elem_classes="status"))
     gr.HTML(f'<p>{language.html("purpose")}</p>', elem_classes="purpose")
-    ids = tuple(module.ID for module in tabs)
-    # No States: the browser writes these into the address.
-    asked = controls.add("text", Words(EXAMPLES[0]), gr.Textbox, always=True, visible=False)
-    tab = controls.add("tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False)
-    spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
-    of_model = Controls(models.default)
-    model = of_model.add("model", Words(), gr.Textbox, visible=False)
-    ask = Ask(models.lease, language, model, tab)
-    page = Page(models, reviews, study, language, ask, sentence, asked, status, gr.State(), gr.State(), spanish,
-                gr.Tabs(overflow_behavior="wrap"), tab, gr.Textbox("", visible=False), model, settings, controls,
-                writer=writer, other_reviews=other_reviews or {})
-    page.opened.update({one: gr.Textbox("0", visible=False) for one in ids})
-    tab.change(None, [tab, *page.opened.values()], [*page.opened.values()], **QUIET,
-               js=script("countOpening", ids))
+    return frame
+
+
+def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
+    """Lay the tabs out; then wire what one listens to in another."""
+    page.opened.update({module.ID: gr.Textbox("0", visible=False) for module in tabs})
+    page.tab.change(None, [page.tab, *page.opened.values()], [*page.opened.values()], **QUIET,
+                    js=script("countOpening", [*page.opened]))
     own_fields: list[str] = []
     with page.tabs:
         for module in tabs:
-            with gr.Tab(say(f"tab_{module.ID}"), id=module.ID) as one:
+            with gr.Tab(page.language.say(f"tab_{module.ID}"), id=module.ID) as one:
                 made = module.build(page)
             page.include(module.ID, made)
             if made.own_field:
                 own_fields.append(module.ID)
-            one.select(None, None, tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
+            one.select(None, None, page.tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
     for connect in page.connections:
         connect()
-    tab.change(None, tab, js=script("tabOpened", own_fields), **QUIET)
-    controls.include(of_model)  # the last, so that it is set first
+    page.tab.change(None, page.tab, js=script("tabOpened", own_fields), **QUIET)
 
-    left_out = gr.Textbox(controls.left_out(models.default), visible=False)
+
+def _add_views(page: Page, frame: Frame) -> None:
+    """Add what the frame shows of the model."""
+    models, controls = page.models, page.controls
     page.views.update({
-        "about": View(about, lambda service, values: _about(service, language)),
-        "models": View(models_menu, lambda service, values: _menu(models, values["model"] or models.names[0])),
-        "left_out": View(left_out, lambda service, values: controls.left_out(service))})
-    write = {"fn": None, "inputs": [left_out, *controls.named().values()], "js": script("write"), **QUIET}
-    first, *others = page.on_sentence
-    _then(gr.on([button.click, sentence.submit], **first, trigger_mode="always_last"), *others, write)
-    _then(examples.click(**ask(_first, {"sample": examples}, {"sentence": sentence}), **QUIET), first, *others, write)
-    gr.on([control.component.change for key, control in controls.items()
-           if key not in ("text", "model")], **write)
+        "about": View(frame.about, lambda service, values: _about(service, page.language)),
+        "models": View(frame.models, lambda service, values: _menu(models, values["model"] or models.names[0])),
+        LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
+                       lambda service, values: controls.left_out(service))})
 
+
+def _write(page: Page) -> Listener:
+    """Let the browser write into the address what the page shows."""
+    return {"fn": None, "inputs": [page.views[LEFT_OUT].component, *page.controls.named().values()],
+            "js": script("write"), **QUIET}
+
+
+def _translate(page: Page, frame: Frame) -> None:
+    """Translate what is typed or chosen, and do with it what the tabs do."""
+    write, (first, *others) = _write(page), page.on_sentence
+    _then(gr.on([frame.button.click, frame.sentence.submit], **first, trigger_mode="always_last"), *others, write)
+    _then(frame.examples.click(**page.ask(_first, {"sample": frame.examples}, {"sentence": frame.sentence}), **QUIET),
+          first, *others, write)
+    gr.on([control.component.change for key, control in page.controls.items() if key not in ("text", "model")], **write)
+
+
+def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
+    """Set the page to an address, when it is opened, and when the browser goes back or forward."""
     def arrive(request: gr.Request) -> Iterator[dict[Any, Any]]:  # gradio finds the request by its annotation
         query = dict(request.query_params)
-        if not models.at_hand(query.get("model", "")):
-            yield {problems: _loading(query["model"], language)}
+        if not page.models.at_hand(query.get("model", "")):
+            yield {problems: _loading(query["model"], page.language)}
         yield from opened(query)
 
     def opened(query: Mapping[str, str]) -> Iterator[dict[Any, Any]]:
@@ -178,21 +225,24 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
 
     demo.load(None, js=script("removeBase"), **QUIET)
     demo.load(None, js=script("tellHub"), **QUIET)
-    in_order = [*(view.component for view in page.views.values()), *setting_order(controls), sentence, page.tabs,
-                problems]
-    settle = {"fn": None, "js": script("settle"), **QUIET}
-    _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, write, settle)
-    # The browser's Back and Forward: assets/bar.js presses this.
+    in_order = [*(view.component for view in page.views.values()), *setting_order(page.controls), page.sentence,
+                page.tabs, problems]
+    finish: tuple[Listener, ...] = (_write(page), {"fn": None, "js": script("settle"), **QUIET})
+    _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, *finish)
+    # assets/bar.js presses this.
     back, search = gr.Button("", elem_classes="go-back"), gr.Textbox("", visible=False)
     _then(back.click(go_back, search, in_order, js=script("addressOf"), **QUIET), *page.on_opening, *page.on_return,
-          write, settle)
+          *finish)
+
+
+def _choose_model(page: Page, frame: Frame) -> None:
+    """Load the model that is chosen in the menu, and then the page with it."""
     go = gr.Textbox("", visible=False)
-    models_menu.input(**Ask.always(models, language)(
-        choose, {"chosen": models_menu, "name": model, "sentence": sentence, "search": go}, {"go": go}, loading,
-        page=page),
-        api_visibility="private", show_progress="minimal", show_progress_on=[loading], js=script("withAddress")).then(
-        None, [go, models_menu], js=script("goTo"), **QUIET)
-    return page
+    inputs = {"chosen": frame.models, "name": page.model, "sentence": page.sentence, "search": go}
+    frame.models.input(
+        **Ask.always(page.models, page.language)(choose, inputs, {"go": go}, frame.loading, page=page),
+        api_visibility="private", show_progress="minimal", show_progress_on=[frame.loading],
+        js=script("withAddress")).then(None, [go, frame.models], js=script("goTo"), **QUIET)
 
 
 def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:

@@ -32,7 +32,7 @@ def build(page: Page, tab_id: str, key: str, parts: Sequence[Part], first: str) 
     tab = Tab(Controls(page.service))
     with gr.Row(elem_classes="controls parts"):
         part = tab.controls.add(key, OneOf(tuple(ids), first), gr.Radio, label=page.language.say("part"),
-                                container=False, choices=[(page.language.say(f"part_{name}"), name) for name in ids])
+                                container=False, choices=page.language.choices("part_{}", ids))
     columns, opened = [], []
     for name, module in zip(ids, parts, strict=True):
         with gr.Column(visible=name == first) as column:

@@ -115,6 +115,11 @@ class Pictures:
             raise ValueError(f"two facts or pictures have the name {name!r}")
         self.taken.clear()
 
+    def add_each(self, components: Mapping[str, Any], draws: Mapping[str, Function], **how: Any) -> None:
+        """Declare pictures that stand alike, by their names. how: as in `add`."""
+        for name, draw in draws.items():
+            self.add(name, components[name], draw, **how)
+
     def add_all(self, fact: str, components: Mapping[str, Any], **how: Any) -> None:
         """Declare pictures whose values a fact holds by their names; None for one that it lacks. how: as in `add`."""
         for name, component in components.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from xformer.ui.components import canvas, plot, script
 from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
 from xformer.ui.handlers import QUIET, Ask, needs, refused
 from xformer.ui.pictures import Pictures
-from xformer.ui.tabs import Page, Tab, View
+from xformer.ui.tabs import Page, Tab, View, opened_by
 
 ID = "positions"
 BASES = (100.0, 1_000.0, 10_000.0)  # the last is that of the paper
@@ -62,43 +62,11 @@ def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: one's own sentence without its positions, and the rest for who asks."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     experiment = _experiment(page)
-    with gr.Accordion(say("pos_part_table"), open=False) as of_table:
-        gr.HTML(figures.heading("table", language))
-        with gr.Row(elem_classes="controls"):
-            controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
-            d_model = controls.add("d_model", width, gr.Slider, label=say("pos_width"), min_width=200)
-            controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200,
-                         info=say("pos_power_info"))
-        with gr.Row(elem_classes="detail"):
-            with gr.Column(min_width=300):
-                table = plot("pos-table", language)
-            with gr.Column(min_width=300):
-                curves = plot("pos-curves", language)
-                dimensions = controls.add("dimensions", dimensions_of, gr.Dropdown, multiselect=True,
-                                          max_choices=MOST_CURVES, label=say("pos_dimensions"))
-        with gr.Row(elem_classes="detail"):
-            with gr.Column(min_width=300):
-                gr.HTML(figures.heading("waves", language))
-                waves = plot("pos-waves", language)
-            with gr.Column(min_width=300):
-                gr.HTML(figures.heading("distance", language))
-                distances = plot("pos-distance", language)
-        compared = gr.HTML(elem_classes="tables")
-        with gr.Row(elem_classes="detail"):
-            with gr.Column(min_width=300):
-                gr.HTML(figures.heading("rotation", language))
-                with gr.Row(elem_classes="controls"):
-                    pair = controls.add("pair", pair_of, gr.Slider, label=say("pos_pair_label"), min_width=140)
-                    controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"),
-                                 min_width=140)
-                    controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"), min_width=140)
-                circle, proof = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
-            with gr.Column(min_width=300):
-                gr.HTML(figures.heading("noise", language))
-                confusion = plot("pos-noise", language)
+    with gr.Accordion(say("pos_part_table"), open=False) as table:
+        shown = _table(page, controls)
     with gr.Accordion(say("pos_title_sentence"), open=False) as of_sentence:
         gr.HTML(figures.heading("sentence", language))
-        problem, parts = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
+        problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
     with gr.Accordion(say("pos_title_lengths"), open=False) as of_lengths:
         gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
         with gr.Column(visible=bool(page.service.length_scores)) as measured:
@@ -106,41 +74,76 @@ def build(page: Page) -> Tab:
         with gr.Column(visible=not page.service.length_scores) as unmeasured:
             gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs dev.tsv '
                     "--train DIR --save</code></p>")
-
-    # In the browser: a control is redrawn without being asked for.
-    d_model.input(None, [d_model, dimensions, pair], [dimensions, pair], js=script("fitWidth"), **LATEST)
-    # The pictures beside the sliders come first. None of them needs a model.
-    of_base = Pictures(page, controls, ID, tab=ID, ask=Ask.always(page.models, language, page.tab), in_turn=True)
-    of_base.opens("table_open", of_table)
-    of_base.fact("base", base_of)
-    of_base.fact("turn", turn)
-    of_base.add("table", table, draw_table, seen="table_open")
-    of_base.add("curves", curves, draw_curves, seen="table_open")
-    for name, component, drawn in (("waves", waves, draw_waves), ("distances", distances, draw_distances),
-                                   ("compared", compared, compare_bases), ("circle", circle, draw_rotation),
-                                   ("proof", proof, check_rotation), ("confusion", confusion, draw_confusion)):
-        of_base.add(name, component, drawn, seen="table_open", late=True)
-    of_base.listen(None, page.opened[ID].change, by_change=SIZE)
-    of_model = Pictures(page, controls, f"{ID}.sentence", tab=ID)
-    of_model.opens("sentence_open", of_sentence)
-    of_model.opens("lengths_open", of_lengths)
-    of_model.add("sentence", parts, draw_sentence, seen="sentence_open")
-    of_model.add("lengths", lengths, draw_lengths, seen="lengths_open")
-    of_model.listen(problem, page.translation.change, how=QUIET)
-
-    def asked(service: TranslationService, values: Values) -> bool:
-        """Whether the address asks something of the table."""
-        defaults = controls.defaults(service)
-        return any(values[key] != defaults[key] for key in of_the_table)
-
-    of_the_table = tuple(controls)
-    controls.include(experiment)
-    return Tab(controls, {
-        # As a component, which is set together with the values of the controls: it tells at once that it is open.
-        "table": View(of_table, lambda service, values: gr.Accordion(open=True) if asked(service, values) else
-                      gr.skip()),
+    _draw_table(page, controls, shown, table)
+    pictures = Pictures(page, controls, f"{ID}.sentence", tab=ID)
+    pictures.opens("sentence_open", of_sentence)
+    pictures.opens("lengths_open", of_lengths)
+    pictures.add("sentence", sentence, draw_sentence, seen="sentence_open")
+    pictures.add("lengths", lengths, draw_lengths, seen="lengths_open")
+    pictures.listen(problem, page.translation.change, how=QUIET)
+    every = Controls(page.service)
+    every.include(controls)
+    every.include(experiment)
+    return Tab(every, {
+        "table": opened_by(controls, table),
         "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
         "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
+
+
+def _table(page: Page, controls: Controls) -> dict[str, Any]:
+    """Lay out the sinusoidal table, and why it works; -> the components by name."""
+    language, say, shown = page.language, page.language.say, dict[str, Any]()
+    gr.HTML(figures.heading("table", language))
+    with gr.Row(elem_classes="controls"):
+        controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
+        controls.add("d_model", width, gr.Slider, label=say("pos_width"), min_width=200)
+        controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200,
+                     info=say("pos_power_info"))
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            shown["table"] = plot("pos-table", language)
+        with gr.Column(min_width=300):
+            shown["curves"] = plot("pos-curves", language)
+            controls.add("dimensions", dimensions_of, gr.Dropdown, multiselect=True, max_choices=MOST_CURVES,
+                         label=say("pos_dimensions"))
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            gr.HTML(figures.heading("waves", language))
+            shown["waves"] = plot("pos-waves", language)
+        with gr.Column(min_width=300):
+            gr.HTML(figures.heading("distance", language))
+            shown["distances"] = plot("pos-distance", language)
+    shown["compared"] = gr.HTML(elem_classes="tables")
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            gr.HTML(figures.heading("rotation", language))
+            with gr.Row(elem_classes="controls"):
+                controls.add("pair", pair_of, gr.Slider, label=say("pos_pair_label"), min_width=140)
+                controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"), min_width=140)
+                controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"), min_width=140)
+            shown["circle"], shown["proof"] = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
+        with gr.Column(min_width=300):
+            gr.HTML(figures.heading("noise", language))
+            shown["confusion"] = plot("pos-noise", language)
+    return shown
+
+
+def _draw_table(page: Page, controls: Controls, shown: Mapping[str, Any], part: gr.Accordion) -> None:
+    """Declare the pictures of the table. The ones beside the sliders come first, and none needs a model."""
+    # In the browser: a control is redrawn without being asked for.
+    following = [*controls.named("dimensions", "pair").values()]
+    controls["d_model"].component.input(None, [controls["d_model"].component, *following], following,
+                                        js=script("fitWidth"), **LATEST)
+    ask = Ask.always(page.models, page.language, page.tab)
+    pictures = Pictures(page, controls, ID, tab=ID, ask=ask, in_turn=True)
+    pictures.opens("table_open", part)
+    pictures.fact("base", base_of)
+    pictures.fact("turn", turn)
+    pictures.add_each(shown, {"table": draw_table, "curves": draw_curves}, seen="table_open")
+    pictures.add_each(shown, {"waves": draw_waves, "distances": draw_distances, "compared": compare_bases,
+                              "circle": draw_rotation, "proof": check_rotation, "confusion": draw_confusion},
+                      seen="table_open", late=True)
+    pictures.listen(None, page.opened[ID].change, by_change=SIZE)
 
 
 def base_of(base_power: float) -> float:
@@ -245,7 +248,7 @@ def _experiment(page: Page) -> Controls:
             result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             kind = controls.add("positions", OneOf(POSITION_KINDS, "none"), gr.Radio, label=say("pos_kind"),
-                                choices=[(say(f"pos_kind_{name}"), name) for name in POSITION_KINDS])
+                                choices=language.choices("pos_kind_{}", POSITION_KINDS))
             shift = controls.add("shift", Whole(5, 0, MOST_SHIFT), gr.Number, properties=SHOWN["shift"], precision=0,
                                  label=say("pos_shift"))
             # Gradio refuses what is beyond a minimum or maximum with words of its own, so these two have none.

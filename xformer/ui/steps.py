@@ -6,7 +6,7 @@ piece (teacher forcing); readings after each layer. All are of the pair that the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,6 @@ from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
-PARTS = ("steps", "yours", "layers")
 WIDTH = Whole(5, 1, 8)
 SMOOTHING = Real(0.1, 0, 0.9, step=0.01)
 FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
@@ -37,100 +36,132 @@ NO_TREE: dict[str, Any] = {"tree": None, "why": "", "went": "", "go": gr.update(
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    language, say, html, controls = page.language, page.language.say, page.language.html, Controls(page.service)
-
-    def note(key: str) -> None:
-        gr.HTML(f'<p class="note">{html(key)}</p>')
-
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    shown: dict[str, Any] = {}
     with gr.Column(elem_classes="decoding"):
         with gr.Row(elem_classes="controls parts"):
-            controls.add("decode", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("decode_part"), container=False,
-                         choices=[(say(f"decode_{name}"), name) for name in PARTS])
+            controls.add("decode", OneOf((*PARTS,), "steps"), gr.Radio, label=say("decode_part"), container=False,
+                         choices=language.choices("decode_{}", PARTS))
         problem = gr.HTML(elem_classes="status")
-        with gr.Row(elem_classes="looked-into", visible=False) as other:
-            other_text = gr.HTML()
-            back = gr.Button(say("decode_back"), size="sm", scale=0, min_width=200)
-        with gr.Column(elem_classes="part of-steps"):
-            player = canvas("step_player.js", TRANSPORT, "step-player", save=language)
-            with gr.Row(elem_classes="tree-head"):
-                gr.HTML(f'<h3>{html("tree_heading")}</h3><p class="note">{html("tree_text")}</p>')
-                controls.add("tree_width", WIDTH, gr.Slider, label=say("tree_width"), min_width=260, scale=0)
-            tree_problem = gr.HTML(elem_classes="status")
-            tree = canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree", save=language)
-            with gr.Row(elem_classes="of-node"):
-                why = gr.HTML(elem_classes="tables why-node")
-                with gr.Column(min_width=260):
-                    go = gr.Button(say("rivals_run"), variant="primary", size="sm")
-                    went = gr.HTML(elem_classes="went")
-        with gr.Column(elem_classes="part of-yours"):
-            note("force_text")
-            with gr.Row(elem_classes="ask"):
-                typed = gr.Textbox(label=say("force_field"), lines=1, max_lines=4, scale=8,
-                                   placeholder=say("force_placeholder"))
-                give = gr.Button(say("force_run"), scale=1, min_width=220)
-            remarks = gr.HTML(elem_classes="status")
-            forced = canvas("readings.js", "${value}", "readings forced", save=language)
-            free = gr.HTML(elem_classes="free")
-            controls.add("smoothing", SMOOTHING, gr.Slider, label=say("force_smoothing"),
-                         info=say("force_smoothing_info"))
-            shares = canvas("readings.js", "${value}", "readings distribution", save=language)
-        with gr.Column(elem_classes="part of-layers"):
-            note("layers_text")
-            by_layer = canvas("readings.js", "${value}", "readings by-layer", save=language)
-            of_lens = gr.HTML(lens_note(page.service, language))
-            lens = canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens",
-                          save=language)
-            note("layers_caution")
+        with gr.Row(elem_classes="looked-into", visible=False) as shown["other"]:
+            shown["other_text"] = gr.HTML()
+            shown["back"] = gr.Button(say("decode_back"), size="sm", scale=0, min_width=200)
+        for name, lay_out in PARTS.items():
+            with gr.Column(elem_classes=f"part of-{name}"):
+                shown |= lay_out(page, controls)
     controls.add("step", FIRST, gr.Number, visible=False, precision=0)
     controls.add("tree_node", NODE, gr.Number, visible=False, precision=0)
+    _draw_pair(page, controls, shown, problem)
+    _draw_tree(page, controls, shown)
+    _listen(page, shown, problem)
+    return Tab(controls, {"lens": View(shown["lens_note"], lambda service, values: lens_note(service, language))})
 
-    of_pair = Pictures(page, controls, ID, tab=ID)
-    of_pair.follow(first_step, **controls.named("step"))
-    of_pair.fact("is_own", is_own)
-    of_pair.fact("given", lambda service, trace, smoothing: service.ask(
+
+def _steps(page: Page, controls: Controls) -> dict[str, Any]:
+    """Lay out the decoding step by step, and its beam as a tree; -> the components by name."""
+    language, say, html = page.language, page.language.say, page.language.html
+    player = canvas("step_player.js", TRANSPORT, "step-player", save=language)
+    with gr.Row(elem_classes="tree-head"):
+        gr.HTML(f'<h3>{html("tree_heading")}</h3><p class="note">{html("tree_text")}</p>')
+        controls.add("tree_width", WIDTH, gr.Slider, label=say("tree_width"), min_width=260, scale=0)
+    problem = gr.HTML(elem_classes="status")
+    tree = canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree", save=language)
+    with gr.Row(elem_classes="of-node"):
+        why = gr.HTML(elem_classes="tables why-node")
+        with gr.Column(min_width=260):
+            go = gr.Button(say("rivals_run"), variant="primary", size="sm")
+            went = gr.HTML(elem_classes="went")
+    return {"player": player, "tree": tree, "tree_problem": problem, "why": why, "go": go, "went": went}
+
+
+def _yours(page: Page, controls: Controls) -> dict[str, Any]:
+    """Lay out the translation that is given to the model piece by piece; -> the components by name."""
+    language, say = page.language, page.language.say
+    _note("force_text", language)
+    with gr.Row(elem_classes="ask"):
+        typed = gr.Textbox(label=say("force_field"), lines=1, max_lines=4, scale=8,
+                           placeholder=say("force_placeholder"))
+        give = gr.Button(say("force_run"), scale=1, min_width=220)
+    remarks = gr.HTML(elem_classes="status")
+    forced = canvas("readings.js", "${value}", "readings forced", save=language)
+    free = gr.HTML(elem_classes="free")
+    controls.add("smoothing", SMOOTHING, gr.Slider, label=say("force_smoothing"), info=say("force_smoothing_info"))
+    shares = canvas("readings.js", "${value}", "readings distribution", save=language)
+    return {"typed": typed, "give": give, "remarks": remarks, "forced": forced, "free": free, "shares": shares}
+
+
+def _layers(page: Page, controls: Controls) -> dict[str, Any]:
+    """Lay out the readings after each layer; -> the components by name."""
+    language = page.language
+    _note("layers_text", language)
+    by_layer = canvas("readings.js", "${value}", "readings by-layer", save=language)
+    note = gr.HTML(lens_note(page.service, language))
+    lens = canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens", save=language)
+    _note("layers_caution", language)
+    return {"by_layer": by_layer, "lens_note": note, "lens": lens}
+
+
+PARTS = {"steps": _steps, "yours": _yours, "layers": _layers}
+
+
+def _note(key: str, language: Language) -> None:
+    gr.HTML(f'<p class="note">{language.html(key)}</p>')
+
+
+def _draw_pair(page: Page, controls: Controls, shown: Mapping[str, Any], problem: gr.HTML) -> None:
+    """Declare the pictures of the pair that the page looks into."""
+    pictures = Pictures(page, controls, ID, tab=ID)
+    pictures.follow(first_step, **controls.named("step"))
+    pictures.fact("is_own", is_own)
+    pictures.fact("given", lambda service, trace, smoothing: service.ask(
         Force(trace.text, trace.tokens, float(smoothing))))
-    of_pair.fact("free_text", free_text)
-    of_pair.add("typed", typed, lambda trace: sentence(trace.predicted))
-    of_pair.add("other", other, lambda is_own: gr.update(visible=not is_own))
-    of_pair.add("other_text", other_text, lambda is_own, trace, language: "" if is_own else (
-        f'<p>{language.html("decode_other", text=sentence(trace.predicted))}</p>'))
-    steps, yours, after_layers = (in_part(name) for name in PARTS)
-    of_pair.add("player", player, draw_player, seen=steps)
-    of_pair.add("forced", forced, lambda given, trace, step, language: teacher_forcing.steps(
-        given, trace.source, step, language), seen=yours)
-    of_pair.add("shares", shares, lambda given, step, language: teacher_forcing.distribution(
-        given, step, language), seen=yours)
-    of_pair.add("free", free, lambda free_text: free_text, seen=yours)
-    of_pair.add("by_layer", by_layer, draw_by_layer, seen=after_layers)
-    of_pair.add("lens", lens, lambda service, trace, step, language: lenses.lens(
-        service.ask(ReadDecoder(trace.text, trace.tokens)), trace.source, step, language), seen=after_layers)
-    of_pair.listen(problem, page.opened[ID].change, page.trace.change)
-    player.choose(**page.ask(step_to, {}, controls.named("step")), trigger_mode="always_last", **SWIFT)
-    for table in (forced, lens):
-        table.choose(**of_pair.listener(problem, step_to), trigger_mode="always_last", **SWIFT)
+    pictures.fact("free_text", free_text)
+    pictures.add_each(shown, {
+        "typed": lambda trace: sentence(trace.predicted),
+        "other": lambda is_own: gr.update(visible=not is_own),
+        "other_text": lambda is_own, trace, language: "" if is_own else (
+            f'<p>{language.html("decode_other", text=sentence(trace.predicted))}</p>')})
+    pictures.add("player", shown["player"], draw_player, seen=in_part("steps"))
+    pictures.add_each(shown, {
+        "forced": lambda given, trace, step, language: teacher_forcing.steps(given, trace.source, step, language),
+        "shares": lambda given, step, language: teacher_forcing.distribution(given, step, language),
+        "free": lambda free_text: free_text}, seen=in_part("yours"))
+    pictures.add_each(shown, {
+        "by_layer": draw_by_layer,
+        "lens": lambda service, trace, step, language: lenses.lens(
+            service.ask(ReadDecoder(trace.text, trace.tokens)), trace.source, step, language)}, seen=in_part("layers"))
+    pictures.listen(problem, page.opened[ID].change, page.trace.change)
+    shown["player"].choose(**page.ask(step_to, {}, controls.named("step")), trigger_mode="always_last", **SWIFT)
+    for table in ("forced", "lens"):
+        shown[table].choose(**pictures.listener(problem, step_to), trigger_mode="always_last", **SWIFT)
 
-    of_tree = Pictures(page, controls, f"{ID}.tree", tab=ID, cleared=NO_TREE)
-    of_tree.follow(first_node, **controls.named("tree_node"))
-    of_tree.fact("grown", grow)
-    of_tree.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
-    of_tree.add("tree", tree, draw_tree, seen=steps)
-    of_tree.add("tree_node", controls["tree_node"].component, lambda node, tree_node: (
-        node + 1 if node + 1 == tree_node else 0), seen=steps)
-    of_tree.add("why", why, lambda grown, node, language: beam_tree.why(grown, node, language), seen=steps)
-    of_tree.add("went", went, lambda grown, node: "", seen=steps)
-    of_tree.add("go", go, lambda grown: gr.update(visible=True), seen=steps)
-    of_tree.listen(tree_problem, page.opened[ID].change, page.trace.change)
-    tree.choose(**of_tree.listener(tree_problem, choose_node), trigger_mode="always_last", **SWIFT)
-    looked_into = {"trace": page.trace, "spanish": page.spanish}
-    go.click(**of_tree.listener(tree_problem, go_on, outputs=looked_into), api_visibility="private",
-             show_progress_on=[went])
-    gr.on([give.click, typed.submit],
-          **page.ask(look_into, {"translation": page.translation, "target": typed},
-                     {**looked_into, "remarks": remarks}, problem),
-          api_visibility="private", show_progress_on=[free])
-    back.click(**page.ask(look_into, {"translation": page.translation},
-                          {**looked_into, "remarks": remarks}, problem, target=""), **QUIET)
-    return Tab(controls, {"lens": View(of_lens, lambda service, values: lens_note(service, language))})
+
+def _draw_tree(page: Page, controls: Controls, shown: Mapping[str, Any]) -> None:
+    """Declare the pictures of the beam, in which one chooses a hypothesis and goes on from it."""
+    pictures, problem = Pictures(page, controls, f"{ID}.tree", tab=ID, cleared=NO_TREE), shown["tree_problem"]
+    pictures.follow(first_node, **controls.named("tree_node"))
+    pictures.fact("grown", grow)
+    pictures.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
+    pictures.add_each({**shown, **controls.named("tree_node")}, {
+        "tree": draw_tree,
+        "tree_node": lambda node, tree_node: node + 1 if node + 1 == tree_node else 0,
+        "why": lambda grown, node, language: beam_tree.why(grown, node, language),
+        "went": lambda grown, node: "",
+        "go": lambda grown: gr.update(visible=True)}, seen=in_part("steps"))
+    pictures.listen(problem, page.opened[ID].change, page.trace.change)
+    shown["tree"].choose(**pictures.listener(problem, choose_node), trigger_mode="always_last", **SWIFT)
+    shown["go"].click(**pictures.listener(problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}),
+                      api_visibility="private", show_progress_on=[shown["went"]])
+
+
+def _listen(page: Page, shown: Mapping[str, Any], problem: gr.HTML) -> None:
+    """Look into the translation that is typed, or into the model's own again."""
+    looked_into = {"trace": page.trace, "spanish": page.spanish, "remarks": shown["remarks"]}
+    gr.on([shown["give"].click, shown["typed"].submit],
+          **page.ask(look_into, {"translation": page.translation, "target": shown["typed"]}, looked_into, problem),
+          api_visibility="private", show_progress_on=[shown["free"]])
+    shown["back"].click(**page.ask(look_into, {"translation": page.translation}, looked_into, problem, target=""),
+                        **QUIET)
 
 
 def lens_note(service: TranslationService, language: Language) -> str:

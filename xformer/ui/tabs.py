@@ -29,6 +29,12 @@ class View:
     update: Callable[[TranslationService, Values], Any]  # of the model and what all controls of the page hold
 
 
+def opened_by(controls: Controls, part: gr.Accordion) -> View:
+    """A part that is open where the address asks something of its controls."""
+    # As a component, which is set together with the values of the controls: it tells at once that it is open.
+    return View(part, lambda service, values: gr.Accordion(open=True) if controls.asked(service, values) else gr.skip())
+
+
 @dataclass(eq=False)
 class Tab:
     """What the page must know of a tab: controls by their keys, and views by names of the tab's own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import Any
@@ -66,107 +66,84 @@ class Locks:
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it. All that is declared in `look` is redrawn from the trace alone."""
-    language, say = page.language, page.language.say
-    look = Controls(page.service)  # its keys are the fields of figures.attention.Choice
+    say, look = page.language.say, Controls(page.service)  # its keys are the fields of figures.attention.Choice
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="attention"):
-        with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
-            with gr.Row(elem_classes="controls stacks"):
-                look.add("stack", STACK, gr.Radio, always=True, label=say("stack"), container=False,
-                         choices=[(say(f"stack_{name}"), name) for name in STACKS])
-            # The small maps are the menu of layers and heads.
-            look.add("layer", layer_of, gr.Number, visible=False, precision=0)
-            look.add("head", head_of, gr.Number, visible=False, precision=0)
-            heads = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>'
-                           f'<p class="sub">{language.html("grid_hint")}</p>', "heads", save=language, files=PICTURES)
-            inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
-                                    info=say("inspected_info"), elem_classes="inspected")
-        with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
-            with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
-                _view_menu(look, language)
-            picture_of_head = canvas("head_view.js", _toolbar(language), "view")
-            below = gr.HTML(elem_classes="summary words-of-picture")
-        with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
-            word = canvas("locked_word.js", _word(language), "locked-word")
-            about = gr.HTML(elem_classes="summary about-picture")
-    lock = look.add("lock", Locks(), lambda value: page.lock)
-    projector = look.add("projector", Switch(), gr.Checkbox, visible=False)
-    file = canvas("download.js", "<span></span>", "download")
-    finder = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[],
-                        headers=[say("finder_role"), say("finder_head"), say("finder_score")],
-                        show_label=False, elem_classes="finder", render=False)
-    again = gr.Textbox("", visible=False)
-    pictures = _pictures(page, look, again, {"grid": heads, "picture": picture_of_head, "below": below, "about": about,
-                                             "word": word, "finder": finder})
-    # Before the drawer, whose parts follow the lock too: gradio asks for one listener after the other.
-    lock.change(None, lock, None, js=script("lockWords"), **QUIET)
-    # One listener for all of them, so that an older answer can never come after a newer one and stay.
-    pictures.listen(None, page.trace.change, again.change, late_events=[lock.change])
+        shown = _columns(page, look)
+    look.add("lock", Locks(), lambda value: page.lock)
+    look.add("projector", Switch(), gr.Checkbox, visible=False)
+    shown["file"] = canvas("download.js", "<span></span>", "download")
+    shown["finder"] = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[], render=False,
+                                 headers=[say("finder_role"), say("finder_head"), say("finder_score")],
+                                 show_label=False, elem_classes="finder")
+    pictures = _pictures(page, look, shown)
     open_drawer = gr.Textbox("", visible=False)  # the id of the part of the drawer that is looked at
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
-        with gr.Tab(say("drawer_finder")) as of_finder:
-            gr.HTML(f'<h3>{language.html("finder")}</h3><p class="note">{language.html("finder_text")}</p>')
-            finder.render()
-        with gr.Tab(say("drawer_ablation")) as of_heads:
-            of_ablation = ablation.build(page, look)
-        with gr.Tab(say("drawer_weighing"), id=weighing.TAB) as of_weights:
-            of_weighing = weighing.build(page, look, open_drawer)
-        with gr.Tab(say("drawer_occlusion")) as of_words:
-            attribution_methods.build(page, look)
-        with gr.Tab(say("drawer_rivals")) as of_rivals:
-            counterfactual.build(page)
-        with gr.Tab(say("drawer_link"), id=word_link.TAB) as of_link:
-            word_link.build(page)
-    for part in (of_finder, of_heads, of_weights, of_words, of_rivals, of_link):
-        part.select(None, None, open_drawer, js=f"() => {json.dumps(part.id or '')}", **QUIET)
-
-    to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
-    # What is chosen and its picture come in one answer: a second one would double the time to the picture.
-    chosen = look.named("layer", "head", "show", "heads")
-    for menu in (heads, word):
-        menu.choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="multiple", **SWIFT).then(
-            **to_sight)
-    picture_of_head.undo(**pictures.listener(None, undo, outputs=look.named(*CHIPS)), trigger_mode="multiple", **SWIFT)
-    # A picture that answers what was asked before something else was chosen is asked for again.
-    heads.change(None, [heads, again, *look.named("stack", "layer", "head").values()], again, js=script("askAgain"),
-                 **QUIET)
-    finder.click(**pictures.listener(None, open_best, inputs={"index": finder}, outputs=chosen), **QUIET).then(
-        **to_sight)
-    page.on_choice += [{**pictures.listener(), **SWIFT}, to_sight]
-    for locking in (picture_of_head, word):
-        locking.lock(None, None, lock, js=script("lockedWords"), **QUIET)
-    picture_of_head.project(None, projector, projector, js=script("not"), **QUIET)
-    projector.change(None, projector, None, js=script("project"), **QUIET)
-    picture_of_head.export(**page.ask(export.save, {"trace": page.trace, **look.named("stack", "layer", "head")},
-                                      {"file": file}, problem), api_visibility="private")
-
-    looked_into = {"trace": page.trace, "spanish": page.spanish}
-    inspected.input(**page.ask(inspect, {"translation": page.translation, "target": inspected}, looked_into, problem),
-                    api_visibility="private")
-    # Another tab may choose what is looked into.
-    page.spanish.change(**page.ask(name_inspected, {"translation": page.translation, "spanish": page.spanish},
-                                   {"inspected": inspected}), **QUIET)
-    offered = {"inspected": inspected, **looked_into}
-    page.on_sentence.append({**page.ask(offer, {"translation": page.translation}, offered, problem), **QUIET})
-    page.on_opening.append({**page.ask(offer, {"translation": page.translation, "spanish": page.spanish}, offered,
-                                       problem), **QUIET})
+        of_ablation, of_weighing = _drawer(page, look, shown, open_drawer)
+    _choose(page, look, shown, pictures)
+    _act(page, look, shown, problem)
+    _inspect(page, shown, problem)
     look.include(of_ablation)
     look.include(of_weighing)
 
-    def weighs(service: TranslationService, values: Values) -> bool:
-        """Whether the address asks something of the part that weighs otherwise."""
-        defaults = of_weighing.defaults(service)
-        return any(values[key] != defaults[key] for key in defaults)
+    def opened(selected: Any) -> Callable[[TranslationService, Values], Any]:
+        """Open the part that weighs otherwise where the address asks something of it."""
+        return lambda service, values: selected if of_weighing.asked(service, values) else gr.skip()
 
-    return Tab(look, {
-        "drawer": View(drawer, lambda service, values: gr.update(selected=weighing.TAB) if weighs(service, values) else
-                       gr.skip()),
-        "open_drawer": View(open_drawer, lambda service, values: weighing.TAB if weighs(service, values) else
-                            gr.skip())})
+    return Tab(look, {"drawer": View(drawer, opened(gr.update(selected=weighing.TAB))),
+                      "open_drawer": View(open_drawer, opened(weighing.TAB))})
 
 
-def _pictures(page: Page, look: Controls, again: gr.Textbox, components: Mapping[str, Any]) -> Pictures:
-    """Declare the pictures of a pass. again: a box whose text changes when they are to be drawn once more."""
+def _columns(page: Page, look: Controls) -> dict[str, Any]:
+    """Lay out the heads, one of them in detail, and the locked words; -> the components by name."""
+    language, say = page.language, page.language.say
+    with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
+        with gr.Row(elem_classes="controls stacks"):
+            look.add("stack", STACK, gr.Radio, always=True, label=say("stack"), container=False,
+                     choices=language.choices("stack_{}", STACKS))
+        # The small maps are the menu of layers and heads.
+        look.add("layer", layer_of, gr.Number, visible=False, precision=0)
+        look.add("head", head_of, gr.Number, visible=False, precision=0)
+        grid = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>'
+                      f'<p class="sub">{language.html("grid_hint")}</p>', "heads", save=language, files=PICTURES)
+        inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
+                                info=say("inspected_info"), elem_classes="inspected")
+    with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
+        with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
+            _view_menu(look, language)
+        picture = canvas("head_view.js", _toolbar(language), "view")
+        below = gr.HTML(elem_classes="summary words-of-picture")
+    with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
+        word = canvas("locked_word.js", _word(language), "locked-word")
+        about = gr.HTML(elem_classes="summary about-picture")
+    return {"grid": grid, "inspected": inspected, "picture": picture, "below": below, "word": word, "about": about}
+
+
+def _drawer(page: Page, look: Controls, shown: Mapping[str, Any], opened: gr.Textbox) -> tuple[Controls, Controls]:
+    """Lay out what the tab asks the model; -> the controls of two parts. opened: the id of the one that is looked at.
+    """
+    language, say = page.language, page.language.say
+    with gr.Tab(say("drawer_finder")) as of_finder:
+        gr.HTML(f'<h3>{language.html("finder")}</h3><p class="note">{language.html("finder_text")}</p>')
+        shown["finder"].render()
+    with gr.Tab(say("drawer_ablation")) as of_heads:
+        of_ablation = ablation.build(page, look)
+    with gr.Tab(say("drawer_weighing"), id=weighing.TAB) as of_weights:
+        of_weighing = weighing.build(page, look, opened)
+    with gr.Tab(say("drawer_occlusion")) as of_words:
+        attribution_methods.build(page, look)
+    with gr.Tab(say("drawer_rivals")) as of_rivals:
+        counterfactual.build(page)
+    with gr.Tab(say("drawer_link"), id=word_link.TAB) as of_link:
+        word_link.build(page)
+    for part in (of_finder, of_heads, of_weights, of_words, of_rivals, of_link):
+        part.select(None, None, opened, js=f"() => {json.dumps(part.id or '')}", **QUIET)
+    return of_ablation, of_weighing
+
+
+def _pictures(page: Page, look: Controls, shown: Mapping[str, Any]) -> Pictures:
+    """Declare the pictures of a pass."""
+    again = gr.Textbox("", visible=False)  # whose text changes when they are to be drawn once more
     pictures = Pictures(page, look, ID)
     pictures.input("again", again)
     pictures.follow(other_stack, **look.named("layer", "heads"))
@@ -177,16 +154,59 @@ def _pictures(page: Page, look: Controls, again: gr.Textbox, components: Mapping
     pictures.fact("seen", lambda trace, choice, maps, given, language, again: (
         None if maps is None else picture(trace, choice, language, maps, given)))
     pictures.fact("best", best_heads)
-    pictures.add("grid", components["grid"], draw_grid)
-    pictures.add("picture", components["picture"], draw_picture)
-    pictures.add("below", components["below"], draw_below)
-    pictures.add("about", components["about"], draw_about)
-    pictures.add("heads", look["heads"].component, lambda show: gr.update(visible=show in ("mean", "max")))
-    pictures.add("threshold", look["threshold"].component, lambda view: gr.update(interactive=view != "heatmap"))
-    pictures.add("rows", look["rows"].component, lambda stack: gr.update(interactive=stack != "encoder_self"))
-    pictures.add("word", components["word"], draw_word, late=True)
-    pictures.add("finder", components["finder"], draw_finder, late=True)
+    pictures.add_each(shown, {"grid": draw_grid, "picture": draw_picture, "below": draw_below, "about": draw_about})
+    pictures.add_each(look.named(), {
+        "heads": lambda show: gr.update(visible=show in ("mean", "max")),
+        "threshold": lambda view: gr.update(interactive=view != "heatmap"),
+        "rows": lambda stack: gr.update(interactive=stack != "encoder_self")})
+    pictures.add_each(shown, {"word": draw_word, "finder": draw_finder}, late=True)
+    # Before the drawer, whose parts follow the lock too: gradio asks for one listener after the other.
+    page.lock.change(None, page.lock, None, js=script("lockWords"), **QUIET)
+    # One listener for all of them, so that an older answer can never come after a newer one and stay.
+    pictures.listen(None, page.trace.change, again.change, late_events=[page.lock.change])
     return pictures
+
+
+def _choose(page: Page, look: Controls, shown: Mapping[str, Any], pictures: Pictures) -> None:
+    """Show another head, and take choices of the View menu back."""
+    to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
+    # What is chosen and its picture come in one answer: a second one would double the time to the picture.
+    chosen, again = look.named("layer", "head", "show", "heads"), pictures.inputs["again"]
+    for menu in ("grid", "word"):
+        shown[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="multiple", **SWIFT).then(
+            **to_sight)
+    shown["picture"].undo(**pictures.listener(None, undo, outputs=look.named(*CHIPS)), trigger_mode="multiple", **SWIFT)
+    # A picture that answers what was asked before something else was chosen is asked for again.
+    shown["grid"].change(None, [shown["grid"], again, *look.named("stack", "layer", "head").values()], again,
+                         js=script("askAgain"), **QUIET)
+    shown["finder"].click(**pictures.listener(None, open_best, inputs={"index": shown["finder"]}, outputs=chosen),
+                          **QUIET).then(**to_sight)
+    page.on_choice += [{**pictures.listener(), **SWIFT}, to_sight]
+
+
+def _act(page: Page, look: Controls, shown: Mapping[str, Any], problem: gr.HTML) -> None:
+    """Lock words, show the picture to a room, and save the numbers."""
+    projector = look["projector"].component
+    for locking in ("picture", "word"):
+        shown[locking].lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
+    shown["picture"].project(None, projector, projector, js=script("not"), **QUIET)
+    projector.change(None, projector, None, js=script("project"), **QUIET)
+    shown["picture"].export(**page.ask(export.save, {"trace": page.trace, **look.named("stack", "layer", "head")},
+                                       {"file": shown["file"]}, problem), api_visibility="private")
+
+
+def _inspect(page: Page, shown: Mapping[str, Any], problem: gr.HTML) -> None:
+    """Choose which translation is looked into."""
+    inspected, looked_into = shown["inspected"], {"trace": page.trace, "spanish": page.spanish}
+    inspected.input(**page.ask(inspect, {"translation": page.translation, "target": inspected}, looked_into, problem),
+                    api_visibility="private")
+    # Another tab may choose what is looked into.
+    page.spanish.change(**page.ask(name_inspected, {"translation": page.translation, "spanish": page.spanish},
+                                   {"inspected": inspected}), **QUIET)
+    offered = {"inspected": inspected, **looked_into}
+    page.on_sentence.append({**page.ask(offer, {"translation": page.translation}, offered, problem), **QUIET})
+    page.on_opening.append({**page.ask(offer, {"translation": page.translation, "spanish": page.spanish}, offered,
+                                       problem), **QUIET})
 
 
 def _view_menu(look: Controls, language: Language) -> None:
@@ -194,21 +214,21 @@ def _view_menu(look: Controls, language: Language) -> None:
     say = language.say
     with gr.Row(elem_classes="controls"):
         look.add("show", OneOf(SHOW, Choice.show), gr.Radio, always=True, label=say("show"),
-                 choices=[(say(f"show_{name}"), name) for name in SHOW])
+                 choices=language.choices("show_{}", SHOW))
     look.add("heads", some_heads(language, "stack"), gr.Dropdown, multiselect=True, visible=False,
              label=say("joined"), info=say("joined_info"), elem_classes="joined")
     with gr.Row(elem_classes="controls"):
         look.add("view", OneOf(VIEWS, Choice.view), gr.Radio, always=True, label=say("view"),
-                 choices=[(say(f"view_{name}"), name) for name in VIEWS])
+                 choices=language.choices("view_{}", VIEWS))
     look.add("threshold", Whole(Choice.threshold, 1, 50), gr.Slider, always=True, label=say("threshold"))
     with gr.Row(elem_classes="controls"):
         look.add("rows", OneOf(ROWS, Choice.rows), gr.Radio, label=say("rows"),
-                 choices=[(say(f"rows_{name}"), name) for name in ROWS])
+                 choices=language.choices("rows_{}", ROWS))
     look.add("words", Switch(), gr.Checkbox, always=True, label=say("words"), min_width=150)
     look.add("hide", Switch(), gr.Checkbox, always=True, label=say("hide_sinks"), min_width=150)
     look.add("weigh", Switch(), gr.Checkbox, always=True, label=say("weigh"), min_width=150)
     look.add("palette", OneOf(tuple(PALETTES), Choice.palette), gr.Dropdown, always=True, label=say("palette"),
-             filterable=False, choices=[(say(f"palette_{name}"), name) for name in PALETTES])
+             filterable=False, choices=language.choices("palette_{}", PALETTES))
 
 
 def _toolbar(language: Language) -> str:

@@ -47,7 +47,7 @@ def build(page: Page, look: Controls, drawer: gr.Textbox) -> Controls:
             head = controls.add("weigh_head", one_head(language), gr.Dropdown, label=say("weigh_head"))
             this = gr.Button(say("weigh_this"), size="sm")
             controls.add("weigh_scope", OneOf(SCOPES, "stack"), gr.Radio, label=say("weigh_scope"),
-                         choices=[(say(f"weigh_scope_{name}"), name) for name in SCOPES])
+                         choices=language.choices("weigh_scope_{}", SCOPES))
             controls.add("weigh_kind", kind_of, gr.Radio, label=say("weigh_kind"),
                          properties=lambda values: {"choices": kind_choices(page.service, language, values)})
             controls.add("weigh_power", POWER, gr.Slider, label=say("weigh_power"), info=say("weigh_power_info"),
@@ -100,7 +100,7 @@ def take(service: TranslationService, language: Language, *, stack: str, layer: 
 
 def kind_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:
     """Name the ways to weigh that the stack of the head has."""
-    return [(language.say(f"weigh_kind_{name}"), name) for name in kind_of(service, so_far).options]
+    return language.choices("weigh_kind_{}", kind_of(service, so_far).options)
 
 
 def offer_kinds(service: TranslationService, language: Language, stack: str, kind: str) -> Any:

@@ -30,7 +30,7 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
     """Lay the part out, called inside the tab; -> its controls. part: which of the tab's is shown; tab: its id."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Row(elem_classes="ask two-sentences"):
-        preset = gr.Dropdown([(say(f"bleu_preset_{name}"), name) for name in (*PRESETS, PAGE)], value="the",
+        preset = gr.Dropdown(language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
                              label=say("bleu_preset"), filterable=False, scale=3, min_width=220)
         said = controls.add("bleu_said", Words(PRESETS["the"][0]), gr.Textbox, label=say("bleu_said"), lines=1,
                             max_lines=4, scale=4, min_width=240)

@@ -31,7 +31,7 @@ def build(page: Page) -> Tab:
     say, controls = page.language.say, Controls(page.service)
     with gr.Row(elem_classes="controls parts"):
         part = controls.add("pairs_part", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("pairs_part"), show_label=False,
-                            container=False, choices=[(say(f"pairs_part_{name}"), name) for name in PARTS])
+                            container=False, choices=page.language.choices("pairs_part_{}", PARTS))
     columns: dict[str, gr.Column] = {}
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
         with gr.Column(visible=name == PARTS[0]) as columns[name]:

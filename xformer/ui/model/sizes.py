@@ -46,7 +46,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 controls.add(key, _of_model(field, least, most), gr.Number, label=say(f"sizes_{field}"), precision=0,
                              minimum=None, maximum=None)
             controls.add("size_norm", _norm, gr.Radio, label=say("train_order"),
-                         choices=[(say(f"train_order_{norm}"), norm) for norm in NORMS])
+                         choices=language.choices("train_order_{}", NORMS))
             controls.add("size_shared", Switch(True), gr.Checkbox, label=say("sizes_shared"))
             for key, (default, least, most) in LENGTHS.items():
                 controls.add(key, Whole(default, least, most), gr.Number, label=say(f"sizes_{key[5:]}"), precision=0,

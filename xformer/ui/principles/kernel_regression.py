@@ -10,20 +10,20 @@ import gradio as gr
 from xformer.explain import kernel_regression as kernels
 from xformer.figures import kernel_regression as figures
 from xformer.figures.labels import lesson
-from xformer.serve.protocol import ModelPool, TranslationService
+from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, Real, Values, Words
+from xformer.ui.controls import Controls, Real, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, refused, text_of
-from xformer.ui.tabs import Page, View
+from xformer.ui.tabs import Page
 
 POWER = Real(-1, *kernels.POWERS, step=0.25)
 FORMULA = ("<i>f</i>(<i>x</i>) = Σ<sub><i>i</i></sub> softmax<sub><i>i</i></sub>( −(<i>x</i> − "
            "<i>x<sub>i</sub></i>)² / 2<i>h</i>² ) <i>y<sub>i</sub></i>")
 
 
-def build(page: Page) -> tuple[Controls, View]:
-    """Lay the part out; -> its controls, and its accordion, which opens where the address asks something of it."""
+def build(page: Page) -> tuple[Controls, gr.Accordion]:
+    """Lay the part out; -> its controls, and its accordion."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Accordion(say("kernel_title"), open=False) as part:
         gr.HTML(lesson(say("kernel_heading"), FORMULA, say("kernel_look")))
@@ -54,12 +54,7 @@ def build(page: Page) -> tuple[Controls, View]:
     curve.move(**ask(move, inputs, shown, problem), **latest)
     fit.click(**ask(descend, inputs, shown, problem), **QUIET)
     again.click(**ask(draw, {"kernel_power": power}, shown, problem, kernel_points="", reset=True), **QUIET)
-
-    def asked(service: TranslationService, values: Values) -> Any:
-        defaults = controls.defaults(service)
-        return gr.Accordion(open=True) if any(values[key] != defaults[key] for key in defaults) else gr.skip()
-
-    return controls, View(part, asked)
+    return controls, part
 
 
 @refused(curve=None, said="", weights=None, errors=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gradio as gr
@@ -26,7 +26,7 @@ from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, 
 from xformer.ui.handlers import QUIET, Ask, needs
 from xformer.ui.pictures import Pictures
 from xformer.ui.principles import kernel_regression
-from xformer.ui.tabs import Page, Tab, View
+from xformer.ui.tabs import Page, Tab, View, opened_by
 
 ID = "principles"
 # The pictures of vectors, by the names of their headings and components.
@@ -55,104 +55,107 @@ def mask_of(service: TranslationService, so_far: Values) -> OneOf:
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+    language, controls, parts = page.language, Controls(page.service), dict[str, gr.Accordion]()
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="principles"):
-        with gr.Column(scale=7, min_width=320):
-            scores = canvas("steps.js", "${value}", "first-scores", save=language)
-            summary = gr.HTML(elem_classes="summary", min_height=60)
-            gr.HTML(f'{figures.heading("scores", language)}<p class="note">{language.html("first_intro")}</p>')
-        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
-                         choices=[(say(f"stack_{name}"), name) for name in STACKS])
-            controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"))
-            controls.add("first_head", head_of, gr.Radio, label=say("head"))
-            controls.add("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
-                         properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
-                         label=say("first_query"))
-            padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
-                                   info=say("first_padding_info"), render=False)
-            gr.HTML(f'<h4>{language.html("first_title_switches")}</h4>')
-            controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
-            controls.add("scoring", OneOf(explain.RULES, "scaled"), gr.Radio, label=say("first_rule"),
-                         choices=[(say(f"first_rule_{name}"), name) for name in explain.RULES])
-            controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
-                         properties=lambda values: {"choices": mask_choices(page.service, language, values)})
-            padding.render()
-            gr.HTML(f'<p class="formula">{figures.FORMULAS["switches"]}</p>'
-                    f'<p class="note">{language.html("first_text_switches")}</p>')
-    plots = {}
-    with gr.Accordion(say("first_show_vectors"), open=False) as of_vectors:
+        shown = _walk(page, controls)
+    shown |= _parts(page, parts)
+    _draw(page, controls, shown, parts, problem)
+    of_kernels, kernels = kernel_regression.build(page)
+    of_store, store = _store(page)
+    controls.include(of_kernels)
+    controls.include(of_store)
+    return Tab(controls, {"store": opened_by(of_store, store), "kernels": opened_by(of_kernels, kernels), "state": View(
+        shown["state"], lambda service, values: stream_figures.heading("state", language, service.info.norm))})
+
+
+def _walk(page: Page, controls: Controls) -> dict[str, Any]:
+    """Lay out one head's scores, and beside them what can be changed; -> the components by name."""
+    language, say = page.language, page.language.say
+    with gr.Column(scale=7, min_width=320):
+        scores = canvas("steps.js", "${value}", "first-scores", save=language)
+        summary = gr.HTML(elem_classes="summary", min_height=60)
+        gr.HTML(f'{figures.heading("scores", language)}<p class="note">{language.html("first_intro")}</p>')
+    with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+        controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
+                     choices=language.choices("stack_{}", STACKS))
+        controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"))
+        controls.add("first_head", head_of, gr.Radio, label=say("head"))
+        query = controls.add("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
+                             properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
+                             label=say("first_query"))
+        padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
+                               info=say("first_padding_info"), render=False)
+        gr.HTML(f'<h4>{language.html("first_title_switches")}</h4>')
+        controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
+        controls.add("scoring", OneOf(explain.RULES, "scaled"), gr.Radio, label=say("first_rule"),
+                     choices=language.choices("first_rule_{}", explain.RULES))
+        controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
+                     properties=lambda values: {"choices": mask_choices(page.service, language, values)})
+        padding.render()
+        gr.HTML(f'<p class="formula">{figures.FORMULAS["switches"]}</p>'
+                f'<p class="note">{language.html("first_text_switches")}</p>')
+    return {"scores": scores, "summary": summary, "query": query}
+
+
+def _parts(page: Page, parts: dict[str, gr.Accordion]) -> dict[str, Any]:
+    """Lay out what is closed at first; -> the components by name. parts: to which the accordions are added."""
+    language, say, shown = page.language, page.language.say, dict[str, Any]()
+    with gr.Accordion(say("first_show_vectors"), open=False) as parts["vectors"]:
         for name in STEPS:
             gr.HTML(figures.heading(name, language))
-            plots[name] = plot(f"first-{name}", language)
+            shown[name] = plot(f"first-{name}", language)
             if name == "inputs":
-                checked = gr.HTML(elem_classes="summary")
-    with gr.Accordion(say("first_title_reshape"), open=False) as of_reshape:
+                shown["checked"] = gr.HTML(elem_classes="summary")
+    with gr.Accordion(say("first_title_reshape"), open=False) as parts["reshape"]:
         gr.HTML(figures.heading("reshape", language))
-        plot_of_reshape = plot("first-reshape", language)
-    with gr.Accordion(say("rest_title"), open=False) as of_rest:
-        of_state = gr.HTML(stream_figures.heading("state", language, page.service.info.norm))
-        strips = plot("rest-strips", language)
-        sums = canvas("part.js", "${value}", "tables rest-sums", save=language)
+        shown["reshape"] = plot("first-reshape", language)
+    with gr.Accordion(say("rest_title"), open=False) as parts["rest"]:
+        shown["state"] = gr.HTML(stream_figures.heading("state", language, page.service.info.norm))
+        shown["strips"] = plot("rest-strips", language)
+        shown["sums"] = canvas("part.js", "${value}", "tables rest-sums", save=language)
         gr.HTML(stream_figures.heading("units", language))
-        units, firing = plot("rest-units", language), gr.HTML(elem_classes="summary")
+        shown["units"], shown["firing"] = plot("rest-units", language), gr.HTML(elem_classes="summary")
         gr.HTML(stream_figures.heading("course", language))
-        course = plot("rest-course", language)
-    with gr.Accordion(say("first_every_query"), open=False) as every_query:
-        map_of_all = plot("first-map", language)
-    with gr.Accordion(say("first_title_variance"), open=False) as of_variance:
+        shown["course"] = plot("rest-course", language)
+    with gr.Accordion(say("first_every_query"), open=False) as parts["map"]:
+        shown["map"] = plot("first-map", language)
+    with gr.Accordion(say("first_title_variance"), open=False) as parts["variance"]:
         gr.HTML(figures.heading("variance", language))
-        plot_of_variance = plot("first-variance", language)
-    with gr.Accordion(say("first_title_split"), open=False) as of_split:
+        shown["variance"] = plot("first-variance", language)
+    with gr.Accordion(say("first_title_split"), open=False) as parts["split"]:
         gr.HTML(figures.heading("split", language))
-        costs = gr.HTML(elem_classes="tables")
-        plot_of_split = plot("first-split", language)
+        shown["costs"] = gr.HTML(elem_classes="tables")
+        shown["splits"] = plot("first-split", language)
+    return shown
 
+
+def _draw(page: Page, controls: Controls, shown: Mapping[str, Any], parts: Mapping[str, gr.Accordion],
+          problem: gr.HTML) -> None:
+    """Declare the pictures of a head of the pair that the page looks into."""
     pictures = Pictures(page, controls, ID, tab=ID)
-    for name, part in (("vectors_open", of_vectors), ("map_open", every_query), ("reshape_open", of_reshape),
-                       ("rest_open", of_rest), ("variance_open", of_variance), ("split_open", of_split)):
-        pictures.opens(name, part)
+    for name, part in parts.items():
+        pictures.opens(f"{name}_open", part)
     pictures.follow(follow, **controls.named("first_layer", "query", "mask"))
     pictures.fact("head", head_in)
     pictures.fact("walk", walk_through)
     pictures.fact("asks", asked)
     pictures.fact("power", lambda beta_power: float(beta_power))
-    pictures.add("query", controls["query"].component, offer_queries)
-    pictures.add("scores", scores, figures.scores, query="asks", rule="scoring")
-    pictures.add("summary", summary, figures.summary, query="asks", rule="scoring")
-    for name, of_step in STEPS.items():
-        pictures.add(name, plots[name], of_step, seen="vectors_open", query="asks")
-    pictures.add("checked", checked, figures.checked_inputs, seen="vectors_open", query="asks")
-    pictures.add("map", map_of_all, figures.all_queries, seen="map_open", rule="scoring")
-    pictures.add("reshape", plot_of_reshape, figures.reshape, seen="reshape_open")
+    pictures.add("query", shown["query"], offer_queries)
+    pictures.add_each(shown, {"scores": figures.scores, "summary": figures.summary}, query="asks", rule="scoring")
+    pictures.add_each(shown, {**STEPS, "checked": figures.checked_inputs}, seen="vectors_open", query="asks")
+    pictures.add("map", shown["map"], figures.all_queries, seen="map_open", rule="scoring")
+    pictures.add("reshape", shown["reshape"], figures.reshape, seen="reshape_open")
     pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
     pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
     pictures.fact("layer", lambda head: head.layer)
-    of_layer: tuple[tuple[str, Any, Callable[..., Any]], ...] = (
-        ("strips", strips, stream_figures.strips), ("sums", sums, stream_figures.sums),
-        ("units", units, stream_figures.units), ("firing", firing, stream_figures.firing),
-        ("course", course, stream_figures.course))
-    for name, component, draw in of_layer:
-        pictures.add(name, component, draw, seen="rest_open", piece="asks")
-    pictures.add("variance", plot_of_variance, draw_variance, seen="variance_open")
+    pictures.add_each(shown, {"strips": stream_figures.strips, "sums": stream_figures.sums,
+                              "units": stream_figures.units, "firing": stream_figures.firing,
+                              "course": stream_figures.course}, seen="rest_open", piece="asks")
+    pictures.add("variance", shown["variance"], draw_variance, seen="variance_open")
     pictures.fact("ways", splits_of)
-    pictures.add("costs", costs, figures.split_costs, seen="split_open")
-    pictures.add("splits", plot_of_split, figures.splits, seen="split_open")
+    pictures.add_each(shown, {"costs": figures.split_costs, "splits": figures.splits}, seen="split_open")
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
-    of_kernels, kernels_view = kernel_regression.build(page)
-    store, of_store = _store(page)
-    controls.include(of_kernels)
-    controls.include(of_store)
-
-    def store_update(service: TranslationService, values: Values) -> Any:
-        """Open the store where the address asks it something."""
-        defaults = of_store.defaults(service)
-        return gr.update(open=True) if any(values[key] != defaults[key] for key in defaults) else gr.skip()
-
-    return Tab(controls, {
-        "store": View(store, store_update), "kernels": kernels_view,
-        "state": View(of_state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
 
 
 def follow(service: TranslationService, language: Language, head: Head, query: int | None, first_stack: str, lock: str,
@@ -192,7 +195,7 @@ def offer_queries(walk: Walk, asks: int, language: Language, before: dict[str, A
 
 def mask_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:
     """Name the masks of this tab's stack."""
-    return [(language.say(f"first_mask_{name}"), name) for name in mask_of(service, so_far).options]
+    return language.choices("first_mask_{}", mask_of(service, so_far).options)
 
 
 def locked_query(service: TranslationService, lock: str, head: Head) -> int | None:
@@ -221,9 +224,9 @@ def splits_of(service: TranslationService) -> list[Split]:
     return [explain.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
 
 
-def _store(page: Page) -> tuple[gr.Accordion, Controls]:
-    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
-    """
+def _store(page: Page) -> tuple[Controls, gr.Accordion]:
+    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all;
+    -> its controls, and its accordion."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Accordion(say("store_title"), open=False) as store:
         gr.HTML(f'<p class="note">{language.html("store_text")}</p>')
@@ -242,7 +245,7 @@ def _store(page: Page) -> tuple[gr.Accordion, Controls]:
     gr.on([matches.change, power.input],
           **Ask.always(None, language)(retrieve, {"matches": matches, **controls.named("store_power")},
                                        {"table": table}), trigger_mode="always_last", **QUIET)
-    return store, controls
+    return controls, store
 
 
 def look_up(service: TranslationService, language: Language, *, records: str, store_query: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -35,86 +35,107 @@ PATIENCE = 1.0  # seconds after which the progress is shown
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+    language, controls, reader = page.language, Controls(page.service), page.reviews
     # The review that was judged, for the address; "" for the example.
     keep = partial(controls.add, "review", Words(), gr.Textbox, visible=False)
-    reader = page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
         keep()
         return Tab(controls)
-    info, others = reader.info, page.other_reviews
-    infos = [info, *(other.info for other in others.values())]
-    which = controls.add("classifier", OneOf((info.name, *others), info.name), gr.Radio, label=say("classifier"),
-                         choices=[(say(f"classifier_{i}", layers=one.n_layers), name)
-                                  for i, (name, one) in enumerate(zip((info.name, *others), infos, strict=True))],
-                         visible=bool(others), render=False, elem_classes="which-reader")
+    readers = {reader.info.name: reader, **page.other_reviews}
+    which = page.reviewer = controls.add(
+        "classifier", OneOf((*readers,), reader.info.name), gr.Radio, label=language.say("classifier"),
+        choices=[(language.say(f"classifier_{i}", layers=one.info.n_layers), name)
+                 for i, (name, one) in enumerate(readers.items())],
+        visible=len(readers) > 1, render=False, elem_classes="which-reader")
     kept = keep()  # the last declared is set first: the review must be there before the classifier's choice is answered
-    page.reviewer = which
-    ask = Ask(lambda name: nullcontext(others.get(name, reader)), language, which, page.tab)
     with gr.Row(elem_classes="reviewed"):
-        with gr.Column(scale=5, min_width=320):
-            text = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
-                              placeholder=say("review_placeholder"))
-            with gr.Row(elem_classes="run"):
-                button = gr.Button(say("review_run"), variant="primary", size="md", scale=0, min_width=190)
-                canvas("shortcut.js", "${value}", "hint", f'<p class="note">{language.html("review_edit_hint")}</p>')
-            examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
-                                  label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-            about = gr.HTML(_about(info, language), elem_classes="about-reader")
-            which.render()
-        with gr.Column(scale=7, min_width=320):
-            verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
-            moves, stale = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
-            effects = gr.HTML(elem_classes="sentiment effects explains")
-    with gr.Row(elem_classes="detail explains"):
-        with gr.Column(min_width=300):
-            strongest = gr.HTML(elem_classes="tables sentiment strongest")
-        with gr.Column(min_width=300):
-            looked = gr.HTML(elem_classes="sentiment looked")
-            with gr.Row(elem_classes="controls"):
-                kind = gr.Radio([(say(f"review_view_{name}"), name) for name in figures.VIEWS], value=View.kind,
-                                label=say("review_view"), min_width=280)
-            with gr.Row(visible=False, elem_classes="controls") as of_head:
-                layer = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
-                head = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
-    with gr.Row(elem_classes="detail explains gives-row"):
-        with gr.Column(scale=7, min_width=300):
-            gives = gr.HTML(elem_classes="sentiment gives-said")
-            gives_picture = plot("gives-picture", language)
-        with gr.Column(scale=4, min_width=280):
-            gives_table = canvas("part.js", "${value}", "tables sentiment gives-table", save=language)
+        shown = {"review": kept, **_review(reader, which, language)}
+    shown |= _explanation(reader, language)
+    ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
     _pairs(ask)
     of_shipped = Ask.always(reader, language, page.tab)
     _quality(of_shipped, reader)
     _poolings(reader, language)
-    with gr.Accordion(say("texts_title"), open=False):
-        if others:
+    with gr.Accordion(language.say("texts_title"), open=False):
+        if len(readers) > 1:
             gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
         many.build(of_shipped)
+    _listen(ask, which, opened, {"attribution": gr.State(), **shown})
+    return Tab(controls)
 
-    attribution = gr.State()
-    live = {"verdict": verdict, "moves": moves, "stale": stale}
-    explained = {"attribution": attribution, "effects": effects, "review": kept, "gives": gives,
-                 "gives_picture": gives_picture, "gives_table": gives_table, **live}
+
+def _review(reader: ReviewService, which: gr.Radio, language: Language) -> dict[str, Any]:
+    """Lay out the review, and beside it the verdict; -> the components by name. which: the choice of a classifier."""
+    say = language.say
+    with gr.Column(scale=5, min_width=320):
+        text = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
+                          placeholder=say("review_placeholder"))
+        with gr.Row(elem_classes="run"):
+            button = gr.Button(say("review_run"), variant="primary", size="md", scale=0, min_width=190)
+            canvas("shortcut.js", "${value}", "hint", f'<p class="note">{language.html("review_edit_hint")}</p>')
+        examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
+                              label=say("examples"), layout="gallery", type="values", elem_classes="examples")
+        about = gr.HTML(_about(reader.info, language), elem_classes="about-reader")
+        which.render()
+    with gr.Column(scale=7, min_width=320):
+        verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
+        moves, stale = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
+        effects = gr.HTML(elem_classes="sentiment effects explains")
+    return {"text": text, "button": button, "examples": examples, "about": about, "verdict": verdict, "moves": moves,
+            "stale": stale, "effects": effects}
+
+
+def _explanation(reader: ReviewService, language: Language) -> dict[str, Any]:
+    """Lay out the words that count most, where the model looked, and what a maximum gives; -> the components by name.
+    """
+    say, info, shown = language.say, reader.info, dict[str, Any]()
+    with gr.Row(elem_classes="detail explains"):
+        with gr.Column(min_width=300):
+            shown["strongest"] = gr.HTML(elem_classes="tables sentiment strongest")
+        with gr.Column(min_width=300):
+            shown["looked"] = gr.HTML(elem_classes="sentiment looked")
+            with gr.Row(elem_classes="controls"):
+                shown["kind"] = gr.Radio(language.choices("review_view_{}", figures.VIEWS), value=View.kind,
+                                         label=say("review_view"), min_width=280)
+            with gr.Row(visible=False, elem_classes="controls") as shown["of_head"]:
+                shown["layer"] = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"),
+                                          min_width=140)
+                shown["head"] = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
+    with gr.Row(elem_classes="detail explains gives-row"):
+        with gr.Column(scale=7, min_width=300):
+            shown["gives"] = gr.HTML(elem_classes="sentiment gives-said")
+            shown["gives_picture"] = plot("gives-picture", language)
+        with gr.Column(scale=4, min_width=280):
+            shown["gives_table"] = canvas("part.js", "${value}", "tables sentiment gives-table", save=language)
+    return shown
+
+
+def _listen(ask: Ask, which: gr.Radio, opened: gr.Textbox, shown: Mapping[str, Any]) -> None:
+    """Judge the review when it is asked for, and draw what follows from that."""
+    def named(*names: str) -> dict[str, Any]:
+        return {name: shown[name] for name in names}
+
+    text, kind, moves = shown["text"], shown["kind"], shown["moves"]
+    live = named("verdict", "moves", "stale")
+    explained = {**named("attribution", "effects", "review", "gives", "gives_picture", "gives_table"), **live}
     other = {"text": text, **explained}
-    shown: dict[str, Any] = {"show_progress_on": [effects], "api_visibility": "private"}
-    of_reader = {"about": about, "layer": layer, "head": head}
-    at_hand = {"attribution": attribution, "review": kept, "text": text}
-    which.change(**ask(choose, at_hand, {**other, **of_reader}, moves), **shown).then(
-        **ask(offer, {}, {"layer": layer, "head": head}), **QUIET)
-    gr.on([button.click, text.submit], **ask(judge, {"text": text}, explained, moves), **shown)
-    examples.click(**ask(judge_example, {"sample": examples}, other, moves), **shown)
-    opened.change(**ask(open_tab, at_hand, other, moves, only_in=TAB), **shown)
+    waits: dict[str, Any] = {"show_progress_on": [shown["effects"]], "api_visibility": "private"}
+    at_hand = named("attribution", "review", "text")
+    which.change(**ask(choose, at_hand, {**other, **named("about", "layer", "head")}, moves), **waits).then(
+        **ask(offer, {}, named("layer", "head")), **QUIET)
+    gr.on([shown["button"].click, text.submit], **ask(judge, {"text": text}, explained, moves), **waits)
+    shown["examples"].click(**ask(judge_example, {"sample": shown["examples"]}, other, moves), **waits)
+    opened.change(**ask(open_tab, at_hand, other, moves, only_in=TAB), **waits)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
-    gr.on([text.change, attribution.change],
-          **ask(follow, {"attribution": attribution, "text": text}, live, moves), trigger_mode="always_last", **QUIET)
-    gr.on([attribution.change, kind.input, layer.input, head.input],
-          **ask(draw, {"attribution": attribution, "kind": kind, "layer": layer, "head": head},
-                {"looked": looked, "strongest": strongest}), trigger_mode="always_last", **QUIET)
-    kind.input(**ask(show_head, {"kind": kind}, {"of_head": of_head}), **QUIET)
-    return Tab(controls)
+    judged = shown["attribution"].change
+    gr.on([text.change, judged], **ask(follow, named("attribution", "text"), live, moves),
+          trigger_mode="always_last", **QUIET)
+    gr.on([judged, kind.input, shown["layer"].input, shown["head"].input],
+          **ask(draw, named("attribution", "kind", "layer", "head"), named("looked", "strongest")),
+          trigger_mode="always_last", **QUIET)
+    kind.input(**ask(show_head, {"kind": kind}, named("of_head")), **QUIET)
 
 
 def _about(info: ModelInfo, language: Language) -> str:

@@ -62,9 +62,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 text = controls.add("maps_text", Words(TEXT), gr.Textbox, label=say("review"), lines=2, max_lines=6)
                 button = gr.Button(say("maps_run"), variant="primary")
                 controls.add("maps_show", OneOf(SHOW, "head"), gr.Radio, label=say("show"),
-                             choices=[(say(f"show_{name}"), name) for name in SHOW])
+                             choices=language.choices("show_{}", SHOW))
                 controls.add("maps_view", OneOf(VIEWS, "auto"), gr.Radio, label=say("view"),
-                             choices=[(say(f"view_{name}"), name) for name in VIEWS])
+                             choices=language.choices("view_{}", VIEWS))
                 with gr.Row(elem_classes="controls"):
                     controls.add("maps_words", Switch(), gr.Checkbox, label=say("words"), min_width=150)
                     controls.add("maps_hide", Switch(), gr.Checkbox, label=say("hide_sinks"), min_width=150)

@@ -29,7 +29,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             said = gr.HTML(elem_classes="summary", min_height=60)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             controls.add("grad_order", OneOf(ORDERS, "both"), gr.Radio, label=say("train_order"),
-                         choices=[(say(f"train_order_{name}"), name) for name in ORDERS])
+                         choices=language.choices("train_order_{}", ORDERS))
             controls.add("grad_layers", Whole(6, 1, DEEPEST), gr.Slider, label=say("train_layers"))
             controls.add("grad_width", Whole(128, 32, WIDEST, 32), gr.Slider, label=say("train_width"))
             controls.add("grad_seed", Whole(0, 0, LARGEST_SEED), gr.Number, precision=0, minimum=None, maximum=None,

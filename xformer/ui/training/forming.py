@@ -47,7 +47,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             errors = plot("form-errors", language)
         with gr.Column(scale=5, min_width=300):
             controls.add("form_stack", OneOf(STACKS, "cross"), gr.Radio, container=False, label=say("stack"),
-                         choices=[(say(f"stack_{name}"), name) for name in STACKS])
+                         choices=language.choices("stack_{}", STACKS))
             # 0: the head that aligns best in the end
             controls.add("form_layer", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
             controls.add("form_head", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)

@@ -49,7 +49,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             lengths = plot("gen-lengths", language)
         with gr.Column(min_width=300):
             controls.add("gen_curve", OneOf(CURVES, CURVES[0]), gr.Radio, label=say("gen_curve"), container=False,
-                         choices=[(say(f"gen_curve_{name}"), name) for name in CURVES])
+                         choices=language.choices("gen_curve_{}", CURVES))
             curves = plot("gen-curves", language)
     gr.HTML(f'<h3>{language.html("gen_costs")}</h3><p class="note">{language.html("gen_costs_text")}</p>')
     of_costs = gr.HTML(elem_classes="tables")

@@ -67,17 +67,16 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                     answers = gr.HTML(elem_classes="tables")
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             controls.add("live_task", OneOf(TASKS, USUAL["live_task"]), gr.Radio, label=say("live_task"),
-                         choices=[(say(f"live_task_{name}"), name) for name in TASKS])
+                         choices=language.choices("live_task_{}", TASKS))
             controls.add("live_order", OneOf(NORMS, PRESETS["pre"]["live_order"]), gr.Radio, label=say("train_order"),
-                         choices=[(say(f"train_order_{name}"), name) for name in NORMS])
+                         choices=language.choices("train_order_{}", NORMS))
             controls.add("live_warmup", Whole(0, 0, LIVE_WARMUP, 20), gr.Slider, label=say("live_warmup"))
             controls.add("live_peak", OneOf(PEAKS, PRESETS["pre"]["live_peak"]), gr.Radio, label=say("live_peak"),
                          choices=list(PEAKS))
             controls.add("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider,
                          label=say("train_layers"))
             controls.add("live_schedule", OneOf(SCHEDULES, USUAL["live_schedule"]), gr.Radio,
-                         label=say("live_schedule"),
-                         choices=[(say(f"live_schedule_{name}"), name) for name in SCHEDULES])
+                         label=say("live_schedule"), choices=language.choices("live_schedule_{}", SCHEDULES))
             controls.add("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider, label=say("live_smoothing"))
             controls.add("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider,
                          label=say("live_steps"))
