@@ -6,7 +6,7 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xformer.commands.arguments import (
     SAVE_HELP,
@@ -293,17 +293,19 @@ def pretraining(args: argparse.Namespace) -> None:
     from xformer.training import evaluation
     with plainly():
         shares = evaluation.label_shares({run: checkpoint.read_metrics(Path(run)) for run in args.runs})
-    kept = [asdict(share) for share in shares]
-    if args.json:
-        print(json.dumps(kept))
-    else:
-        print(f"{'begun':<14}{'labels':>9}{'share':>8}{'steps':>9}{'IMDb':>9}{'SST-2':>9}")
-        for share in shares:
-            begun = "pre-trained" if share.pretrained else "from nothing"
-            print(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
-                  f"{share.sst2:>9.4f}")
+    lines = [f"{'begun':<14}{'labels':>9}{'share':>8}{'steps':>9}{'IMDb':>9}{'SST-2':>9}"]
+    for share in shares:
+        begun = "pre-trained" if share.pretrained else "from nothing"
+        lines.append(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
+                     f"{share.sst2:>9.4f}")
+    _tell_runs(args, "label_shares", [asdict(share) for share in shares], lines)
+
+
+def _tell_runs(args: argparse.Namespace, name: str, kept: list[dict[str, Any]], lines: list[str]) -> None:
+    """Print what was gathered of runs, as lines or as JSON; keep it under a name if asked to."""
+    print(json.dumps(kept) if args.json else "\n".join(lines))
     if args.save:
-        keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), "label_shares", kept)
+        keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), name, kept)
 
 
 def _add_poolings(p: argparse.ArgumentParser) -> None:
@@ -326,14 +328,9 @@ def poolings(args: argparse.Namespace) -> None:
         runs[run] = found.config, found.parameters, found.metrics
     with plainly():
         scores = evaluation.pooling_scores(runs)
-    kept = [asdict(score) for score in scores]
-    if args.json:
-        print(json.dumps(kept))
-    else:
-        print(f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}")
-        for score in scores:
-            mask = "causal" if score.causal else "full"
-            print(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
-                  f"{score.sst2:>9.4f}")
-    if args.save:
-        keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), "poolings", kept)
+    lines = [f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}"]
+    for score in scores:
+        mask = "causal" if score.causal else "full"
+        lines.append(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
+                     f"{score.sst2:>9.4f}")
+    _tell_runs(args, "poolings", [asdict(score) for score in scores], lines)

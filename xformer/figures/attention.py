@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 
@@ -206,6 +207,12 @@ def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
 def _label(pieces: Sequence[str], group: Sequence[int]) -> str:
     """Label a word; a single piece that continues a word keeps the mark for that."""
     return shown("".join(pieces[i] for i in group))
+
+
+def folded(picture: Picture, language: Language = ENGLISH) -> str:
+    """The summary of a picture, to be unfolded; HTML."""
+    return (f"<details><summary>{language.html('summary_label')}</summary>"
+            f"<p>{escape(summary(picture, language))}</p></details>")
 
 
 def summary(picture: Picture, language: Language = ENGLISH) -> str:

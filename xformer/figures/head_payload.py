@@ -12,6 +12,7 @@ import numpy as np
 from xformer.figures.attention import SIDES, Choice, Picture
 from xformer.figures.locked_word import LETTERS
 from xformer.figures.palettes import PALETTES
+from xformer.results import ModelInfo
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
@@ -37,3 +38,11 @@ def payload(picture: Picture, choice: Choice, checkpoint: str, language: Languag
             "palette": PALETTES[choice.palette], "same": choice.stack != "cross", "checkpoint": checkpoint,
             "chips": dict(chips or {}),
             "texts": {name: language.texts[name] for name in TEXTS}, "key": " ".join(map(str, key))}
+
+
+def before_and_after(before: Picture, after: Picture, choice: Choice, info: ModelInfo, language: Language = ENGLISH
+                     ) -> dict[str, Any]:
+    """Pack the picture of a head "before" and "after" a change."""
+    checkpoint = f"{info.name} {info.identity}"
+    return {"before": payload(before, choice, checkpoint, language),
+            "after": payload(after, choice, checkpoint, language)}

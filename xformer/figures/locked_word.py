@@ -57,9 +57,14 @@ class Lock:
 
 
 
+def locked(text: str) -> Lock:
+    """The words that a control holds; none where it is empty."""
+    return Lock.parse(text) if text else Lock()
+
+
 def locked_target(lock: str) -> int | None:
     """Find the piece of the translation, from 0, that is locked; None if there is none."""
-    words = Lock.parse(lock) if lock else Lock()
+    words = locked(lock)
     pieces = [word[1] for word in (words.asks, words.seen) if word and word[0] == "target" and word[1] > 0]
     return pieces[0] - 1 if pieces else None
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,22 @@ def _loader(script: str) -> str:
 def _module(script: str) -> str:
     """Import a script of assets/ in the browser. A page has one copy of each, whoever imports it."""
     return f"import(new URL('./scripts/{VERSION}/{script}', document.baseURI))"
+
+
+def small_maps(language: Language, below: str = "") -> gr.HTML:
+    """The small maps of all heads, of which one is chosen. below: what stands under them; HTML."""
+    return canvas("head_grid.js", f'<div class="maps"><canvas tabindex="0" role="img"></canvas></div>{below}', "heads",
+                  save=language, files=PICTURES)
+
+
+def one_map(name: str, language: Language) -> gr.HTML:
+    """The map of one head."""
+    return canvas("head_view.js", '<div class="drawing"></div>', f"view {name}", save=language)
+
+
+def download(name: str, content: bytes) -> dict[str, Any]:
+    """A file for assets/download.js. The same file twice is a new value, so it is offered again."""
+    return {"name": name, "data": base64.b64encode(content).decode("ascii"), "made": time.time()}
 
 
 def plot(name: str, language: Language) -> gr.HTML:

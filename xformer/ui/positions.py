@@ -19,7 +19,7 @@ from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Po
 from xformer.results.questions import EmbedSource, Move
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, plot, script
+from xformer.ui.components import one_map, plot, script
 from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
 from xformer.ui.handlers import QUIET, Ask, needs, refused
 from xformer.ui.pictures import Pictures
@@ -265,7 +265,7 @@ def _experiment(page: Page) -> Controls:
     with gr.Row(elem_classes="detail", visible=False) as maps:
         for name in ("before", "after"):
             with gr.Column(min_width=300):
-                views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view pos-{name}", save=language)
+                views[name] = one_map(f"pos-{name}", language)
     gr.on([kind.change, shuffle.change],
           **Ask.always(None, language)(show, controls.named("positions", "shuffle"), controls.named(*SHOWN)), **LATEST)
     of_change = Pictures(page, controls, f"{ID}.change", tab=ID, cleared=NO_CHANGE)
@@ -322,7 +322,6 @@ def make_change(service: TranslationService, translation: Translation, change: C
 def both_maps(service: TranslationService, moved: Moved, change: Change, compare: str, language: Language
               ) -> dict[str, Any]:
     """Draw the map of a head "before" and "after" the change."""
-    choice, identity = Choice(*Head.parse(compare)), f"{service.info.name} {service.info.identity}"
+    choice = Choice(*Head.parse(compare))
     maps = figures.maps(moved, choice, change.positions, language)
-    return {name: head_payload.payload(one, choice, identity, language)
-            for name, one in zip(("before", "after"), maps, strict=True)}
+    return head_payload.before_and_after(*maps, choice, service.info, language)

@@ -5,8 +5,6 @@ The file travels in the answer and is made by the browser: nobody's sentence is 
 
 from __future__ import annotations
 
-import base64
-import time
 from typing import Any
 
 import gradio as gr
@@ -16,6 +14,7 @@ from xformer.explain.export import encode
 from xformer.results import Head, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
+from xformer.ui.components import download
 from xformer.ui.handlers import needs, text_of
 
 KINDS = ("json", "npz", "html")
@@ -28,6 +27,4 @@ def save(service: TranslationService, language: Language, *, trace: Trace, stack
     info, kind = service.info, text_of(event, "kind")
     given = given_heads(info, service.alignment_errors)
     content = encode(trace, info, f".{kind}", Head(stack, layer, head), language, given)
-    return {"file": {"name": f"{info.name.replace('/', '-')}-attention.{kind}",
-                     "data": base64.b64encode(content).decode("ascii"),
-                     "made": time.time()}}  # the same file twice is a new value, so it is offered again
+    return {"file": download(f"{info.name.replace('/', '-')}-attention.{kind}", content)}

@@ -14,7 +14,7 @@ import numpy as np
 from xformer.explain import alignment, roles
 from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload, locked_word
-from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, picture, summary
+from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, folded, picture
 from xformer.figures.labels import percent, place, sentence
 from xformer.figures.locked_word import Lock
 from xformer.figures.notice import notice
@@ -23,7 +23,7 @@ from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
-from xformer.ui.components import FILES, PICTURES, canvas, script
+from xformer.ui.components import FILES, canvas, script, small_maps
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
@@ -104,8 +104,7 @@ def _columns(page: Page, look: Controls) -> dict[str, Any]:
         # The small maps are the menu of layers and heads.
         look.add("layer", layer_of, gr.Number, visible=False, precision=0)
         look.add("head", head_of, gr.Number, visible=False, precision=0)
-        grid = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>'
-                      f'<p class="sub">{language.html("grid_hint")}</p>', "heads", save=language, files=PICTURES)
+        grid = small_maps(language, f'<p class="sub">{language.html("grid_hint")}</p>')
         inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
                                 info=say("inspected_info"), elem_classes="inspected")
     with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
@@ -402,10 +401,7 @@ def draw_picture(service: TranslationService, trace: Trace, choice: Choice, seen
 
 def draw_below(seen: Picture | None, lacking: str, language: Language) -> str:
     """Describe the picture in words, or say why there is none."""
-    if seen is None:
-        return f"<p>{language.html(lacking)}</p>"
-    return (f"<details><summary>{language.html('summary_label')}</summary>"
-            f"<p>{escape(summary(seen, language))}</p></details>")
+    return f"<p>{language.html(lacking)}</p>" if seen is None else folded(seen, language)
 
 
 def draw_word(trace: Trace, lock: str, choice: Choice, seen: Picture | None, maps: np.ndarray | None,
@@ -413,8 +409,7 @@ def draw_word(trace: Trace, lock: str, choice: Choice, seen: Picture | None, map
     """Say what the locked words look at in the picture, and which heads of its stack link them."""
     if seen is None or maps is None:
         return None
-    words = Lock.parse(lock) if lock else Lock()
-    return locked_word.payload(trace, choice, words, seen, maps, given, language)
+    return locked_word.payload(trace, choice, locked_word.locked(lock), seen, maps, given, language)
 
 
 def draw_about(service: TranslationService, trace: Trace, choice: Choice, seen: Picture | None, language: Language

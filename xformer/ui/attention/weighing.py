@@ -15,7 +15,7 @@ from xformer.figures.attention import Choice
 from xformer.results import SCOPES, WEIGHINGS, Head, Reweigh, Reweighed, SweepBeta, Translation, Weighing
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, plot
+from xformer.ui.components import canvas, one_map, plot
 from xformer.ui.controls import Controls, OneOf, Real, Values, one_head
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.pictures import Pictures
@@ -62,7 +62,7 @@ def build(page: Page, look: Controls, drawer: gr.Textbox) -> Controls:
     with gr.Row(elem_classes="detail"):
         for name in ("before", "after"):
             with gr.Column(min_width=300):
-                views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view weigh-{name}", save=language)
+                views[name] = one_map(f"weigh-{name}", language)
     pictures = Pictures(page, controls, TAB, cleared=NOTHING)
     pictures.input("drawer", drawer)
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)
@@ -125,11 +125,8 @@ def weigh_again(service: TranslationService, translation: Translation, change: W
 def both_maps(service: TranslationService, done: Reweighed, change: Weighing, language: Language
               ) -> dict[str, Any]:
     """Draw the head "before" and "after" the change."""
-    choice, identity = Choice(*change.head), f"{service.info.name} {service.info.identity}"
-    given = given_heads(service.info, service.alignment_errors)
-    maps = figures.maps(done, change, given, language)
-    return {name: head_payload.payload(one, choice, identity, language)
-            for name, one in zip(("before", "after"), maps, strict=True)}
+    maps = figures.maps(done, change, given_heads(service.info, service.alignment_errors), language)
+    return head_payload.before_and_after(*maps, Choice(*change.head), service.info, language)
 
 
 def draw_curve(service: TranslationService, swept: Mapping[str, Sequence[float]], translation: Translation,

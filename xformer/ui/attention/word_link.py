@@ -9,7 +9,7 @@ import gradio as gr
 from xformer.explain.alignment import given_heads
 from xformer.figures import pairs as compared_figures
 from xformer.figures import word_link as figures
-from xformer.figures.locked_word import LETTERS, Lock
+from xformer.figures.locked_word import LETTERS, locked
 from xformer.results import Message, Options, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -48,15 +48,11 @@ def build(page: Page) -> None:
                        show_progress_on=[result])
 
 
-def _lock(text: str) -> Lock:
-    return Lock.parse(text) if text else Lock()
-
-
 def draw(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:
     """Show the share of two locked words in all heads, or ask for them."""
     if trace is None:
         return {"shares": None, "result": None}
-    words, choices = _lock(lock), figures.choices(trace)
+    words, choices = locked(lock), figures.choices(trace)
     known = {name for _, name in choices}
     chosen = [name if name in known else _first(trace, name, known) for name in figures.locked_words(words)]
     drawn = figures.grids(trace, words, given_heads(service.info, service.alignment_errors), language)
@@ -86,7 +82,7 @@ def replace(service: TranslationService, language: Language, *, trace: Trace, lo
     """Put another word in the place of one, translate again, and show the same share there."""
     compared = service.compare(_whole(trace, translation), _changed(trace, lock, other.strip()), _options(translation))
     given = given_heads(service.info, service.alignment_errors)
-    return {"shares": figures.grids(trace, _lock(lock), given, language, compared.traces[1]),
+    return {"shares": figures.grids(trace, locked(lock), given, language, compared.traces[1]),
             "result": compared_figures.translations(compared, language)}
 
 
@@ -109,7 +105,7 @@ def _options(translation: Translation | None) -> Options:
 
 def _changed(trace: Trace, lock: str, instead: str = "") -> str:
     """The source without the English word of a lock, that which is looked at if both are; raises UserError."""
-    words = _lock(lock)
+    words = locked(lock)
     english = [word for word in (words.seen, words.asks) if word and word[0] == "source"]
     if not english:
         raise UserError(Message.of("link_no_english"))

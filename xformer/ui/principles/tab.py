@@ -16,7 +16,7 @@ from xformer.explain.principles import Split
 from xformer.figures import principles as figures
 from xformer.figures import stream as stream_figures
 from xformer.figures.attention import Choice, named_by
-from xformer.figures.locked_word import Lock
+from xformer.figures.locked_word import locked
 from xformer.results import STACKS, Follow, Head, Message, Trace, UserError, Walk, WalkHead
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
@@ -200,7 +200,7 @@ def mask_choices(service: TranslationService, language: Language, so_far: Values
 
 def locked_query(service: TranslationService, lock: str, head: Head) -> int | None:
     """Find the query, from 1, in which the locked word asks in a head, as the Attention tab reads it; None for none."""
-    word = (Lock.parse(lock) if lock else Lock()).placed(head.stack).asks
+    word = locked(lock).placed(head.stack).asks
     if word is None:
         return None
     given = alignment.given_heads(service.info, service.alignment_errors)

@@ -6,7 +6,6 @@ left on the server's disk.
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Iterator
 from html import escape
@@ -22,7 +21,7 @@ from xformer.results import Judged
 from xformer.serve import many as texts
 from xformer.serve.protocol import ReviewService
 from xformer.strings import Language
-from xformer.ui.components import canvas
+from xformer.ui.components import canvas, download
 from xformer.ui.handlers import QUIET, Ask, refused
 
 MOST_SECONDS = 180.0  # that the texts of one person are read
@@ -50,7 +49,7 @@ def build(ask: Ask) -> None:
         stop = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=120)
         keep = gr.Button(say("texts_save"), interactive=False, size="sm", min_width=160)
     result = gr.HTML(elem_classes="tables texts", min_height=60)
-    download = canvas("download.js", "<span></span>", "download")
+    file_made = canvas("download.js", "<span></span>", "download")
     sheet, judged, halt = gr.State(), gr.State(), gr.State()
     of_file = {"sheet": sheet, "chosen": chosen, "description": description, "column": column}
     file.upload(**ask(upload, {"file": file}, {"file": file, **of_file}, problem), **QUIET)
@@ -60,7 +59,7 @@ def build(ask: Ask) -> None:
                      api_visibility="private", show_progress="minimal", show_progress_on=result,
                      concurrency_limit=AT_ONCE, concurrency_id="texts")
     stop.click(**ask(end, {"halt": halt}, {"stop": stop}), **QUIET)
-    keep.click(**ask(save, {"judged": judged}, {"download": download}), **QUIET)
+    keep.click(**ask(save, {"judged": judged}, {"download": file_made}), **QUIET)
 
 
 @refused(file=None)
@@ -133,6 +132,4 @@ def save(service: ReviewService, language: Language, *, judged: list[Judged] | N
     """Offer the answers as a file, for assets/download.js."""
     if not judged:
         return {}
-    return {"download": {
-        "name": f"{service.info.name}-texts.csv", "made": time.time(),  # the same file twice is offered again
-        "data": base64.b64encode(texts.as_csv(judged, language)).decode("ascii")}}
+    return {"download": download(f"{service.info.name}-texts.csv", texts.as_csv(judged, language))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import gradio as gr
@@ -13,12 +12,12 @@ import numpy as np
 from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload
 from xformer.figures import reading as figures
-from xformer.figures.attention import SHOW, VIEWS, Picture, all_maps, picture, summary
+from xformer.figures.attention import SHOW, VIEWS, Picture, all_maps, folded, picture
 from xformer.figures.labels import of_model
 from xformer.figures.reading import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
-from xformer.ui.components import PICTURES, canvas, figure, plot
+from xformer.ui.components import canvas, figure, one_map, plot, small_maps
 from xformer.ui.controls import Controls, OneOf, Switch, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
 from xformer.ui.pictures import Pictures, takes
@@ -56,8 +55,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                              choices=[(named(name, language), name) for name in readers], visible=len(readers) > 1)
             controls.add("maps_layer", Whole(reader.info.n_layers, 1, MOST), gr.Number, visible=False, precision=0)
             controls.add("maps_head", Whole(1, 1, MOST), gr.Number, visible=False, precision=0)
-            heads = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>',
-                           "heads", save=language, files=PICTURES)
+            heads = small_maps(language)
             with gr.Column(elem_classes="reading-settings"):
                 text = controls.add("maps_text", Words(TEXT), gr.Textbox, label=say("review"), lines=2, max_lines=6)
                 button = gr.Button(say("maps_run"), variant="primary")
@@ -70,7 +68,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                     controls.add("maps_hide", Switch(), gr.Checkbox, label=say("hide_sinks"), min_width=150)
                     controls.add("maps_weigh", Switch(), gr.Checkbox, label=say("weigh"), min_width=150)
         with gr.Column(scale=7, min_width=300):
-            view = canvas("head_view.js", '<div class="drawing"></div>', "view reading-view", save=language)
+            view = one_map("reading-view", language)
             rules = gr.HTML(elem_classes="summary")
             about = gr.HTML(figures.about(reader.info, reader.info, language), elem_classes="summary about-mask")
             below = gr.HTML(elem_classes="summary words-of-picture")
@@ -87,7 +85,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     pictures.add("rules", rules, draw_rules)
     pictures.add("about", about, lambda service, of, language: figures.about(
         service[of].info, service[classifier_of(of)].info, language))
-    pictures.add("below", below, draw_below)
+    pictures.add("below", below, lambda seen, language: folded(seen, language))
     if writer is not None:
         pictures.fact("compared", compared)
         with gr.Column():
@@ -180,12 +178,6 @@ def draw_rules(service: Readers, of: str, seen: Picture, language: Language) -> 
     """Say how the picture was made, and what its mask is."""
     note = language.say("maps_note_causal" if service[of].info.causal else "maps_note_full")
     return figures.rules(seen.rules, note)
-
-
-def draw_below(seen: Picture, language: Language) -> str:
-    """Describe the picture in words."""
-    return (f"<details><summary>{language.html('summary_label')}</summary>"
-            f"<p>{escape(summary(seen, language))}</p></details>")
 
 
 def classifier_of(of: str) -> str:

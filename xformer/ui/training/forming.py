@@ -15,7 +15,7 @@ from xformer.figures.attention import Choice, picture
 from xformer.results import GENERATIONS, STACKS, Course, Head, Message, Moment, Moments, Trace, UserError
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, plot
+from xformer.ui.components import figure, one_map, plot, small_maps
 from xformer.ui.controls import Controls, OneOf, Whole
 from xformer.ui.handlers import QUIET, Ask, number_of, refused
 from xformer.ui.tabs import Page, Tab
@@ -51,9 +51,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             # 0: the head that aligns best in the end
             controls.add("form_layer", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
             controls.add("form_head", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
-            heads = canvas("head_grid.js", '<div class="maps"><canvas tabindex="0" role="img"></canvas></div>', "heads",
-                           save=language, files=("png", "svg"))
-            view = canvas("head_view.js", '<div class="drawing"></div>', "view form-view", save=language)
+            heads, view = small_maps(language), one_map("form-view", language)
 
     of_pool, drawn = Ask.always(page.models, language, page.tab), gr.State("")
     inputs = {"drawn": drawn, **controls.named()}

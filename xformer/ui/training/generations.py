@@ -18,7 +18,7 @@ from xformer.figures.generations import CURVES, Answer, Generation
 from xformer.results import GENERATIONS, Message, Moment, Trace, Translation, UserError
 from xformer.serve.protocol import ModelPool, StudyService, TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, plot
+from xformer.ui.components import figure, one_map, plot
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET, Ask, needs
 from xformer.ui.tabs import Page, Tab
@@ -41,7 +41,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     with gr.Row(elem_classes="detail"):  # never hidden: what is not mounted loses its value
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
-                views[name] = canvas("head_view.js", '<div class="drawing"></div>', f"view gen-{name}", save=language)
+                views[name] = one_map(f"gen-{name}", language)
     gr.HTML(f'<h3>{language.html("gen_scores")}</h3>')
     of_facts = gr.HTML(elem_classes="tables")
     with gr.Row(elem_classes="detail"):
