@@ -96,3 +96,39 @@ def test_the_map_names_every_module_and_room(path):
     for part in (ROOT / "xformer").iterdir():
         if (part.suffix == ".py" or (part / "__init__.py").is_file()) and not part.name.startswith("__"):
             assert f"{part.name}{'' if part.suffix else '/'}" in TEXTS[path], f"{part.name} is not on the map"
+
+
+def drawn(text):
+    """The paths that the drawing of the tree has in its first column; and what its remarks name, with where to look."""
+    [drawing] = re.findall(r"^```\n(app\.py.*?)^```", text, re.MULTILINE | re.DOTALL)
+    places, named, folders = set(), [], []
+    for line in drawing.splitlines():
+        column, _, remark = line.strip().partition("  ")
+        folders = folders[:(len(line) - len(line.lstrip())) // 2]
+        here = {"".join([*folders, name]) for name in column.split()}
+        places |= here
+        named += [(name, ["", "xformer/", *here]) for name in re.findall(r"[\w/]+(?:\.py\b|/(?=[ ,;:)]|$))", remark)]
+        folders.append(column)
+    return places, named
+
+
+def test_the_drawing_of_the_architecture_is_the_tree():
+    places, named = drawn(TEXTS[ROOT / "docs" / "ARCHITECTURE.md"])
+    assert not [name for name in places if not (
+        (ROOT / name).is_dir() if name.endswith("/") else (ROOT / name).is_file())]
+    assert not [name for name, bases in named if not any((ROOT / base / name).exists() for base in bases)]
+
+
+@pytest.mark.parametrize("folder", ["xformer/", "xformer/ui/"])
+def test_the_drawing_has_every_module_and_folder(folder):
+    places, _ = drawn(TEXTS[ROOT / "docs" / "ARCHITECTURE.md"])
+    tree = {f"{folder}{part.name}{'' if part.suffix else '/'}" for part in (ROOT / folder).iterdir()
+            if (part.suffix == ".py" or (part / "__init__.py").is_file()) and not part.name.startswith("__")}
+    assert tree == {name for name in places if name.startswith(folder) and "/" not in name[len(folder):-1]
+                    and name != folder}
+
+
+def test_the_readme_says_what_the_rooms_of_the_page_are():
+    [row] = [line for line in README.splitlines() if line.startswith("| `xformer/ui/` |")]
+    assert {f"{name}.py" for name in re.findall(r"`(\w+)`", row)} <= {path.name for path in (
+        ROOT / "xformer" / "ui").glob("*.py")} and "`server/`" in row
