@@ -168,7 +168,7 @@ def test_the_times_are_measured_and_said(monkeypatch):
     ask = asked(study)
     answer = ask.answer(part.measure, measured=None)
     assert f"one layer of {complexity.WIDTH} numbers" in answer["said"]
-    assert "as here, 50.0 ms, PyTorch’s own 30.0 ms, and self-attention 10.0 ms; PyTorch’s GRU takes 3.0 times" \
+    assert "takes 50.0 ms, PyTorch’s own GRU 30.0 ms, and self-attention 10.0 ms; PyTorch’s GRU takes 3.0 times" \
         in unescape(answer["said"])
     assert [curve["name"] for curve in json.loads(answer["picture"]["figure"])["data"]] == [
         "GRU, a loop in Python", "GRU of PyTorch", "Self-attention, in one pass"]

@@ -275,8 +275,8 @@ def answering(status, code=None, body=None):
     (answering(403), "refuses me/en-es to this token (HTTP 403)"),
     (answering(500), "answered HTTP 500 when it was asked for me/en-es; try again later."),
     (answering(503), "answered HTTP 503"), (answering(429), "answered HTTP 429"),
-    (answering(200, body=b"<html>a captive portal</html>"), "did not do for me/en-es what it should"),
-    (answering(200, body=b'{"none": 1}'), "did not do for me/en-es what it should")])
+    (answering(200, body=b"<html>a captive portal</html>"), "failed to do what was asked for me/en-es"),
+    (answering(200, body=b'{"none": 1}'), "failed to do what was asked for me/en-es")])
 def test_a_hub_that_refuses_is_asked_once(server, client, carded, fault, said):
     server.add(NAME, files(carded))
     server.faults.append(fault)

@@ -82,7 +82,7 @@ def test_of_many_at_once_each_is_served_or_told_to_come_again(app, learned_pairs
         refused = [answer.result() for answer in answers if answer.done()]
         assert len(refused) == 20 - PEOPLE
         assert {(kind, data["error"]) for kind, data in refused} == {
-            ("error", f"{PEOPLE} people are being served, as many as this machine can at once; "
+            ("error", f"This machine serves {PEOPLE} people at once, and all places are taken; "
                       "try again in a few seconds.")}
         assert inside(app, "go") == PEOPLE
         served = [data[0]["text"] for kind, data in (answer.result() for answer in answers) if kind == "complete"]
@@ -171,7 +171,7 @@ def test_whatever_nobody_waits_for_is_given_up(running, reader, limited, learned
     monkeypatch.setattr(batching, "translating", endless(stopped))
     door = limited(asker=lambda: lambda: False)
     for name in ("translate", "occlude", "head_effects", "classify", "attribute"):
-        with pytest.raises(UserError, match="^Nobody waits for this answer any more"):
+        with pytest.raises(UserError, match="^The page or program that asked for this answer is gone"):
             pytest.fail(f"{name} went on: {every[name]()}")
     assert stopped.wait(60) and door.inside == 0
 

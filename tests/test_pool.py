@@ -166,7 +166,7 @@ def test_a_model_that_takes_long_keeps_nobody_and_can_be_had_later(pool, held, m
 
 def test_who_hangs_up_while_a_model_is_loaded_is_not_waited_with(pool, held):
     pool.guard = Guard(asker=lambda: lambda: False)
-    with pytest.raises(UserError, match="Nobody waits for this answer any more"), pool.lease("copy-0"):
+    with pytest.raises(UserError, match="The page or program that asked for this answer is gone"), pool.lease("copy-0"):
         pass
     held.set()
     ready(pool, "copy-0")

@@ -42,8 +42,8 @@ def test_numbers_that_are_none_are_a_divergence():
 
 def test_who_only_guesses_has_stalled():
     found = courses.verdict(course([3.6, 3.1, *[2.95] * 20], scores=[(220, 9.0, 0.0)]))
-    assert found.say() == ("Stalled: after 220 steps the loss is 2.95, not 20 % below the 3.00 of a guess that knows "
-                           "only how often each piece comes.")
+    assert found.say() == ("Stalled: after 220 steps the loss is 2.95. A guess that knows only how often each "
+                           "piece comes has 3.00; the loss is not 20 % below that.")
 
 
 @pytest.mark.parametrize(("last", "bleu", "key"), [(2.45, 1.5, "run_stalled"), (2.35, 0.5, "run_bleu")])

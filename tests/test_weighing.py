@@ -228,8 +228,8 @@ def test_the_sweep_is_one_pass_for_each_beta(running, learned_pairs):
     (Weighing(Head("cross", 3, 1)), "no head 1 in layer 3 of cross"),
     (Weighing(Head("cross", 1, 1), beta=-1.0), "β is -1; it must be 0 or more"),
     (Weighing(Head("cross", 1, 1), beta=math.nan), "β is nan"),
-    (Weighing(Head("cross", 1, 1), kind="sideways"), "“sideways, stack” is no way to weigh"),
-    (Weighing(Head("cross", 1, 1), scope="all"), "“beta, all” is no way to weigh")])
+    (Weighing(Head("cross", 1, 1), kind="sideways"), "“sideways, stack” is not a way to change the weights"),
+    (Weighing(Head("cross", 1, 1), scope="all"), "“beta, all” is not a way to change the weights")])
 def test_what_cannot_be_weighed_says_why(running, learned_pairs, change, said):
     with pytest.raises(UserError, match=re.escape(said)):
         running.ask(Reweigh(*learned_pairs[0], change))

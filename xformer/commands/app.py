@@ -32,7 +32,7 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 @cache
 def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False,
            precision: str = "auto") -> Models:
-    """Open the first model, once however often the page is made anew, and offer the others; raises UserError."""
+    """Open the first model once, however often the page is made, and offer the others; raises UserError."""
     _prepare()
     from xformer.serve.lent_gpu import open_service
     from xformer.serve.pool import Models, offered
@@ -110,10 +110,10 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Translate, and look inside the transformer."
     p.set_defaults(run=run)
     p.add_argument("--checkpoint", metavar="NAME", action="append", default=[],
-                   help=f"{TRANSLATION.help}; more of them are offered in the page's menu")
+                   help=f"{TRANSLATION.help}; may be repeated; the page's menu offers the others")
     p.add_argument("--any-model", action=argparse.BooleanOptionalAction,
-                   help="visitors may name models too, folders and repositories on the Hub; if not given, they may "
-                        "where only this machine is served")
+                   help="let visitors name other models: folders, and repositories on the Hub; if not given, they "
+                        "may only if the page serves this machine alone")
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT.help)
     p.add_argument("--language-model", metavar="NAME", help=WRITER.help)
     p.add_argument("--engine", metavar="URL", help="have an engine elsewhere translate and classify, as started by "
@@ -123,16 +123,17 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
                    help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
                         "on CUDA, else float32")
-    p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every one of this machine")
+    p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every address of this machine")
     p.add_argument("--server-port", type=_port)
     p.add_argument("--share", action="store_true", default=None,
-                   help="a public link through gradio.live, for up to a week; goes on without where there is none")
-    p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for these")
+                   help="make a public link through gradio.live, for up to a week; if that fails, the page "
+                        "starts without it")
+    p.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for this name and password")
     p.add_argument("--allow-host", metavar="NAME", action="append", default=[],
-                   help="a name under which the page is reached too, as that of a proxy before it, or *.example.org; "
+                   help="serve the page under this name too, for example the name of a proxy, or *.example.org; "
                         "may be repeated")
     p.add_argument("--mcp", action="store_true", default=None,
-                   help="be an MCP server too, with the tools translate, explain, classify")
+                   help="be an MCP server too, with the tools translate, explain and classify")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -205,7 +206,7 @@ def _prepare() -> None:
     from xformer.serve.memory import few_arenas, few_shapes
     few_arenas()
     few_shapes()
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page calls nobody
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # the page sends nothing to Gradio's makers
     with suppress(ImportError):  # on hosts that lend GPUs; it has to come before torch
         import spaces  # noqa: F401
 

@@ -55,8 +55,8 @@ class Within(argparse.Action):
 
 def add_texts(p: argparse.ArgumentParser) -> None:
     """Let a command take a text, in one word or several, or else the lines of standard input."""
-    p.add_argument("text", metavar="TEXT", nargs="*", help="English; lines of standard input if not given; "
-                                                           "“--” before it ends the options")
+    p.add_argument("text", metavar="TEXT", nargs="*", help="English text; if not given, lines of standard input; "
+                                                           "write “--” before a text that begins with “-”")
 
 
 def add_checkpoint(p: argparse.ArgumentParser, help: str = TRANSLATION.help) -> None:
@@ -64,7 +64,7 @@ def add_checkpoint(p: argparse.ArgumentParser, help: str = TRANSLATION.help) -> 
 
 
 def add_device(p: argparse._ActionsContainer) -> None:
-    p.add_argument("--device", help="cuda, mps or cpu; the best there is if not given")
+    p.add_argument("--device", help="cuda, mps or cpu; if not given, the best one of this machine")
 
 
 def add_precision(p: argparse._ActionsContainer) -> None:
@@ -152,8 +152,8 @@ def plainly(missing: str | None = None) -> Iterator[None]:
 def add_token(p: argparse.ArgumentParser, flag: str) -> None:
     """Add the flag of the token that an engine asks for."""
     p.add_argument(flag, dest="token", metavar="TOKEN",
-                   help=f"that the engine asks of programs and pages, any word; better given as {TOKEN_VARIABLE}, "
-                        "which no list of processes shows")
+                   help=f"word that programs and pages must send to the engine; better set {TOKEN_VARIABLE}, which "
+                        "no list of processes shows")
 
 
 def token_of(args: argparse.Namespace) -> str:

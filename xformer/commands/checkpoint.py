@@ -29,12 +29,14 @@ def _add_push(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=push)
     p.add_argument("folder", metavar="DIR")
     p.add_argument("repository", metavar="owner/name")
-    p.add_argument("--private", action="store_true", default=None, help="if the repository is made now")
-    p.add_argument("--message", default="Upload checkpoint", help="of the commit")
-    p.add_argument("--branch", metavar="NAME", help="upload to this branch, made if it is not there")
+    p.add_argument("--private", action="store_true", default=None, help="make the repository private, if it is new")
+    p.add_argument("--message", default="Upload checkpoint", help="message of the commit")
+    p.add_argument("--branch", metavar="NAME", help="upload to this branch; it is made if it does not exist")
     p.add_argument("--pull-request", action="store_true", help="only propose the commit, as a pull request")
-    p.add_argument("--license", metavar="ID", help="write a card, where there is none, with this licence: cc-by-4.0 …")
-    p.add_argument("--base-model", metavar="owner/name", help="for that card: what the model was fine-tuned from")
+    p.add_argument("--license", metavar="ID",
+                   help="if the checkpoint has no card, write one with this licence: cc-by-4.0 …")
+    p.add_argument("--base-model", metavar="owner/name",
+                   help="for that card: the model from which this one was fine-tuned")
 
 
 def push(args: argparse.Namespace) -> None:
@@ -53,9 +55,9 @@ def _add_pull(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=pull)
     p.add_argument("checkpoint", metavar="owner/name[@revision]")
     p.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
-    p.add_argument("--cache-dir", metavar="DIR", help="instead of the Hub's cache")
+    p.add_argument("--cache-dir", metavar="DIR", help="keep files here, not in the Hub's cache")
     p.add_argument("--local-files-only", action="store_true", help="make no request")
-    p.add_argument("--force-download", action="store_true", help="fetch what is cached too")
+    p.add_argument("--force-download", action="store_true", help="fetch files again that are in the cache")
 
 
 def pull(args: argparse.Namespace) -> None:
@@ -104,12 +106,12 @@ def info(args: argparse.Namespace) -> None:
 
 
 def _add_average(p: argparse.ArgumentParser) -> None:
-    p.description = ("Make a checkpoint whose weights are the mean of others that were trained on from the same "
+    p.description = ("Make a checkpoint whose weights are the mean of those of several runs, which began with the same "
                      "weights; measure it before you use it.")
     p.set_defaults(run=average)
     p.add_argument("folders", metavar="DIR", nargs="+")
     p.add_argument("--shares", type=float, action=Within, above=0, nargs="+", metavar="X",
-                   help="one for each DIR; else all the same")
+                   help="one weight for each DIR; if not given, all are equal")
     p.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
 
 

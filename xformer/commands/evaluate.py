@@ -54,11 +54,11 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     add_search(p)
     p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     p.add_argument("--plain", action="store_true",
-                   help="lower-case the English and take off its final punctuation first, as many people type")
+                   help="write the English in lower case and without final punctuation, as many people type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
-    p.add_argument("--without", metavar="FILE", help="leave out the pairs that share a sentence with those of this "
-                                                     "file of training data; with those marked in-test in its third "
-                                                     "column, if any are")
+    p.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
+                                                     "sentence with it; if its third column marks pairs as in-test, "
+                                                     "only with those")
     p.add_argument("--save", action="store_true", help=SAVE_HELP)
 
 
@@ -183,16 +183,16 @@ def lengths(args: argparse.Namespace) -> None:
 
 
 def _add_guesses(p: argparse.ArgumentParser) -> None:
-    p.description = ("Fit the bound on the mean log-probability of a translation's pieces below which page, API and "
-                     "command say that the model is guessing, so that less than a share of held-out sentences is "
-                     "marked; and count how many wrong translations it catches.")
+    p.description = ("Find the mean log-probability of pieces below which page, API and command say that the model is "
+                     "guessing: the bound marks less than --share of held-out sentences. Count how many wrong "
+                     "translations it catches.")
     p.set_defaults(run=guesses)
     add_pairs(p)
     add_search(p)
     p.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
-                   help="of the sentences, less than which is marked (default 0.02)")
+                   help="mark less than this share of the sentences (default 0.02)")
     p.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
-                   help="to the nearest reference, below which a translation counts as wrong (default 25)")
+                   help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
     p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
 
 

@@ -22,17 +22,19 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     p.add_argument("--port", type=int, action=Within, least=1, most=65_535, default=8000, help="default: %(default)s")
     p.add_argument("--allow-host", metavar="NAME", action="append", default=[],
-                   help="a name under which it is reached too, or *.example.org; may be repeated")
+                   help="serve under this name too, or under *.example.org; may be repeated")
     add_token(p, "--token")
-    p.add_argument("--replicas", metavar="MIN:MAX", help="so many copies by Ray Serve, more while more is asked; needs "
-                                                         "the extra “cluster”; one in this process if not given")
-    p.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster that runs; one is started if not given")
+    p.add_argument("--replicas", metavar="MIN:MAX",
+                   help="run MIN copies by Ray Serve, and up to MAX while many requests come; needs the extra "
+                        "“cluster”; if not given, one copy runs in this process")
+    p.add_argument("--address", metavar="HOST:PORT",
+                   help="address of a running Ray cluster; if not given, one is started")
     p.add_argument("--gpus", type=float, action=Within, least=0, most=64, default=0.0,
-                   help="of each replica; 0.5: two share one")
-    p.add_argument("--cpus", type=float, action=Within, above=0, most=1024, default=1.0, help="of each replica")
+                   help="GPUs of each replica; 0.5: two replicas share one")
+    p.add_argument("--cpus", type=float, action=Within, above=0, most=1024, default=1.0,
+                   help="CPU cores of each replica")
     p.add_argument("--patience", type=float, action=Within, least=4, most=3600, default=45.0, metavar="SECONDS",
-                   help="after which a replica that does not translate a word any more is replaced, about (default: "
-                        "%(default)g)")
+                   help="replace a replica that translates no word for about this long (default: %(default)g)")
     add_device(p)
     add_precision(p)
 

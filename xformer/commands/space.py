@@ -19,11 +19,11 @@ def _add_push(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=push)
     p.add_argument("repository", metavar="owner/name")
     for kind in ("checkpoint", "sentiment"):
-        p.add_argument(f"--{kind}", metavar="NAME", help="owner/name[@revision] on the Hub, open to all, that the "
-                                                         "Space fetches when it is built; else the one that ships")
+        p.add_argument(f"--{kind}", metavar="NAME", help="public owner/name[@revision] on the Hub, which the Space "
+                                                         "fetches when it is built; if not given, the shipped one")
     p.add_argument("--mcp", action="store_true", help="let the Space be an MCP server too")
-    p.add_argument("--private", action="store_true", default=None, help="if the Space is made now")
-    p.add_argument("--message", default="Upload the page", help="of the commit")
+    p.add_argument("--private", action="store_true", default=None, help="make the Space private, if it is new")
+    p.add_argument("--message", default="Upload the page", help="message of the commit")
 
 
 def push(args: argparse.Namespace) -> None:

@@ -36,7 +36,7 @@ def _add_divergence(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
     p.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
     add_options(p, DivergenceRuns)
-    p.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="of the CPU")
+    p.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
 
 
 def divergence(args: argparse.Namespace) -> None:

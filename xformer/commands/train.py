@@ -20,7 +20,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
             ("sentiment", SentimentRun, sentiment, "classify reviews and phrases",
              "Fine-tune a language model on labelled texts, or train a classifier from nothing.")):
         q = kinds.add_parser(name, help=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-                             description=f"{description} Stopped at any moment, the same command goes on.")
+                             description=f"{description} If a run is stopped, the same command continues it.")
         q.set_defaults(run=run)
         add_options(q, kind)
 

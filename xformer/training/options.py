@@ -73,7 +73,7 @@ class TrainingOptions:
 
 
 MODEL, LENGTH, PACE, REST, BATCHES = (
-    "model", "length of training; the learning rate is run down by its end", "optimisation", "the rest", "batches")
+    "model", "length of training; the learning rate falls until its end", "optimisation", "the rest", "batches")
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Run:
     """Options that every training run has. They are checked when the run starts."""
 
     data: Path = required("folder of the training data")
-    out: Path = required("folder of the checkpoint; an interrupted run in it is gone on with")
-    start: str | None = option(None, "checkpoint whose weights to begin with", flag="--from", metavar="NAME")
+    out: Path = required("folder of the checkpoint; a run that was interrupted there continues")
+    start: str | None = option(None, "begin with the weights of this checkpoint", flag="--from", metavar="NAME")
 
     # Of a model to begin with, and of an interrupted run, the shape stays as it is
     norm: str = option("pre", group=MODEL, choices=("pre", "post"))  # where layers are normalised
@@ -94,12 +94,13 @@ class Run:
     dropout: float = option(0.1, group=MODEL, least=0, below=1)
 
     # As in TrainingOptions; None: what is usual for the norm and the kind of training
-    minutes: float = option(TrainingOptions.minutes, "of training time; 0: no limit", LENGTH, least=0)
-    steps: int = option(TrainingOptions.steps, "0: no limit", LENGTH, least=0)
-    schedule: str | None = option(None, "noam for post-norm, else cosine, if not given", PACE, choices=SCHEDULES)
-    peak: float | None = option(None, "highest learning rate (cosine), or factor on the formula (noam: 1)", PACE,
-                                least=0)
-    warmup: int | None = option(None, "steps (noam: 4000)", PACE, least=0)
+    minutes: float = option(TrainingOptions.minutes, "minutes of training time; 0: no limit", LENGTH, least=0)
+    steps: int = option(TrainingOptions.steps, "steps of training; 0: no limit", LENGTH, least=0)
+    schedule: str | None = option(None, "of the learning rate; if not given, noam for post-norm, else cosine", PACE,
+                                  choices=SCHEDULES)
+    peak: float | None = option(
+        None, "highest learning rate (cosine), or factor on the paper's formula (noam: 1)", PACE, least=0)
+    warmup: int | None = option(None, "steps in which the learning rate rises (noam: 4000)", PACE, least=0)
     weight_decay: float = option(TrainingOptions.weight_decay, group=PACE, least=0)
     average: float = option(TrainingOptions.average, "decay of the moving average of the weights", PACE, least=0,
                             below=1)
@@ -108,19 +109,19 @@ class Run:
     evaluate_minutes: float = option(TrainingOptions.evaluate_minutes, group=REST, least=0)
     save_minutes: float = option(TrainingOptions.save_minutes, group=REST, least=0)
     precision: str = option(
-        TrainingOptions.precision, "auto: on a CPU what trial steps at the start of a run are quicker in, on CUDA "
-        "bfloat16", REST, choices=("auto", *PRECISIONS))
+        TrainingOptions.precision, "auto: bfloat16 on CUDA; on a CPU the quicker one, by trial steps at the start of "
+        "the run", REST, choices=("auto", *PRECISIONS))
     accumulate: int = option(
-        TrainingOptions.accumulate, "learn a batch in N parts, one after the other, for less memory; the gradient "
-        "stays the same", REST, least=1, most=4096, metavar="N")
+        TrainingOptions.accumulate, "learn each batch in N parts, one after the other: this takes less memory and "
+        "gives the same gradient", REST, least=1, most=4096, metavar="N")
     compile: bool = option(
-        TrainingOptions.compile, "train with torch.compile where trial steps at the start of a run are quicker so; it "
-        "needs a C++ compiler, on CUDA Triton", REST)
+        TrainingOptions.compile, "use torch.compile if it makes trial steps at the start of the run quicker; needs a "
+        "C++ compiler, on CUDA Triton", REST)
     dry_run: bool = option(
         False, "make a few trial steps and say how many steps, pieces, minutes and megabytes the run would take; "
         "write nothing", REST)
     device: str | None = option(None, "cuda, mps or cpu; the best there is if not given", REST)
-    threads: int | None = option(None, "of the CPU", REST, least=1, most=1024)
+    threads: int | None = option(None, "threads of the CPU", REST, least=1, most=1024)
 
     @property
     def usual_peak(self) -> float:
@@ -152,7 +153,7 @@ class BatchOptions:
     """What an epoch of sentence pairs is made of, and how it is packed into batches."""
 
     batch_tokens: int = option(4000, "source and target pieces in a batch", BATCHES, least=1)  # padding included
-    max_pieces: int = option(128, "longer sentences are left out", BATCHES, least=1)
+    max_pieces: int = option(128, "most pieces of a sentence; longer ones are left out", BATCHES, least=1)
     extra_weight: float = option(1.0, "share of extra.tsv and extra2.tsv used in each epoch", BATCHES, least=0, most=1)
     written_weight: float = option(3.0, "how often each epoch uses a pair of written.tsv", BATCHES, least=0,
                                    most=1000, metavar="N")
@@ -161,12 +162,12 @@ class BatchOptions:
     entry_weight: float = option(1.0, "the same for its entries of a dictionary", BATCHES, least=0, most=1000,
                                  metavar="N")
     copied: float = option(
-        0.0, "of pairs made up of names, numbers, addresses and codes to copy, on top of all others", BATCHES,
-        least=0, most=1, metavar="SHARE")
+        0.0, "make up pairs with names, numbers, addresses and codes to copy; their number, as a share of all others",
+        BATCHES, least=0, most=1, metavar="SHARE")
     names: float = option(
-        0.5, "of pairs whose names of people and places are exchanged for others, the same on both sides", BATCHES,
+        0.5, "share of pairs in which names of people and places are exchanged, the same way on both sides", BATCHES,
         least=0, most=1, metavar="SHARE")
-    sampled: float = option(0.3, "share of sentences with a drawn split into pieces", BATCHES, least=0, most=1)
+    sampled: float = option(0.3, "share of sentences that are split into pieces at random", BATCHES, least=0, most=1)
 
     def check(self) -> None:
         """Raise ValueError where a share or a weight is outside its limits."""
@@ -184,19 +185,22 @@ class TranslationRun(BatchOptions, Run):
     data: Path = required("folder with train.tsv[.xz], dev.tsv and, if wanted, nearest.tsv[.xz], extra.tsv[.xz], "
                           "extra2.tsv[.xz] and written.tsv[.xz]")
     architecture: str = option(
-        "transformer", "gru: without attention; gru-attention: with additive attention; both with as many layers in "
-        "the encoder as in the decoder, without heads and feed-forward networks", MODEL, choices=ARCHITECTURES)
-    n_decoder_layers: int = option(0, "0: as many as the encoder", MODEL, least=0)
+        "transformer", "gru: without attention; gru-attention: with additive attention; both have as many layers in "
+        "the encoder as in the decoder, and neither heads nor feed-forward networks", MODEL, choices=ARCHITECTURES)
+    n_decoder_layers: int = option(0, "layers of the decoder; 0: as many as the encoder has", MODEL, least=0)
     vocabulary: str | None = option(
-        None, "checkpoint whose vocabulary to use; one is learned from the pairs if not given", MODEL, metavar="NAME")
+        None, "use the vocabulary of this checkpoint; if not given, one is learned from the pairs", MODEL,
+        metavar="NAME")
     target_pieces: int = option(  # </s> included
-        0, "learned from, counted over all epochs; 0: no limit", LENGTH, least=0, metavar="N")
+        0, "end after N target pieces, counted over all epochs; 0: no limit", LENGTH, least=0, metavar="N")
     moments: int = option(
-        0, "keep the translations and attention maps of a few sentences at N moments of the run, each at twice the "
-        "share of it that the one before was at; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
+        0, "keep the translations and attention maps of a few sentences at N moments of the run; each moment is "
+        "twice as far into the run as the one before; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
     smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
-    roughening: bool = option(True, "no lower-casing, slips, or joined pairs", BATCHES, flag="--no-roughening")
-    dev_limit: int = option(1000, "sentences of dev that are scored on the way", BATCHES, least=1)
+    roughening: bool = option(
+        True, "do not roughen sentences: no lower-casing, no slips of the finger, no joined pairs", BATCHES,
+        flag="--no-roughening")
+    dev_limit: int = option(1000, "sentences of dev to score during training", BATCHES, least=1)
 
     @property
     def most_weight(self) -> int:
@@ -209,13 +213,13 @@ class LanguageModelRun(Run):
 
     data: Path = required("folder with imdb-unlabelled.txt[.xz], imdb-validation.tsv[.xz] and, if wanted, "
                           "imdb-train.tsv[.xz] and sst2-train-phrases.tsv[.xz]")
-    start: str | None = option(None, "language model whose weights and vocabulary to begin with", flag="--from",
+    start: str | None = option(None, "begin with the weights and vocabulary of this language model", flag="--from",
                                metavar="NAME")
     n_layers: int = option(4, group=MODEL, least=1)
     dropout: float = option(0.0, group=MODEL, least=0, below=1)
     max_length: int = option(512, "pieces in a window of text", MODEL, least=1, most=MOST_POSITIONS)
     batch_pieces: int = option(8192, "pieces in a batch of windows", BATCHES, least=1)
-    dev_pieces: int = option(100_000, "held-out pieces that are scored on the way", BATCHES, least=1)
+    dev_pieces: int = option(100_000, "held-out pieces to score during training", BATCHES, least=1)
 
 
 @dataclass(frozen=True)
@@ -224,29 +228,30 @@ class SentimentRun(Run):
 
     data: Path = required("folder with imdb-train, imdb-validation, sst2-train-phrases and sst2-validation, each .tsv "
                           "or .tsv.xz")
-    start: str | None = option(None, "language model whose weights and vocabulary to begin with", flag="--from",
+    start: str | None = option(None, "begin with the weights and vocabulary of this language model", flag="--from",
                                metavar="NAME")
     n_layers: int = option(4, group=MODEL, least=1)
     max_length: int = option(
-        512, "pieces of a text; of more, the first quarter and the last three quarters of so many are read", MODEL,
-        least=3, most=MOST_POSITIONS)
+        512, "most pieces of a text; of a longer one, a quarter of them are its first pieces and the rest its last",
+        MODEL, least=3, most=MOST_POSITIONS)
     mask: str | None = option(
-        None, "whether pieces see those before them only; causal with --from, else full, if not given", MODEL,
-        choices=("causal", "full"))
+        None, "causal: a piece sees only the pieces before it; full: all; if not given, causal with --from, else full",
+        MODEL, choices=("causal", "full"))
     pooling: str = option(
-        "attention", "how one vector is made of all pieces': learned weights, their mean, or the largest number of "
-        "each dimension", MODEL, choices=("attention", "mean", "max"))
+        "attention", "how the vectors of all pieces become one: by learned weights, as their mean, or as the largest "
+        "number of each dimension", MODEL, choices=("attention", "mean", "max"))
     auxiliary: float = option(
-        0.0, "of the language model's loss beside that of the labels; 0.5 in the paper", least=0, metavar="WEIGHT")
+        0.0, "weight of the language model's loss beside the loss of the labels; 0.5 in the paper", least=0,
+        metavar="WEIGHT")
     label_share: float = option(
-        1.0, "of the labelled texts to learn from, as many of each label; drawn with the seed", flag="--labels",
-        above=0, most=1, metavar="SHARE")
-    blank: float = option(0.0, "of pieces that training does not show", least=0, below=1, metavar="SHARE")
+        1.0, "share of the labelled texts to learn from, equally many of each label; drawn with the seed",
+        flag="--labels", above=0, most=1, metavar="SHARE")
+    blank: float = option(0.0, "share of pieces that are hidden in training", least=0, below=1, metavar="SHARE")
     batch_pieces: int = option(6000, "most pieces in a batch", BATCHES, least=1)
     batch_rows: int = option(128, "most texts in a batch", BATCHES, least=1)
     reviews: float = option(1.0, "how much of imdb-train each epoch uses", BATCHES, least=0, most=1000)
     phrases: float = option(1.0, "how much of sst2-train-phrases each epoch uses", BATCHES, least=0, most=1000)
-    dev_limit: int = option(0, "texts of each validation set that are scored; 0: all", BATCHES, least=0)
+    dev_limit: int = option(0, "texts of each validation set to score; 0: all", BATCHES, least=0)
 
     @property
     def usual_peak(self) -> float:
@@ -261,13 +266,13 @@ class SentimentRun(Run):
 class DivergenceRuns:
     """Options of the runs of `studies.divergence`."""
 
-    steps: int = option(2_000, "of each run", least=1)
+    steps: int = option(2_000, "steps of each run", least=1)
     layers: int = option(6, flag="--n-layers", least=1, most=MOST_LAYERS)
     d_model: int = option(64, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
     vocabulary: int = 1_000
-    words: int = option(5, "of an English sentence, at most", least=1)
+    words: int = option(5, "most words of an English sentence", least=1)
     pairs: int = 40_000  # to learn from, at most
-    dev: int = option(200, "pairs that are scored, at most", least=1)
+    dev: int = option(200, "most pairs to score", least=1)
     scored: int = 6  # times in a run
     batch_tokens: int = 500
     smoothing: float = 0.1
@@ -275,7 +280,7 @@ class DivergenceRuns:
 
 
 OUT_HELP = "folder to write to; earlier results are replaced"
-EXCLUDE_HELP = "pairs to test with later: what shares a sentence with them is left out; may be repeated"
+EXCLUDE_HELP = "file of pairs to test with later: pairs that share a sentence with it are left out; may be repeated"
 
 
 @dataclass(frozen=True)
@@ -294,9 +299,9 @@ class NearestRun:
     """How the translations that a model finds itself, nearest to the references, are made."""
 
     data: Path = required("folder with train.tsv[.xz]", metavar="DIR")
-    checkpoint: str = required("of a translation model: folder or owner/name", metavar="NAME")
+    checkpoint: str = required("translation model: folder or owner/name", metavar="NAME")
     beam: int = option(10, "hypotheses of each sentence", least=2, most=32)
-    least: float = option(35.0, "nearness, 0 to 100, below which a sentence is left out", least=0, most=100,
+    least: float = option(35.0, "leave out sentences whose nearness, 0 to 100, is below N", least=0, most=100,
                           metavar="N")
     exclude: Sequence[str] = option((), EXCLUDE_HELP, action="append", metavar="FILE")
     device: str | None = None  # cuda, mps or cpu; None: the best there is
