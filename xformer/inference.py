@@ -26,7 +26,7 @@ N = TypeVar("N", bound="Packable")
 
 
 class Linear(nn.Linear):
-    """`nn.Linear` of which one may ask for some rows of W only, and whose weights can be packed."""
+    """`nn.Linear` that can multiply some rows of W only, and whose weights can be packed."""
 
     products: dict[tuple[int, int | None], Product] | None = None  # by first and last row, once it is packed
     quantised = False

@@ -120,7 +120,7 @@ class LayerHeads(NamedTuple):
 class Heads:
     """Which heads take part in a pass, and how much: factors [layers, H] on what each head answers, 0 to switch it off.
 
-    Handed to a pass like a trace, so that nobody else's pass is touched (Michel et al. 2019).
+    Handed to a pass like a trace, so that no other pass is touched (Michel et al. 2019).
     """
 
     encoder_self: Tensor
@@ -160,7 +160,7 @@ def sinusoids(length: int, d_model: int, base: float = 10000.0, first: int = 0) 
 
 
 def padding_mask(tokens: Tensor) -> Tensor:
-    """tokens [B, K] -> mask [B, 1, 1, K]: nobody looks at padding."""
+    """tokens [B, K] -> mask [B, 1, 1, K]: no piece looks at padding."""
     return (tokens != PAD)[:, None, None, :]
 
 
@@ -219,7 +219,7 @@ class PastKeyValues:
             self.tensor = self.tensor.index_select(1, rows)
 
     def head(self, length: int, rows: int) -> PastKeyValues:
-        """The first `length` keys and values of a single hypothesis, shared by so many."""
+        """The first `length` keys and values of a single hypothesis, shared by `rows` hypotheses."""
         beginning = PastKeyValues()
         if self.tensor is not None:
             beginning.tensor = self.tensor[..., :length, :].expand(-1, rows, -1, -1, -1)

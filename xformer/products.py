@@ -34,7 +34,7 @@ from torch import Tensor
 COLD = 1 << 20  # numbers that a measurement walks through: more than the caches next to a core hold, as a model's are
 MOST = 16  # weights of a small shape
 ROUNDS = 3
-ROWS = {1: 1, 8: 4, 32: 16}  # up to so many rows what was measured with so many decides; with more it is USUAL
+ROWS = {1: 1, 8: 4, 32: 16}  # for up to KEY rows, what was measured with that many decides; for more, USUAL
 MANY = max(ROWS) + 1  # rows that nothing is measured with
 
 Multiply = Callable[[Tensor], Tensor]  # x [..., in] -> x W^T + b [..., out]
@@ -67,8 +67,8 @@ def halves(weight: Tensor, bias: Tensor | None) -> Multiply:
 
 
 def eight_bits(weight: Tensor, bias: Tensor | None) -> Multiply:
-    """W in 8 bits, each of its rows with a scale of its own, and x too, with one scale for all of it, found anew each
-    time, by FBGEMM.
+    """W in 8 bits, with one scale for each of its rows, and x in 8 bits, with one scale for all of it that is computed
+    at each call; by FBGEMM.
 
     A quarter of the bytes come from memory, and the products are of whole numbers; results are near those of float32.
     As all of x shares a scale, they depend a little on what else is in the batch.
@@ -99,7 +99,7 @@ USUAL = "packed" if "packed" in WAYS else "plain"  # with many rows, in passes, 
 @cache
 @torch.inference_mode()
 def quickest(outputs: int, inputs: int, rows: int, exact: bool) -> str:
-    """The way in which one thread multiplies W [outputs, inputs] fastest with so many rows.
+    """The way in which one thread multiplies W [outputs, inputs] fastest with this number of rows.
 
     exact: whether all of W are numbers of float16. It is measured in some milliseconds, once for each shape in a
     process. A way that gains less than a tenth over USUAL is not worth another copy of W.

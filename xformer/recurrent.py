@@ -3,7 +3,7 @@
 Without attention the decoder knows one vector of the sentence, however long it is: the last states of the encoder
 (Sutskever et al., "Sequence to Sequence Learning with Neural Networks", 2014; Cho et al., "Learning Phrase
 Representations using RNN Encoder-Decoder", 2014). With additive attention it looks at the encoder's state of every
-piece anew at each step (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate",
+piece again at each step (Bahdanau et al., "Neural Machine Translation by Jointly Learning to Align and Translate",
 2015). Nothing else differs between the two.
 
 Axes as in `model.py`: B batch, S source length, T target length, N hypotheses of B sentences, D d_model, V vocabulary.

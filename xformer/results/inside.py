@@ -101,7 +101,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A piece of another sentence whose state is like the one that is asked for."""
+    """A piece of another sentence, whose state is like that of a given piece."""
 
     pieces: tuple[str, ...]  # of the sentence, without </s>
     position: int  # from 0

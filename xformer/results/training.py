@@ -21,7 +21,7 @@ class DevScores:
 
 @dataclass(frozen=True)
 class History:
-    """The course of a training run in at most a few hundred points, each of which stands for the steps since the one
+    """The course of a training run in at most a few hundred points; each stands for the steps since the one
     before it."""
 
     step: tuple[int, ...]
@@ -87,7 +87,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class TrainingCourse:
-    """The course of a small training run, in points each of which stands for the steps since the one before it."""
+    """The course of a small training run, in points; each stands for the steps since the one before it."""
 
     settings: RunSettings
     step: tuple[int, ...]
@@ -103,7 +103,7 @@ class TrainingCourse:
 
 @dataclass(frozen=True, eq=False)
 class LiveFrame:
-    """A moment of a training run that somebody watches."""
+    """A moment of a training run that a visitor watches."""
 
     course: TrainingCourse
     answers: tuple[tuple[str, str, str], ...]  # held-out questions, what the model answers, and what is right

@@ -45,7 +45,7 @@ class Translation:
 
     @property
     def alone(self) -> Options:
-        """The same options for a search of which only the best translation is needed."""
+        """The same options for a search that only has to give the best translation."""
         return replace(self.options, n_best=1, alternatives=1)
 
     def to_json(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Branch:
 class BeamTree:
     """Everything that a beam thought of while it translated one text."""
 
-    translation: Translation  # with as many candidates as the beam was wide, where so many finished
+    translation: Translation  # one candidate for each hypothesis that finished, at most the beam's width
     branches: tuple[Branch, ...]  # by step, in each the best first: up to 2K of a beam of K
     pieces: tuple[str, ...]  # of the branches
 
@@ -155,7 +155,7 @@ class Bleu:
     brevity_penalty: float  # exp(1 - reference_length / length) where the translation is shorter, else 1
     length: int  # tokens of the translation
     reference_length: int
-    orders: int = 4  # the largest n of which the translation has n-grams; longer ones are left out of the mean
+    orders: int = 4  # the largest n for which the translation has n-grams; longer ones are left out of the mean
     variant: float = 0.0  # exp(min(0, 1 - reference_length / length)) times the product of p_n^(1/2^n), times 100
     ngrams: tuple[tuple[NGram, ...], ...] = ()  # for n = 1 to 4: those of either, in the order in which they come
 

@@ -70,11 +70,11 @@ class Wait:
             self.check()
 
 
-def _somebody() -> Callable[[], bool]:
+def _present() -> Callable[[], bool]:
     return lambda: True
 
 
-def _nobody() -> Visitor:
+def _unnamed() -> Visitor:
     return "", ""
 
 
@@ -94,7 +94,7 @@ class Guard:
     """
 
     def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
-                 asker: Callable[[], Callable[[], bool]] = _somebody, visitor: Callable[[], Visitor] = _nobody) -> None:
+                 asker: Callable[[], Callable[[], bool]] = _present, visitor: Callable[[], Visitor] = _unnamed) -> None:
         self.people, self.seconds, self.asker, self.visitor = people, seconds, asker, visitor
         self.inside = 0
         self._lock, self._served = threading.Lock(), _Served()

@@ -50,7 +50,7 @@ def forecast(task: Task, options: TrainingOptions, device: torch.device, learned
 
 
 def _speed(learner: Learner, batches: list[list[Any]], precision: str) -> float:
-    """Return pieces a second of steps in a precision, the first of which is not counted."""
+    """Return pieces a second of steps in a precision; the first step is not counted."""
     learner.precision, seen, began = precision, 0, 0.0
     for number, batch in enumerate(islice([*batches, *batches], TRIALS + 1)):
         if number == 1:

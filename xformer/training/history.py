@@ -44,7 +44,7 @@ class History:
         self.every, self.points, self.scores = state["every"], state["points"], state["scores"]
 
     def columns(self, most: int) -> dict[str, Any]:
-        """Give the columns of a `results.TrainingCourse`, of at most so many points."""
+        """Give the columns of a `results.TrainingCourse`, of at most `most` points."""
         size = max(1, -(-len(self.points) // most))
         groups = [self.points[i:i + size] for i in range(0, len(self.points), size)]
         return {"step": tuple(int(group[-1][0]) for group in groups),

@@ -247,7 +247,7 @@ class Learner:
         return self.parallel.no_sync() if isinstance(self.parallel, DistributedDataParallel) else nullcontext()
 
     def _diverged(self, what: str) -> UserError:
-        """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored."""
+        """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored."""
         return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; begin again with a "
                          f"smaller rate.")
 
@@ -414,7 +414,7 @@ class Trainer(Learner):
         return quicker
 
     def _diverged(self, what: str) -> UserError:
-        """Make the sentence that a run ends with whose numbers have become NaN, infinite or too large to be stored; its
+        """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored; its
         history up to there is kept."""
         if self.rank == 0:
             self._write_history()

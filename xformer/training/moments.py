@@ -63,7 +63,7 @@ class MomentsRecorder:
         return self.passed > before
 
     def take(self, moment: Moment) -> None:
-        """Take a moment with the weights as they are, and write the file anew. Raises OSError."""
+        """Take a moment with the weights as they are, and write the whole file again. Raises OSError."""
         threads = torch.get_num_threads()
         try:
             taken = self._taken(moment)

@@ -303,7 +303,7 @@ def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: 
                    if trainer.begun_with[name] != value]
         if ignored:
             print(f"The run in {run.out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
-                  f"--out to begin one anew.", flush=True)
+                  f"--out to begin a new run.", flush=True)
         print(f"{sum(p.numel() for p in task.model.parameters()):,} parameters on {device}, {trainer.processes} "
               f"process(es), {learned_from}, from step {trainer.step}", flush=True)
     return trainer.train()

@@ -68,7 +68,7 @@ def _loader(script: str) -> str:
 
 
 def _module(script: str) -> str:
-    """Import a script of assets/ in the browser. A page has one copy of each, whoever imports it."""
+    """Import a script of assets/ in the browser. A page has one copy of each script, however often it is imported."""
     return f"import(new URL('./scripts/{VERSION}/{script}', document.baseURI))"
 
 
@@ -98,7 +98,7 @@ def plot(name: str, language: Language) -> gr.HTML:
 
 
 def plotly_script(request: Request) -> FileResponse:
-    """Plotly's script, for assets/plot.js; its folder on this machine is nobody's business."""
+    """Plotly's script, for assets/plot.js; the address does not tell its folder on this machine."""
     return FileResponse(PLOTLY, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 
 

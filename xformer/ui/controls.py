@@ -375,7 +375,7 @@ def setting_order(controls: Controls) -> list[Any]:
     """Give the order in which controls are set when a page is opened: from the last declared to the first.
 
     Gradio tells of each change before it makes the next. A control may depend on those declared before it; so, when
-    somebody listens to one, all that depend on it must be set already: the dimensions before the width of the table,
+    a listener hears of one, all that depend on it must be set already: the dimensions before the width of the table,
     everything before the tab that is opened, and the model before everything.
     """
     return [control.component for control in reversed(controls.values())]

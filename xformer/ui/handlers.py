@@ -23,11 +23,12 @@ from xformer.strings import Language
 
 log = logging.getLogger(__name__)
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-# How most listeners are: no endpoint of the API, and no progress shown. Nothing else may show the progress either:
-# gradio reads again, at the beginning and the end of every call, whatever shows it and all that is inside of that.
+# The properties of most listeners: no endpoint of the API, and no progress shown. No other component may show the
+# progress either: at the beginning and the end of every call, Gradio would read that component again, with all that is
+# inside it.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
-# How those are that only draw: they need no place in gradio's queue, whose ways take 60 ms. (Then gradio does not tell
-# that a gr.State has changed.)
+# The properties of listeners that only draw: they bypass Gradio's queue, which takes 60 ms. (Gradio then sends no
+# event when a gr.State changes.)
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}
 # Parameters that gradio fills in, by their names: found by annotation, or by default value.
 ANNOTATED: dict[str, Any] = {"event": gr.EventData, "request": gr.Request}

@@ -1,4 +1,4 @@
-"""Tabs that are made of parts, of which one is shown at a time."""
+"""Tabs that are made of parts and show one part at a time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Part(Protocol):
     """A module of a part of a tab; its title's key is "part_" and its ID."""
 
     ID: str
-    OF_SENTENCE: bool  # whether it shows something of the sentence on the page: then another one opens it anew
+    OF_SENTENCE: bool  # whether it shows something of the sentence on the page: a new sentence opens it again
 
     def build(self, page: Page, opened: gr.Textbox) -> Tab:
         """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
 
 
 def build(page: Page, tab_id: str, key: str, parts: Sequence[Part], first: str) -> Tab:
-    """Lay a tab out; called inside it: a choice of parts, of which one is shown.
+    """Lay a tab out; called inside it: a choice of parts, and the part that is chosen.
 
     key: of the choice, in the address. first: ID of the part that is shown where the address names none.
     """

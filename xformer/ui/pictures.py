@@ -232,7 +232,7 @@ class Pictures:
         return answer if problem is None else {**answer, REFUSAL: problem.say(now.language)}
 
     def takes(self, function: Function) -> list[str]:
-        """List the parameters of a function that are given to it: all but those with a default that nobody knows."""
+        """List the parameters that a function is given: all but those that have a default and no known name."""
         if function not in self.taken:
             known = {*GIVEN, *self.facts, *self.inputs, *self.controls}
             self.taken[function] = [name for name, one in signature(function).parameters.items()

@@ -1,7 +1,7 @@
 """Made-up sentence pairs with what a translation must copy: names, numbers, dates, addresses, codes, formulas, signs.
 
 Data have few of each, and of most kinds none, so that a model turns "john@example.com" into a word it knows. Sentences
-with slots stand in carriers.tsv; what fills the slots is drawn anew for each epoch.
+with slots stand in carriers.tsv; what fills the slots is drawn again for each epoch.
 """
 
 from __future__ import annotations

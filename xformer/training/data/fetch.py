@@ -111,7 +111,7 @@ def _too_large(url: str) -> str:
 def unzip(archive: Path, name: str, source: str) -> bytes:
     """Return the content of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
 
-    Raises UserError where there is none, it is damaged, or it is larger than LARGEST bytes.
+    Raises UserError where the file is missing, is damaged, or it is larger than LARGEST bytes.
     """
     if not zipfile.is_zipfile(archive):
         raise UserError(f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}.")

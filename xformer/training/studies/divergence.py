@@ -34,7 +34,7 @@ POINTS = 60  # of each curve
 
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
-    """Keep the first `most` pairs of at most so many English words, and of Spanish ones of no more than two more."""
+    """Keep the first `most` pairs of at most `words` English words, and of at most two more Spanish ones."""
     return [pair for pair in pairs
             if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2][:most]
 

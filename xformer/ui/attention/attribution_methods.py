@@ -32,7 +32,7 @@ def build(page: Page, look: Controls) -> None:
     problem = gr.HTML(elem_classes="status")
     table = gr.HTML(elem_classes="tables compared")
     picture = plot("occluded", language)
-    result = gr.State()  # results.Occlusion of the pair; None until somebody asks for it
+    result = gr.State()  # results.Occlusion of the pair; None until the button is pressed
     # Stack, layer and head in one: when another model has others, they change one after the other.
     where = gr.Textbox(str(page.service.best_head), visible=False)
     place = list(look.named("stack", "layer", "head").values())

@@ -1,6 +1,6 @@
 """Answer of the Attention tab that saves the numbers of every head, as JSON, NPZ or one HTML page.
 
-The file travels in the answer and is made by the browser: nobody's sentence is left on the server's disk.
+The file travels in the answer and is made by the browser: no sentence is left on the server's disk.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from xformer.ui.handlers import QUIET, number_of, text_of
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "architecture"
-OF_SENTENCE = False  # it is drawn anew with each trace anyway
+OF_SENTENCE = False  # each new trace draws it again anyway
 
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
@@ -51,7 +51,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
 
 def orders_of(info: ModelInfo, language: Language) -> str:
-    """Draw both orders of normalisation, of which a recurrent model has neither."""
+    """Draw both orders of normalisation; a recurrent model has neither."""
     return figure.orders(info.norm if info.architecture == "transformer" else "", language)
 
 

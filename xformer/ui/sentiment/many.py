@@ -1,6 +1,6 @@
 """Part of the Sentiment tab that reads many texts at once: pasted lines, or a file; a table, and a file to keep.
 
-An uploaded file is deleted as soon as it is read, and the answers are made a file by the browser: nobody's texts are
+An uploaded file is deleted as soon as it is read, and the answers are made a file by the browser: no texts are
 left on the server's disk.
 """
 
@@ -94,10 +94,10 @@ def forget(_: ReviewService, language: Language) -> dict[str, Any]:
 @refused(stop=OFF, halt=None)
 def run(service: ReviewService, language: Language, *, block: str, sheet: texts.Sheet | None, column: int | None
         ) -> Iterator[dict[str, Any]]:
-    """Classify the texts of the file or, where there is none, the pasted lines; show the progress after each chunk.
+    """Classify the texts of the file or, without a file, the pasted lines; show the progress after each chunk.
 
-    Texts of somebody who leaves the page or stops are not read on, nor those that are left after `MOST_SECONDS`; what
-    was read until then, or until an error, is kept.
+    If the visitor leaves the page or stops, the rest is not read, nor are those that are left after `MOST_SECONDS`;
+    what was read until then, or until an error, is kept.
     """
     halt, judged, ends, ended = Event(), list[Judged](), time.monotonic() + MOST_SECONDS, ""
     try:

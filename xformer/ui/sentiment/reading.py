@@ -33,7 +33,7 @@ PLOTS = ("before", "after", "difference")
 LOOK = ("layer", "head", "show", "view", "words", "hide", "weigh")
 EMPTY: dict[str, Any] = {"read": None, "grid": None, "picture": None, "below": "", "rules": "", "distances": None,
                          **dict.fromkeys(PLOTS)}
-Readers = Mapping[str, Any]  # ReviewService and WriterService, by whose they are: figures.reading.OF, or a name
+Readers = Mapping[str, Any]  # ReviewService and WriterService, by names of figures.reading.OF or of classifiers
 
 
 def build(page: Page, opened: gr.Textbox) -> Tab:

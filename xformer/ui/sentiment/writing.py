@@ -23,7 +23,7 @@ OF_SENTENCE = False
 TAB = "sentiment"
 BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads((ASSETS / "likelier.json").read_text(encoding="utf-8"))
-MOST_PLACES = 100_000  # no text has so many pieces
+MOST_PLACES = 100_000  # no text has as many pieces
 SAMPLING: dict[str, Real | Whole] = {
     "lm_temperature": Real(0.8, 0, 2, 0.05), "lm_top_k": Whole(0, 0, 100), "lm_top_p": Real(0.95, 0.05, 1, 0.05),
     "lm_seed": Whole(1, 0, 999_999)}
@@ -145,7 +145,7 @@ def look(service: WriterService, language: Language, *, event: gr.EventData) -> 
 
 
 def _likelier(ask: Ask, controls: Controls) -> None:
-    """Lay out two texts, of which the likelier one is told."""
+    """Lay out two texts, and say which is likelier."""
     language, say = ask.language, ask.language.say
     gr.HTML(f'<h3>{language.html("lm_two")}</h3><p class="note">{language.html("lm_two_text")}</p>')
     problem = gr.HTML(elem_classes="status")

@@ -26,7 +26,7 @@ from gradio.utils import get_function_description
 
 TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
-# anybody who asks, recordings, an editor, a monitor.
+# any client that asks, recordings, an editor, a monitor.
 CLOSED = re.compile(r"/(monitoring|openapi\.json|gradio_api/(deep_link|vibe-|undo-vibe|proxy=|file[=/]+https?:|stream/|"
                     r"process_recording|custom_component|component_server|dev/|token|runs|run-history|profiling))",
                     re.IGNORECASE)
@@ -39,7 +39,8 @@ LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, 
 MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
 
-# Gradio counts each call in a table, and works the table out anew after each: for its monitoring page, which is off.
+# Gradio counts each call in a table and computes the whole table again after each call. It serves only the monitoring
+# page, which is off.
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000000")
 
@@ -85,13 +86,13 @@ http_server.Server.run_in_thread = _run_in_thread  # type: ignore[method-assign]
 
 
 def _event() -> Any:
-    """In the thread of a handler: Gradio's event that it answers; None where there is none."""
+    """In the thread of a handler: the event of Gradio that it answers; None outside an event."""
     blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
     return blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id is not None else None
 
 
 def still_there() -> Callable[[], bool]:
-    """In the thread of a handler: how to find out later whether whoever asked has closed the page or hung up since.
+    """In the thread of a handler: make a function that tells later whether the client has closed the page or hung up.
 
     Gradio marks the event of a connection that is gone as not alive, but lets its handler run on to the end; and what
     a slow connection does not take it keeps. Whoever takes none of MOST_UNREAD answers is not there either.
@@ -107,7 +108,7 @@ def still_there() -> Callable[[], bool]:
 
 
 def visitor() -> tuple[str, str]:
-    """In the thread of a handler: the address and the session of whoever asked; empty where there is none."""
+    """In the thread of a handler: the address and the session of the client; empty outside an event."""
     event = _event()
     client = None if event is None else event.request.client
     return "" if client is None else client.host, "" if event is None else event.session_hash
@@ -173,8 +174,8 @@ def jobs(app: Any) -> list[Job]:
 
 
 async def drop(app: Any, job: Job) -> None:
-    """Take a request out of Gradio's queue, or mark it as one that nobody waits for, as Gradio does where a stream of
-    answers is closed; who asks for its answer later is told that there is none."""
+    """Take a request out of Gradio's queue, or mark it as abandoned, as Gradio does when a stream of answers is
+    closed; a client that asks for its answer later is told that there is none."""
     queue = app.get_blocks()._queue
     await queue.clean_events(event_id=job.id)
     pending = queue.pending_event_ids_session.get(job.session, set())
@@ -200,7 +201,7 @@ def sessions(app: Any) -> Iterator[tuple[str, Any]]:
 
 
 def ended(app: Any, before: datetime.datetime) -> list[str]:
-    """Sessions that nobody needs any more and that were last used before a time: pages that were closed, and calls of
+    """Sessions that no page needs any more and that were last used before a time: pages that were closed, and calls of
     the API, each a session named by its call, whose answer was fetched or never asked for."""
     holder, queue = app.state_holder, app.get_blocks()._queue
 

@@ -15,7 +15,7 @@ from xformer.serve.wire import weight
 from xformer.ui.server import gradio_private
 from xformer.ui.server.gradio_private import forget
 
-ROOM = 64  # for requests besides those that are served, so that whoever is not served is told so at once
+ROOM = 64  # for requests beyond those that are served: their clients are told at once that there is no place
 BACKSTOP = 5_000  # requests in Gradio's own queue, which refuses in English only; ours refuses long before
 SESSIONS = 512  # open pages whose sentences and maps are kept; see `make_room`
 MOST_SESSIONS = 8 * SESSIONS  # after which Gradio itself forgets those that were not used for longest
@@ -23,7 +23,7 @@ KEPT = 600  # seconds that they are kept when their page is closed: a phone may 
 TRIM = 60  # seconds after which the process gives back what was freed: 190 MB after a hundred people at once
 PAGE = 600_000  # bytes of a page besides: what Gradio notes of the components that a page sets when it is opened
 MOST_KEPT = 400_000_000  # bytes of them all, maps mostly: those of 500 pieces have 50 MB, of a usual sentence 0.2
-UNHEARD = 10.0  # seconds after which a request is dropped whose answer nobody listens for
+UNHEARD = 10.0  # seconds without a listener after which a request is dropped
 UPLOADS = (60, 300)  # seconds between two looks for uploads that no handler has read and deleted, and how old these are
 
 
@@ -65,7 +65,7 @@ async def _trim() -> None:
 
 
 async def _drop(app: Any) -> None:
-    """Drop the requests whose answers nobody has listened for in `UNHEARD` seconds."""
+    """Drop the requests whose client has not listened for `UNHEARD` seconds."""
     while True:
         await asyncio.sleep(UNHEARD / 10)
         for job in gradio_private.jobs(app):
@@ -100,8 +100,8 @@ def sweep(app: Any) -> None:
 
 
 def make_room(app: Any) -> None:
-    """While more than `SESSIONS` sessions are kept, forget the one that was used longest ago of those of the client
-    that has most, so that nobody loses theirs to one who opens hundreds."""
+    """While more than `SESSIONS` sessions are kept, forget one: of the client that has most, the one that was used
+    longest ago. So a client that opens hundreds takes no session from another."""
     kept = [session for session, _ in gradio_private.sessions(app)]
     if len(kept) <= SESSIONS:
         return

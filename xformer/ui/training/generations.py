@@ -25,7 +25,7 @@ from xformer.ui.tabs import Page, Tab
 
 ID = "generations"
 TAB = "training"
-OF_SENTENCE = True  # drawn anew for another sentence
+OF_SENTENCE = True  # drawn again for another sentence
 WITH_MAPS = GENERATIONS[1:]
 WIDTH = 256  # of the layers that are compared, and measured in explain/complexity.py
 

@@ -132,7 +132,7 @@ def preset(_: StudyService, language: Language, *, name: str) -> dict[str, Any]:
 @refused(start=ON, stop=OFF, clear=ON, halt=None)
 def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any
         ) -> Iterator[dict[str, Any]]:
-    """Train, and draw how far it is; the runs before, of which the last few are kept, stay under it."""
+    """Train, and draw how far it is; the last few runs before it stay under it."""
     settings, halt = settings_of(values), Event()
     planned, before = study.schedule(settings), tuple(runs)[-MOST_RUNS + 1:]
     yield {"start": OFF, "stop": ON, "clear": OFF, "halt": halt}
