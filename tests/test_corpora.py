@@ -10,6 +10,7 @@ import pytest
 
 from xformer.training.data import corpora
 from xformer.training.data.corpora import (
+    MOST_CAPITALS,
     Names,
     Roughening,
     TranslationBatches,
@@ -25,7 +26,7 @@ from xformer.training.data.corpora import (
 )
 from xformer.training.options import BatchOptions
 
-NEVER = Roughening(0, 0, 0, 0, 0, 0)
+NEVER = Roughening(0, 0, 0, 0, 0, 0, 0)
 
 
 def only(**change):
@@ -256,6 +257,14 @@ def test_an_epoch_holds_every_pair_once():
         assert sorted(flat(spelled(batches(pairs).epoch(epoch)))) == sorted(pairs)
 
 
+def test_short_pairs_are_written_in_capitals_on_both_sides_as_often_as_asked():
+    pairs = [*sentences(300), ("Too long a sentence. " * 4, "Una frase demasiado larga.")]
+    made = flat(spelled(batches(pairs, roughening=only(capitals=1), batch_tokens=900).epoch(0)))
+    assert sorted(made) == sorted([*((english.upper(), spanish.upper()) if len(english) <= MOST_CAPITALS
+                                     else (english, spanish) for english, spanish in pairs)])
+    assert pairs[-1] in made
+
+
 @pytest.mark.parametrize("budget", [100, 300, 2000])
 def test_no_batch_is_larger_than_its_budget(budget):
     """Padding and special pieces included; and most of the budget is used."""
@@ -374,20 +383,20 @@ def test_only_the_english_is_roughened():
 
 
 @pytest.mark.parametrize(("chance", "entry", "dressed"), [
-    (0.05, ("cat", "gato"), ("CAT", "GATO")), (0.2, ("cat", "gato"), ("Cat", "Gato")),
-    (0.4, ("cat", "gato"), ("Cat.", "Gato.")),
-    (0.55, ("cat", "gato"), ("cat.", "gato.")), (0.9, ("cat", "gato"), ("cat", "gato")),
-    (0.05, ("And you?", "¿Y tú?"), ("AND YOU?", "¿Y TÚ?")), (0.2, ("And you?", "¿Y tú?"), ("And you?", "¿Y tú?")),
-    (0.2, ("Save Changes", "Guardar cambios"), ("save changes", "guardar cambios")),
-    (0.2, ("Monday", "lunes"), ("monday", "lunes")),
-    (0.2, ("Spain", "España"), ("spain", "España")), (0.9, ("Monday", "lunes"), ("Monday", "lunes"))])
+    (0.15, ("cat", "gato"), ("CAT", "GATO")), (0.3, ("cat", "gato"), ("Cat", "Gato")),
+    (0.5, ("cat", "gato"), ("Cat.", "Gato.")),
+    (0.7, ("cat", "gato"), ("cat.", "gato.")), (0.9, ("cat", "gato"), ("cat", "gato")),
+    (0.05, ("And you?", "¿Y tú?"), ("AND YOU?", "¿Y TÚ?")), (0.25, ("And you?", "¿Y tú?"), ("And you?", "¿Y tú?")),
+    (0.25, ("Save Changes", "Guardar cambios"), ("save changes", "guardar cambios")),
+    (0.25, ("Monday", "lunes"), ("monday", "lunes")),
+    (0.25, ("Spain", "España"), ("spain", "España")), (0.9, ("Monday", "lunes"), ("Monday", "lunes"))])
 def test_an_entry_is_dressed_alike_on_both_sides(chance, entry, dressed):
     assert dress(entry, Scripted([chance])) == dressed
 
 
 def test_entries_are_neither_roughened_nor_joined():
     entries = [(f"word{i}", f"palabra{i}") for i in range(50)]
-    how = {"written": (), "entries": entries, "entry_weight": 2, "roughening": Roughening(1, 1, 1, 1, 1, 1)}
+    how = {"written": (), "entries": entries, "entry_weight": 2, "roughening": Roughening(1, 1, 1, 1, 1, 1, 1)}
     made = flat(spelled(batches([("A.", "B.")], **how).epoch(0)))
     assert len(made) == 101
     assert {(english.lower().rstrip("."), spanish.lower().rstrip(".")) for english, spanish in made[:]} >= {*entries}

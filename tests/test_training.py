@@ -64,7 +64,7 @@ def state(folder):
 
 def task(model, tokenizer, pairs, dev=(), smoothing=0.1):
     batches = TranslationBatches(tokenizer, pairs, options=BatchOptions(batch_tokens=200, names=0.0, sampled=0.0),
-                                 roughening=Roughening(*[0.0] * 6))
+                                 roughening=Roughening(*[0.0] * 7))
     return TranslationTask(model, tokenizer, batches, dev, smoothing)
 
 

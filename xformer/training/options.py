@@ -197,6 +197,8 @@ class TranslationRun(BatchOptions, Run):
         0, "keep the translations and attention maps of a few sentences at N moments of the run; each moment is "
         "twice as far into the run as the one before; 0: none", least=0, most=MOST_MOMENTS, metavar="N")
     smoothing: float = option(0.1, "label smoothing", least=0, below=1)  # section 5.4
+    capitals: float = option(0.03, "share of short pairs that are written in capitals on both sides", BATCHES, least=0,
+                             most=1, metavar="SHARE")
     roughening: bool = option(
         True, "do not roughen sentences: no lower-casing, no slips of the finger, no joined pairs", BATCHES,
         flag="--no-roughening")

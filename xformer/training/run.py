@@ -85,7 +85,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
         model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
         batches = TranslationBatches(
             tokenizer, [*train, *nearest], extra, written, entries, options=run, seed=run.seed,
-            roughening=Roughening() if run.roughening else NO_ROUGHENING)
+            roughening=Roughening(capitals=run.capitals) if run.roughening else NO_ROUGHENING)
         learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
         if nearest:
             learned_from += f" and {len(nearest):,} nearest"

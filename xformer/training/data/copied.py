@@ -18,6 +18,7 @@ Filling = tuple[str, str]  # English, Spanish
 CARRIERS = Path(__file__).with_name("carriers.tsv")
 SLOT = re.compile(r"\{([a-z]+)(2?)\}")
 BARE = 0.12  # share of pairs that are a filling alone
+FOREIGN = 0.06  # share of pairs about a word of another script, on top of those drawn among all
 EMOJI = (*range(0x1F600, 0x1F650), *range(0x1F400, 0x1F43F), *range(0x1F340, 0x1F380), *range(0x1F680, 0x1F6C0),
          0x2764, 0x2600, 0x2B50, 0x1F44D, 0x1F389, 0x1F525, 0x1F64F, 0x1F44B, 0x1F914, 0x1F92F, 0x1F973)
 SCRIPTS = ((0x410, 0x44F), (0x3B1, 0x3C9), (0x3041, 0x3093), (0x30A1, 0x30F3), (0x4E00, 0x5E00), (0xAC00, 0xB800),
@@ -159,6 +160,12 @@ def code(rng: Random) -> Filling:
     return alike(made if rng.random() < 0.85 else made.lower())
 
 
+def password(rng: Random) -> Filling:
+    """Draw a word with figures at its end, which is not translated."""
+    made = rng.choice((one("stems", rng), plain_letters(word(rng)).lower())) + str(rng.randint(1, 2030))
+    return alike(rng.choice((made, made, made.capitalize(), made.upper())) + rng.choice(("", "", "!", "#", "$")))
+
+
 def handle_word(rng: Random) -> str:
     parts = [plain_letters(rng.choice((one("first", rng), one("surnames", rng), one("stems", rng), word(rng)))).lower()
              for _ in range(rng.randint(1, 2))]
@@ -224,8 +231,8 @@ FILLINGS: dict[str, Callable[[Random], Filling]] = {
     "mtitled": partial(titled, "male"), "ftitled": partial(titled, "female"), "person": person, "place": place,
     "brand": brand, "number": number, "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
     "decimal": decimals, "money": money, "percent": percent, "degrees": degrees, "measure": measure, "date": date,
-    "time": time, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code, "email": email,
-    "url": url, "file": file, "version": version, "software": software, "formula": formula, "hashtag": hashtag,
+    "time": time, "password": password, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code,
+    "email": email, "url": url, "file": file, "version": version, "software": software, "formula": formula, "hashtag": hashtag,
     "foreign": foreign, "language": lambda rng: alike(one("languages", rng)),
     "year": lambda rng: alike(str(rng.randint(1066, 2035))), "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),
     "handle": lambda rng: alike("@" + handle_word(rng)), "score": lambda rng: alike(figures("#-#", rng)),
@@ -239,11 +246,16 @@ def carriers() -> list[tuple[str, str]]:
     return [(english, spanish) for english, spanish in rows]
 
 
+@cache
+def foreign_carriers() -> list[tuple[str, str]]:
+    return [pair for pair in carriers() if "{foreign}" in pair[0]]
+
+
 def draw(rng: Random) -> tuple[str, str]:
     """Draw a pair: mostly a sentence with its slots filled, else what fills one, alone."""
     if rng.random() < BARE:
         english, spanish = FILLINGS[rng.choice([*FILLINGS])](rng)
         return english, spanish[0].upper() + spanish[1:] if english[0].isupper() else spanish
-    english, spanish = rng.choice(carriers())
+    english, spanish = rng.choice(foreign_carriers() if rng.random() < FOREIGN else carriers())
     slots = {match[0]: FILLINGS[match[1]](rng) for match in SLOT.finditer(english)}
     return (SLOT.sub(lambda match: slots[match[0]][0], english), SLOT.sub(lambda match: slots[match[0]][1], spanish))

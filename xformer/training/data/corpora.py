@@ -24,6 +24,7 @@ Pair = tuple[str, str]  # English, Spanish
 Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
 Item = TypeVar("Item")
 WINDOW = 20_000  # pairs that are shuffled, split into pieces and sorted by length at a time
+MOST_CAPITALS = 60  # characters of a sentence that is written in capitals
 PHRASE_WORDS = 5  # English words up to which a pair of written.tsv is a phrase
 WORD = re.compile(r"[^\W\d_]+")
 SELDOM = 0.02  # times that a name is written small, to one that it stands on both sides of a pair
@@ -92,7 +93,8 @@ def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Roughening:
-    """How often (0 to 1) an English sentence is changed as if typed in haste; its translation stays as it is."""
+    """How often (0 to 1) an English sentence is changed as if typed in haste; its translation stays as it is, but for
+    capitals."""
 
     lower: float = 0.25  # all in lower case
     no_stop: float = 0.25  # final punctuation left out
@@ -100,9 +102,10 @@ class Roughening:
     contraction: float = 0.15  # "I am" to "I'm" and the other way round
     slip: float = 0.05  # one letter swapped, doubled or lost
     join: float = 0.15  # two or three pairs in a row become one, for length
+    capitals: float = 0.03  # all in capitals, and so is the translation
 
 
-NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in (
@@ -180,15 +183,15 @@ def dress(entry: Pair, rng: random.Random) -> Pair:
     both sides. One that has signs or capitals of its own mostly stays as it is."""
     english, spanish = entry
     chance = rng.random()
-    if chance < 0.12:
+    if chance < 0.2:
         return english.upper(), spanish.upper()
     if not english[0].islower() or not english[-1].isalnum():
         if chance > 0.3 or not english[-1].isalnum() or not spanish[1:].islower():
             return entry
         return english.lower(), spanish.lower() if " " in english and " " in spanish else spanish  # a title, or Spain
-    if chance < 0.5:
+    if chance < 0.65:
         english, spanish = (side[0].upper() + side[1:] for side in entry)
-    if 0.35 < chance < 0.6:
+    if 0.45 < chance < 0.75:
         english, spanish = english + ".", spanish + "."
     return english, spanish
 
@@ -290,7 +293,9 @@ class TranslationBatches:
             pairs = [self.names.exchange(pair, rng) if rng.random() < self.options.names else pair for pair in pairs]
         joined = ((roughen(english, self.roughening, rng), spanish)
                   for english, spanish in join(pairs, self.roughening, rng))
-        for english, spanish in chain(joined, finished):
+        in_capitals = ((english.upper(), spanish.upper()) if rng.random() < self.roughening.capitals
+                       and len(english) <= MOST_CAPITALS else (english, spanish) for english, spanish in joined)
+        for english, spanish in chain(in_capitals, finished):
             source, target = self._encode(english, rng), self._encode(spanish, rng)
             if source and target and max(len(source), len(target)) < self.options.max_pieces:
                 rows.append((source, target))
