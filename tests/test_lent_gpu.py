@@ -206,7 +206,7 @@ def test_what_is_computed_here_instead_has_the_same_limits(monkeypatch, tiny_cla
     with pytest.raises(UserError, match="took longer"):
         reader.attribute(reviews[0][1])
     reader.guard = Guard(people=0)
-    with pytest.raises(UserError, match="0 people are being served"):
+    with pytest.raises(UserError, match="serves 0 people at once"):
         reader.attribute(reviews[0][1])
     lent_gpu._decorated.cache_clear()
 

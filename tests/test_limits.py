@@ -147,7 +147,7 @@ def test_whoever_comes_when_it_is_full_is_told_so_whatever_they_ask(running, rea
     other.start()
     inside.wait()
     for name, ask in every.items():
-        with pytest.raises(UserError, match="^1 people are being served, .* try again in a few seconds.$"):
+        with pytest.raises(UserError, match="^This machine serves 1 people at once, .* try again in a few seconds.$"):
             pytest.fail(f"{name} was served: {ask()}")
     leave.set()
     other.join()

@@ -188,13 +188,13 @@ def test_what_was_read_before_a_refusal_is_shown_and_can_be_saved(reader, monkey
 
     monkeypatch.setattr(reader, "classify", busy)
     seen = {}
-    with pytest.raises(UserError, match="128 people are being served"):
+    with pytest.raises(UserError, match="serves 128 people at once"):
         for shown in part.run(reader, ENGLISH, block="Good.\nVery good.", sheet=None, column=None):
             seen |= shown
     assert "Good." in seen["result"] and seen["keep"]["interactive"]
     assert [row.label is None for row in seen["judged"]] == [False, True]
     last = Ask.always(reader, ENGLISH).answer(part.run, block="Good.\nVery good.", sheet=None, column=None)
-    assert "128 people are being served" in last["problem"] and not last["stop"]["interactive"]
+    assert "serves 128 people at once" in last["problem"] and not last["stop"]["interactive"]
 
 
 def test_a_file_that_is_uploaded_is_read_and_deleted_even_if_it_is_broken(tmp_path):

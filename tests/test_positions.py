@@ -546,6 +546,6 @@ def test_pictures_are_drawn_in_turn_with_all_that_computes(pictures):
     refused = ask.answer(pictures["positions"].draw, made={}, **values)
     leave.set()
     other.join()
-    assert "1 people are being served" in refused["problem"] and "table" not in refused
+    assert "serves 1 people at once" in refused["problem"] and "table" not in refused
     drawn = ask.answer(pictures["positions"].draw, made={}, **values)
     assert drawn["table"] and guard.inside == 0

@@ -45,7 +45,7 @@ def test_what_is_not_offered_is_refused_in_a_sentence(study, asked, said):
 def test_gradients_have_the_limits_of_a_public_page():
     study = Study()
     study.guard = Guard(people=0)
-    with pytest.raises(UserError, match="0 people are being served"):
+    with pytest.raises(UserError, match="serves 0 people at once"):
         study.gradients(2, 32, "pre")
 
 
