@@ -232,8 +232,8 @@ FILLINGS: dict[str, Callable[[Random], Filling]] = {
     "brand": brand, "number": number, "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
     "decimal": decimals, "money": money, "percent": percent, "degrees": degrees, "measure": measure, "date": date,
     "time": time, "password": password, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code,
-    "email": email, "url": url, "file": file, "version": version, "software": software, "formula": formula, "hashtag": hashtag,
-    "foreign": foreign, "language": lambda rng: alike(one("languages", rng)),
+    "email": email, "url": url, "file": file, "version": version, "software": software, "formula": formula,
+    "hashtag": hashtag, "foreign": foreign, "language": lambda rng: alike(one("languages", rng)),
     "year": lambda rng: alike(str(rng.randint(1066, 2035))), "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),
     "handle": lambda rng: alike("@" + handle_word(rng)), "score": lambda rng: alike(figures("#-#", rng)),
     "acronym": lambda rng: alike(figures("@" * rng.randint(3, 5), rng))}
