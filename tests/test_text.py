@@ -6,7 +6,7 @@ import timeit
 import pytest
 
 from xformer.results import UserError
-from xformer.serve.text import MARKUP, clean, one_line, prepare, repeats
+from xformer.serve.text import MARKUP, clean, in_small_letters, one_line, prepare, repeats
 from xformer.strings import ENGLISH, SPANISH
 
 
@@ -21,6 +21,16 @@ def test_a_text_is_cleaned_once_and_cut_with_its_warnings(tokenizer):
     assert text == "The cat sleeps 漢." and tokens == tokenizer.encode(text)
     assert [warning.key for warning in warnings] == ["warning_control", "warning_unknown"]
     assert clean(" The cat\n\x00sleeps 漢. ")[0] == text
+
+
+@pytest.mark.parametrize(("line", "small"), [
+    ("Cat", "cat"), ("Cat.", "cat."), ("CAT", "cat"), ("Machine Learning", "machine learning"),
+    ("Good morning", "good morning"), ("GOOD MORNING", "good morning"), ("STOP!", "Stop!"),
+    ("WHERE ARE YOU NOW?", "Where are you now?"), ("¿QUÉ?", "¿qué?"),
+    ("cat", None), ("I am.", None), ("Stop!", None), ("It is a good morning", None), ("McDonald", None), ("A1", None),
+    ("12/03", None), ("C++", None), ("E = mc^2", None), ("Dr. Smith", None), ("A. 1", None), ("?", None)])
+def test_words_with_capitals_have_a_form_in_small_letters(line, small):
+    assert in_small_letters(line) == small
 
 
 @pytest.mark.parametrize("text", ["\ufffd", "\u2581", " \ufffd \u2581\n\ufffd\x00"])

@@ -168,6 +168,23 @@ def test_a_sign_read_as_a_space_is_said(running):
     assert [w.key for w in running.translate("The cat\ufffd sleeps.").warnings] == ["warning_blank"]
 
 
+def test_a_text_in_capitals_is_read_in_the_form_of_which_the_model_is_surer(running, learned_pairs):
+    english, spanish = learned_pairs[0]
+    found, plain = running.translate_many([english.upper(), english])
+    assert (found.source, found.best.text) == (english, spanish) and found.source_tokens == plain.source_tokens
+    assert [w.say() for w in found.warnings] == [
+        f"Read as “{english}”: the model is surer of this form than of the one with capitals."]
+    _, trace = running.translate_and_trace(english.upper())
+    assert trace.text == english
+
+
+@pytest.mark.parametrize("how", [{"off": [Head("cross", 1, 1)]}, {"positions": Positions("none")}, {"prefix": [9]},
+                                 {"options": Options(temperature=1)}])
+def test_a_changed_pass_and_a_draw_read_what_was_typed(running, learned_pairs, how):
+    english = learned_pairs[0][0].upper()
+    assert running.translate(english, **how).source == english
+
+
 def test_a_translation_that_met_its_limit_says_so(running, learned_pairs):
     found = running.translate(learned_pairs[0][0], max_length=2)
     assert not found.best.finished

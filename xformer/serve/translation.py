@@ -256,9 +256,13 @@ class Service(Pretrained):
 
     def _in_small_letters(self, sources: Sequence[Prepared]) -> dict[int, Prepared]:
         """The sources, by their index, that may be read in small letters too, so read."""
-        small = {i: form for i, source in enumerate(sources) if (form := in_small_letters(source.text)) is not None}
-        return {i: Prepared(form, self._prepare(form).tokens, [*sources[i].warnings, Message.of("read_as", text=form)])
-                for i, form in small.items()}
+        forms = dict[int, Prepared]()
+        for i, source in enumerate(sources):
+            if (form := in_small_letters(source.text)) is not None:
+                dropped = [one for one in source.warnings if one.key == "warning_control"]
+                text, tokens, warnings = self._prepare(form)
+                forms[i] = Prepared(text, tokens, [*dropped, *warnings, Message.of("read_as", text=text)])
+        return forms
 
     def _limit(self, source: Sequence[int], max_length: int | None, prefix: Sequence[int] = ()) -> int:
         """The most pieces of a translation, EOS included; source without. Raises UserError for an impossible prefix."""
