@@ -185,7 +185,7 @@ def test_an_address_sets_every_control_of_first_principles(page):
     said, updates = open_at(page, query)
     assert [updates[page.controls[key].component]["value"] for key in query] == [
         "decoder_self", 1, 3, 4, 1, -1.5, "gaussian", "future", "a: b\nc: d", "a", 6]
-    assert updates[page.views["principles.store"].component]["open"] and said == ""
+    assert updates[page.views["principles.store"].component].open and said == ""
 
 
 @pytest.mark.parametrize(("query", "said"), [
