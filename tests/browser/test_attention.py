@@ -184,6 +184,18 @@ def test_heads_are_switched_off_and_the_translation_compared(visit, learned_pair
     assert max(row.bounding_box()["height"] for row in page.locator(".ablation tbody tr").all()) < 50, "no name wraps"
 
 
+def test_the_picture_keeps_its_width_whatever_part_of_the_drawer_is_open(visit, learned_pairs):
+    page = visit("/?tab=attention&lock=es2-en1&text=" + quote(learned_pairs[0][0]))
+    expect(page.locator(".view .said")).to_contain_text("Locked")
+    width = page.locator(".attention").bounding_box()["width"]
+    assert width == pytest.approx(1216, abs=20)
+    for part in page.locator(".drawer [role=tab]").all():
+        part.click()
+        expect(part).to_have_attribute("aria-selected", "true")
+        assert page.locator(".attention").bounding_box()["width"] == width, part.text_content()
+        expect(page.locator(".view svg.cells")).to_be_visible()
+
+
 def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(visit, learned_pairs):
     page = visit(width=375)
     open_attention(page, learned_pairs)
