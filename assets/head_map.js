@@ -153,33 +153,23 @@ export const frameHtml = map =>
   sentenceLine(map.keys, 'column', map.texts.line_seen) + '<div class="place"></div><p class="sub more"></p>' +
   '<div class="below"><p class="said" aria-live="polite"></p><p class="sub hint"></p></div>';
 
-// Frames around the row and the column of a place, and a veil over the cells outside the locked ones.
-export function marks(map, cell, {row, column}, locked, veil = 'var(--body-background-fill)') {
+// Frames around the row and the column of a place. Nothing lies over the cells: their colours are numbers, which the
+// colour bar beside them reads.
+export function marks(map, cell, {row, column}) {
   const width = map.keys.length * cell, height = map.queries.length * cell, parts = [];
   const frame = (x, y, w, h) => parts.push(rect(x, y, w, h, `fill="none" stroke="${ACCENT}" stroke-width="2"`));
-  const dim = (x, y, w, h) => w > 0 && h > 0 &&
-    parts.push(rect(x, y, w, h, `style="fill:${veil}" fill-opacity=".6"`));
-  if (locked.row !== undefined) {
-    const y = locked.row * cell;
-    dim(0, 0, width, y);
-    dim(0, y + cell, width, height - y - cell);
-  }
-  if (locked.column !== undefined) {
-    const x = locked.column * cell;
-    dim(0, 0, x, height);
-    dim(x + cell, 0, width - x - cell, height);
-  }
   if (row !== undefined) frame(0, row * cell, width, cell);
   if (column !== undefined) frame(column * cell, 0, cell, height);
   return parts.join('');
 }
 
-// Makes the labels of a place bold in a drawing, and no others.
-export function markLabels(drawing, {row, column}) {
+// Makes the labels of a place bold in a drawing, and no others; those beside the locked ones are grey.
+export function markLabels(drawing, place, locked = {}) {
+  const isOf = (text, axis, {[axis]: at}) => at !== undefined && text.dataset[axis] === String(at);
   for (const text of drawing.querySelectorAll('svg text[data-row], svg text[data-column]')) {
-    const isChosen = (row !== undefined && text.dataset.row === String(row)) ||
-      (column !== undefined && text.dataset.column === String(column));
+    const axis = text.dataset.row === undefined ? 'column' : 'row', isChosen = isOf(text, axis, place);
     text.setAttribute('font-weight', isChosen ? 700 : 400);
+    text.classList.toggle('beside', !isChosen && locked[axis] !== undefined && !isOf(text, axis, locked));
   }
 }
 
@@ -227,12 +217,13 @@ export function tableOf(map) {
 const placed = ({width, height, body}, x, y) =>
   `<svg x="${x}" y="${y}" width="${width}" height="${height}">${body}</svg>`;
 
-// SVG in which the locked row and column are marked, as they are on the page.
+// SVG in which the labels of the locked row and column are bold. Nothing in a file is dimmed: nobody can let go there.
 function withLocked(body, locked) {
   if (locked.row === undefined && locked.column === undefined) return body;
   const drawing = new DOMParser().parseFromString(`<svg xmlns="${NAMESPACE}">${body}</svg>`, 'image/svg+xml');
   markLabels(drawing, locked);
-  fadeArcs(drawing, locked);
+  for (const path of drawing.querySelectorAll('path[data-row]'))
+    path.setAttribute('stroke-opacity', Math.max(opacity(path, {}), opacity(path, locked)));
   return drawing.documentElement.innerHTML;
 }
 
@@ -244,10 +235,10 @@ function arcsInFile(map, size, locked, y) {
           body: label(map.asks, 12, y - 18, '') + seen + withLocked(placed(drawing, 12, y + 10), locked)};
 }
 
-function heatmapInFile(map, size, locked, paper, y) {
+function heatmapInFile(map, size, locked, y) {
   const {top: labels, left, cells} = heatmap(map, size), bar = colourBar(map, 200);
   const x = 12 + left.width, below = y + labels.height + 12;
-  const framed = {...cells, body: cells.body + marks(map, size.cell, locked, locked, paper)};
+  const framed = {...cells, body: cells.body + marks(map, size.cell, locked)};
   return {width: left.width + cells.width + 24 + bar.width,
           height: labels.height + Math.max(cells.height, bar.height) + 44,
           body: label(`${map.asks} ↓`, 12, y - 18, '') + label(`${map.seen} →`, x, y, '') +
@@ -259,7 +250,7 @@ function heatmapInFile(map, size, locked, paper, y) {
 // and the checkpoint below. ink, paper: colours, for CSS.
 export function filePicture(map, pageSize, locked, {ink, paper}) {
   const size = {...pageSize, cell: Math.max(pageSize.cell, 20)};
-  const inFile = y => isArcs(map, size) ? arcsInFile(map, size, locked, y) : heatmapInFile(map, size, locked, paper, y);
+  const inFile = y => isArcs(map, size) ? arcsInFile(map, size, locked, y) : heatmapInFile(map, size, locked, y);
   const across = Math.max(inFile(0).width, 600), small = `12px ${FONT}`;
   const title = brokenLines(map.title, across, `600 16px ${FONT}`);
   const above = [...title.map(text => [text, 'font-size="16" font-weight="600"']),

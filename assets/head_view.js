@@ -204,8 +204,8 @@ export default function start({element, props, trigger, watch}) {
     if (!map) return;
     const place = {...locked, ...hovered};
     shadeTokens(element, map, place);
-    markLabels(element, place);
-    if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(map, cell, place, locked);
+    markLabels(element, place, locked);
+    if (inside('svg.cells .marks')) inside('svg.cells .marks').innerHTML = marks(map, cell, place);
     fadeArcs(element, place);
     const isLocked = locked.row !== undefined || locked.column !== undefined;
     const hint = isLocked && !isLarge() ? ' ' + map.texts.view_locked : '';

@@ -193,7 +193,7 @@ def test_the_picture_keeps_its_width_whatever_part_of_the_drawer_is_open(visit, 
         part.click()
         expect(part).to_have_attribute("aria-selected", "true")
         assert page.locator(".attention").bounding_box()["width"] == width, part.text_content()
-        expect(page.locator(".view svg.cells")).to_be_visible()
+        expect(page.locator(".attention-picture svg.cells")).to_be_visible()
 
 
 def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(visit, learned_pairs):
@@ -265,6 +265,43 @@ def test_a_word_is_locked_by_a_click_and_let_go_by_escape(visit, learned_pairs, 
     expect(said).to_have_text(re.compile(rf"^after <s> → predicts .+ looks at The {trace.cross[1, 0, 0, 0]:.3f}\.$"))
     page.keyboard.press("Enter")
     expect(said).to_contain_text("Locked")
+
+
+def test_a_lock_changes_no_colour_of_the_map_on_the_page_or_in_a_file(visit, learned_pairs):
+    page = visit("/?tab=attention&view=heatmap&text=" + quote(learned_pairs[0][0]))
+    cells, labels = page.locator(".view svg.cells"), page.locator(".view svg.left text")
+    expect(cells).to_be_visible()
+
+    def painted(drawing):
+        """The middle of every cell, as a browser paints it, from the SVG of the page or of a file."""
+        return page.evaluate("""async drawing => {
+            const place = document.body.appendChild(document.createElement('div'));
+            place.style = 'position: fixed; inset: 0; z-index: 5000';
+            place.innerHTML = drawing;
+            const fills = [...place.querySelectorAll('rect[fill^="rgba"]')].map(cell => {
+                const {left, top, width, height} = cell.getBoundingClientRect();
+                return [cell.getAttribute('fill'), document.elementsFromPoint(left + width / 2, top + height / 2)
+                    .filter(one => place.contains(one) && one.tagName === 'rect' && one.getAttribute('fill') !== 'none')
+                    .length];
+            });
+            place.remove();
+            return fills;
+        }""", drawing)
+
+    def in_file():
+        page.locator(".view").get_by_text("Save", exact=True).click()
+        drawing = saved(page, page.locator(".view").get_by_role("button", name="Save as SVG").click)[0].decode()
+        page.keyboard.press("Escape")
+        return painted(drawing)
+
+    before, before_in_file = painted(cells.evaluate("svg => svg.outerHTML")), in_file()
+    page.locator(".view .token[data-row='1']").click()
+    page.locator(".view .token[data-column='2']").click()
+    expect(page.locator(".view .marks rect")).to_have_count(2)
+    assert painted(cells.evaluate("svg => svg.outerHTML")) == before and in_file() == before_in_file
+    expect(labels.nth(1)).to_have_attribute("font-weight", "700")
+    grey = labels.evaluate_all("labels => labels.map(label => getComputedStyle(label).fill)")
+    assert grey[0] == grey[2] != grey[1], "what is not locked is grey, in its label"
 
 
 def test_arcs_are_those_above_the_threshold_as_thick_as_probable(visit, learned_pairs, trace):
