@@ -537,6 +537,14 @@ def test_a_long_sentence_scrolls_inside_and_says_so(visit):
     page = visit("/?tab=attention&stack=encoder_self&text=" + quote("The cat sleeps, and the dog eats the bread. " * 4))
     expect(page.locator(".view .more")).to_contain_text("do not all fit: scroll inside the picture")
     assert page.locator(".view .scroll").evaluate("pane => pane.scrollHeight > pane.clientHeight")
+    for width in (1280, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function("""() => {
+            const box = selector => document.querySelector(selector).getBoundingClientRect();
+            const bar = box('.view svg.colours');
+            return box('.view .scroll').right <= bar.left && bar.right <= box('.block.view').right + 1
+                && bar.right < box('.about-picture').left;
+        }""")
 
 
 def test_on_a_phone_arcs_are_drawn_and_a_tap_on_a_small_map_changes_what_is_seen(visit, learned_pairs):
