@@ -13,6 +13,7 @@ from tests.browser.acts import (
     expect_spanish,
     open_menu,
     open_tab,
+    open_view,
     translate,
     type_into,
     wait_until_settled,
@@ -74,6 +75,43 @@ def test_the_menu_opens_over_the_page_and_closes(visit):
     button.click()
     page.locator(".large").click()
     expect(beam).to_be_hidden()
+
+
+COVERED = """panel => {
+    const {left, top, right, bottom} = panel.getBoundingClientRect(), found = new Set();
+    for (let x = Math.max(0, left) + 3; x < Math.min(right, innerWidth) - 3; x += 6)
+        for (let y = Math.max(0, top) + 3; y < Math.min(bottom, innerHeight) - 3; y += 4) {
+            const over = document.elementFromPoint(x, y);
+            if (!panel.contains(over)) found.add(`${over.className}: ${over.textContent.trim().slice(0, 40)}`);
+        }
+    return [...found];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_nothing_of_the_page_shines_through_what_opens_over_it(visit, width):
+    page = visit(width=width)
+    page.set_viewport_size({"width": width, "height": 800})
+    field, menu = page.get_by_label("English sentence"), page.locator(".bar .menu [data-testid=accordion-content]")
+    for module in TABS:
+        open_tab(page, module.ID)
+        open_menu(page)
+        assert not menu.evaluate(COVERED), module.ID
+        page.keyboard.press("Escape")
+        expect(menu).to_be_hidden()
+        if field.is_visible():
+            field.press("End")
+            field.press("ArrowDown")
+            assert not page.locator(".bar .examples").evaluate(COVERED), module.ID
+            field.press("Escape")
+    open_tab(page, "attention")
+    open_view(page)
+    assert not page.locator(".view-menu [data-testid=accordion-content]").evaluate(COVERED)
+    page.keyboard.press("Escape")
+    if width < 640:
+        page.get_by_role("tab", name="Switch heads off").click()
+        expect(page.locator(".drawer").get_by_role("button", name="Translate without them")).to_be_visible()
+        assert not page.locator(".drawer").evaluate(COVERED)
 
 
 @pytest.mark.parametrize(("width", "height", "highest"), [(1280, 800, 100), (375, 812, 130)])
