@@ -153,7 +153,8 @@ def _pictures(page: Page, look: Controls, shown: Mapping[str, Any]) -> Pictures:
     pictures.fact("seen", lambda trace, choice, maps, given, language, again: (
         None if maps is None else picture(trace, choice, language, maps, given)))
     pictures.fact("best", best_heads)
-    pictures.add_each(shown, {"grid": draw_grid, "picture": draw_picture, "below": draw_below, "about": draw_about})
+    pictures.add_each(shown, {"grid": draw_grid, "picture": draw_picture, "below": draw_below, "about": draw_about,
+                              "inspected": lambda stack: gr.update(interactive=stack != "encoder_self")})
     pictures.add_each(look.named(), {
         "heads": lambda show: gr.update(visible=show in ("mean", "max")),
         "threshold": lambda view: gr.update(interactive=view != "heatmap"),
