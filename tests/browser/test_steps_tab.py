@@ -23,6 +23,19 @@ def part(page, name):
     page.locator(".decoding .parts").get_by_text(name, exact=True).click()
 
 
+def test_the_ring_of_a_part_lies_inside_it_and_only_keys_show_it(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[1][0])}&tab=decoding")
+    chosen = page.locator(".decoding .parts label.selected")
+    ring = "label => [getComputedStyle(label).outlineStyle, parseFloat(getComputedStyle(label).outlineOffset)]"
+    part(page, "Your Spanish")
+    expect(chosen).to_have_text("Your Spanish")
+    assert chosen.evaluate(ring)[0] == "none"
+    page.keyboard.press("ArrowRight")
+    expect(chosen).to_have_text("Layer by layer")
+    style, offset = chosen.evaluate(ring)
+    assert style == "solid" and offset <= -2, "what lies outside is cut off"
+
+
 def test_the_player_goes_step_by_step_by_buttons_and_keys_and_is_in_the_address(visit, learned_pairs):
     page = visit()
     open_decoding(page, learned_pairs)
