@@ -519,6 +519,31 @@ def test_the_projector_view_shows_the_picture_alone_and_escape_ends_it(visit, le
     page.wait_for_url("**projector=1**")
 
 
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_projector_view_is_left_by_its_button_at_any_size(visit, learned_pairs, width):
+    page = visit("/?tab=attention&projector=1&text=" + quote(learned_pairs[0][0]), width=width)
+    leave = page.get_by_role("button", name="Leave the projector view (Escape)")
+    expect(leave).to_be_in_viewport(ratio=1)
+    leave.click()
+    page.wait_for_function("!location.search.includes('projector')")
+    expect(leave).to_be_hidden()
+    expect(page.get_by_label("English sentence")).to_be_in_viewport()
+
+
+def test_the_list_of_translations_ends_before_its_arrow_and_is_dimmed_where_it_has_no_part(visit, learned_pairs):
+    page = visit("/?tab=attention&text=" + quote(learned_pairs[0][0]))
+    field = page.get_by_label("Spanish that is looked into")
+    expect(field).to_be_enabled()
+    assert field.evaluate("""field => {
+        const arrow = field.parentElement.querySelector('.icon-wrap').getBoundingClientRect();
+        return field.getBoundingClientRect().right - parseFloat(getComputedStyle(field).paddingRight) <= arrow.left;
+    }""")
+    page.locator(".stacks").get_by_text("Encoder self").click()
+    expect(field).to_be_disabled()
+    page.locator(".stacks").get_by_text("Cross").click()
+    expect(field).to_be_enabled()
+
+
 def test_the_picture_and_all_heads_stand_on_the_first_screen(visit, learned_pairs):
     page = visit("/?tab=attention&text=" + quote(learned_pairs[4][0]))
     cells = page.locator(".view svg.cells")

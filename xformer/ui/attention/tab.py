@@ -245,7 +245,8 @@ def _toolbar(language: Language) -> str:
             f'<button type="button" data-zoom="1" title="{html("larger")}" aria-label="{html("larger")}">+</button>'
             f'<button type="button" data-act="copy">{html("copy_link")}</button>'
             f'<button type="button" data-act="projector">{html("projector")}</button></div>'
-            f'<div class="drawing"></div>')
+            f'<button type="button" class="leave" data-act="projector" aria-label="{html("projector_leave")}" '
+            f'title="{html("projector_leave")}">×</button><div class="drawing"></div>')
 
 
 def _word(language: Language) -> str:
