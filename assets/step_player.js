@@ -90,6 +90,7 @@ export default function start({element, props, trigger, watch}) {
     });
     const width = left + count * size + 4, height = Math.max(14, count * size + 6);
     return `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" ` +
+      `style="font-size: ${named ? Math.min(12.5, size - 1) : 12.5}px" ` +
       `aria-label="${escapeHtml(say('play_mask_row', {step, count}))}">${parts.join('')}</svg>`;
   }
 
