@@ -62,6 +62,7 @@ export default function start({element, props, trigger, watch}) {
       `<div class="scroll"><svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="group" ` +
       `aria-label="${escapeHtml(say('tree_label'))}">` +
       `${numbers.join('')}${edges.join('')}${tree.nodes.map(box).join('')}</svg></div>`;
+    inside('.drawing').dataset.pair = JSON.stringify(tree.pair);
     element.dataset.chosen = chosen;
   }
 

@@ -1,5 +1,8 @@
 // Makes a picture of a figure that is written in HTML: the HTML and its style rules inside an SVG.
-import {background, pictureAddress} from './save.js';
+import {background, checkpoint, pictureAddress} from './save.js';
+import {escapeHtml} from './shared.js';
+
+const MARGIN = 16;  // pixels around a picture
 
 // The page's style rules for the inside of a class, as text, and the page's variables that they use.
 function layoutRules(className, style) {
@@ -20,16 +23,30 @@ function heightAlone(copy) {
   return height;
 }
 
-// The address of a picture of `part`, drawn by the page's rules that begin with the class; kind: 'svg' or 'png'.
+// What a picture is of, for its lower edge: the sentence and its translation, where the figure names a pair (data-pair:
+// a list of texts), and the model.
+function about(element, part) {
+  const named = part.dataset.pair === undefined ? part.querySelector('[data-pair]') : part;
+  const {name, identity} = checkpoint(element), below = document.createElement('div');
+  below.style.cssText = 'margin-top: 12px; font-size: 12px; line-height: 1.5; overflow-wrap: anywhere';
+  below.innerHTML = [named && JSON.parse(named.dataset.pair).join(' → '), `${name} ${identity}`].filter(Boolean)
+    .map(text => `<div>${escapeHtml(text)}</div>`).join('');
+  return below;
+}
+
+// The address of a picture of `part`, drawn by the page's rules that begin with the class; kind: 'svg' or 'png'. What
+// only says how the figure is used (data-hint) is left out.
 export function htmlPicture(kind, element, part, className) {
-  const width = Math.round(part.offsetWidth), style = getComputedStyle(element);
+  const width = Math.round(part.offsetWidth) + 2 * MARGIN, style = getComputedStyle(element);
   const {rules, variables} = layoutRules(className, style);
   const copy = Object.assign(document.createElement('div'), {className});
   copy.style.cssText = variables + `box-sizing: border-box; color: ${style.color}; font: ${style.font}; ` +
-    `width: ${width}px; background: ${background(element)}`;
+    `width: ${width}px; padding: ${MARGIN}px; background: ${background(element)}`;
   const sheet = document.createElement('style');
   sheet.textContent = '* { box-sizing: border-box }\n' + rules;
-  copy.append(sheet, part.cloneNode(true));
+  const inner = part.cloneNode(true);
+  inner.querySelectorAll('[data-hint]').forEach(hint => hint.remove());
+  copy.append(sheet, inner, about(element, part));
   const height = heightAlone(copy), html = new XMLSerializer().serializeToString(copy);
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
     `<foreignObject width="100%" height="100%">${html}</foreignObject></svg>`;

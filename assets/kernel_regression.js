@@ -48,7 +48,7 @@ export default function start({element, props, trigger, watch}) {
     inside('.drawing').innerHTML = `<svg width="${width()}" height="${HEIGHT}" role="group" ` +
       `aria-label="${escapeHtml(shown.label)}"><g class="axes">${ticks.join('')}</g><path class="curve"/>${circles}` +
       '</svg>' +
-      `<p class="sub">${escapeHtml(shown.label)}</p>`;
+      `<p class="sub" data-hint>${escapeHtml(shown.label)}</p>`;
   }
 
   const nameOf = i => say('kernel_point', {number: i + 1, x: points[i][0].toFixed(2), y: points[i][1].toFixed(2)});

@@ -35,9 +35,10 @@ export default function start({element, props, trigger, watch}) {
     if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
     transport.setAttribute('aria-label', say('decode_steps'));
     inside('.drawing').innerHTML = `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
-      `<p class="caption">${escapeHtml(say('play_sentence'))}</p>` +
+      `<p class="caption" data-hint>${escapeHtml(say('play_sentence'))}</p>` +
       '<div class="panes"><section class="masked"><h4></h4><div class="scroll"></div><p class="sub"></p></section>' +
       '<section class="likeliest"><h4></h4><ol></ol></section></div><p class="said" role="status"></p>';
+    inside('.drawing').dataset.pair = JSON.stringify(play.pair);
     inside('.masked h4').textContent = say('play_mask');
     inside('.likeliest h4').textContent = say('play_choices');
     const slider = inside('input');

@@ -44,7 +44,7 @@ export default function start({element, props, trigger, watch}) {
     const next = text.finished ? '' : `<button type="button" class="lm-piece next begins" data-place="${last()}">` +
       `${escapeHtml(say('lm_next'))}</button>`;
     const scale = `<span class="scale"><b>0</b><i></i><b>${text.most_bits}</b> ${escapeHtml(say('lm_bits'))}</span>`;
-    inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(say('lm_caption'))}</p>` +
+    inside('.drawing').innerHTML = `<p class="caption" data-hint>${escapeHtml(say('lm_caption'))}</p>` +
       `<p class="text">${pieces}${next}</p><p class="sum" role="status"></p><p class="key">${scale}</p>` +
       '<h4></h4><p class="sub"></p><ol></ol>';
     inside('.sum').textContent = text.perplexity === null ? say('lm_summary_none') :

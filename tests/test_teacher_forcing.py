@@ -55,7 +55,7 @@ def test_both_distributions_of_a_step_sum_to_one_and_their_cross_entropy_is_the_
         assert sum(p for _, p, _, _ in rows) == pytest.approx(1) == sum(q for _, _, q, _ in rows)
         assert [(piece, q) for piece, _, q, chosen in rows if chosen] == [
             (f"▁{wanted}", pytest.approx(1 - smoothing + smoothing / 40))]
-        html = figure.distribution(forced, 1)
+        html = figure.distribution(forced, ["▁x"], 1)
         assert f"Loss {loss:.3f} = " in html
         own = -float(log_probs[wanted])
         if smoothing:
@@ -78,5 +78,5 @@ def test_the_free_translation_is_marked_from_where_it_parts(running, learned_pai
 def test_markup_in_a_given_translation_is_text():
     forced = Forced(("<s>", "▁<b>"), ("▁<b>", "</s>"), (-1.0, -1.0), (1.0, 1.0), 0.0, 10,
                     ((("▁<i>", -0.5),), (("</s>", -1.0),)))
-    html = figure.steps(forced, ["▁<u>"], 1) + figure.distribution(forced, 1)
+    html = figure.steps(forced, ["▁<u>"], 1) + figure.distribution(forced, ["▁<u>"], 1)
     assert not re.search(r"<[biu]>", html) and "&lt;i&gt;" in html

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import expect_fits, expect_spanish, open_menu, saved, translate, type_into
+from xformer.hub.checkpoint import examine
 
 
 def open_decoding(page, learned_pairs, number=1):
@@ -86,6 +87,30 @@ def test_a_node_of_the_tree_says_why_it_lost_and_is_translated_on(visit, learned
     page.get_by_role("button", name="Back to the model’s own").click()
     expect(page.locator(".looked-into")).to_be_hidden()
     assert len(saved(page, tree.get_by_role("button", name="Save as SVG").click)[0]) > 5_000
+
+
+def test_a_saved_picture_has_a_margin_and_names_what_it_is_of_but_not_its_use(visit, learned_pairs, tiny_checkpoint):
+    page = visit()
+    open_decoding(page, learned_pairs)
+    model, alone = f"tiny-en-es {examine(tiny_checkpoint).identity}", page.context.new_page()
+    for figure in (".step-player.block", ".beam-tree.block"):
+        drawing = saved(page, page.locator(figure).get_by_role("button", name="Save as SVG").click)[0].decode()
+        alone.set_content(drawing)
+        least, text = alone.evaluate("""() => {
+            const svg = document.querySelector('svg'), whole = svg.getBoundingClientRect();
+            const texts = document.createTreeWalker(svg.querySelector('foreignObject > div'), NodeFilter.SHOW_TEXT);
+            const range = document.createRange(), edges = [];
+            while (texts.nextNode()) {
+                if (!texts.currentNode.data.trim() || texts.currentNode.parentElement.tagName === 'STYLE') continue;
+                range.selectNodeContents(texts.currentNode);
+                const box = range.getBoundingClientRect();
+                if (box.width) edges.push(box.left - whole.left, whole.right - box.right, whole.bottom - box.bottom);
+            }
+            return [Math.min(...edges), svg.textContent];
+        }""")
+        assert least >= 12 and model in text and " → ".join(learned_pairs[1]) in text
+        assert "Click a piece" not in text, "what is done on the page is not done in a file"
+    alone.close()
 
 
 def test_one_s_own_spanish_is_given_and_its_losses_shown(visit, learned_pairs):

@@ -65,6 +65,7 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
                       "best": at in best, "cut": is_cut(tree, at)})
     return {"title": language.say("tree_title", width=tree.translation.options.beam,
                                   text=tree.translation.source), "nodes": nodes, "chosen": node,
+            "pair": [tree.translation.source, tree.translation.best.text],
             "texts": {name: language.texts[name] for name in TEXTS}}
 
 

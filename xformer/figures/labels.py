@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from html import escape
@@ -39,6 +40,12 @@ def of_model(info: ModelInfo, text: str, hidden: bool = False) -> str:
     """Name the model of the surrounding figures; assets/save.js writes the name into saved files. HTML."""
     return (f'<span data-name="{escape(info.name)}" data-identity="{escape(info.identity)}"'
             f'{" hidden" if hidden else ""}>{escape(text)}</span>')
+
+
+def of_pair(texts: Sequence[str]) -> str:
+    """Name the sentence and its translation, of which a figure is, as an attribute; assets/html_picture.js writes them
+    into saved pictures. "" for none."""
+    return f' data-pair="{escape(json.dumps(list(texts), ensure_ascii=False))}"' if texts else ""
 
 
 def percent(probability: float) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from html import escape
 
-from xformer.figures.labels import percent, sentence, shown
+from xformer.figures.labels import of_pair, percent, sentence, shown
 from xformer.figures.tables import header
 from xformer.results import Candidate, DecoderReadings
 from xformer.strings import ENGLISH, Language
@@ -27,7 +27,8 @@ def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLI
                     f'<td class="number">{sum(candidate.log_probs):.2f}</td><td class="sub">{same}</td></tr>')
     names = [language.say(key) for key in ("layers_layer", "layers_translation", "layers_log_prob")]
     title = language.say("layers_title", text=source)
-    return (f'<div class="table" data-title="{escape(title)}"><p class="caption">{html("layers_encoder")}</p>'
+    pair = of_pair((source, last))
+    return (f'<div class="table" data-title="{escape(title)}"{pair}><p class="caption">{html("layers_encoder")}</p>'
             f'<table class="translations">{header([*names, ""])}<tbody>{"".join(rows)}</tbody></table></div>')
 
 
@@ -66,12 +67,13 @@ def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: 
         name = escape(say("row_target", given=shown(given), wanted=shown(wanted)))
         rows.append(f'<tr{" class=chosen" if at + 1 == step else ""}><th scope="row">{at + 1} · {name}</th>'
                     f'{"".join(cells)}</tr>')
-    title = say("lens_title", source=sentence(source), target=sentence(readings.predicted))
+    pair = sentence(source), sentence(readings.predicted)
+    title = say("lens_title", source=pair[0], target=pair[1])
     scale = (f'<p class="scale"><span>{html("lens_scale")}</span> <span class="number">0 %</span><i></i>'
              f'<span class="number">50 %</span><i class="upper"></i><span class="number">100 %</span> '
              f'<b class="same">{html("lens_same")}</b></p>')
     columns = escape(json.dumps([say("lens_likeliest"), say("lens_own"), say("lens_rank")]))
-    return (f'<div class="table" data-title="{escape(title)}" data-columns="{columns}">'
+    return (f'<div class="table" data-title="{escape(title)}" data-columns="{columns}"{of_pair(pair)}>'
             f'<p class="caption">{html("lens_caption")}</p>{scale}'
             f'<div class="scroll"><table class="lens"><thead><tr><th>{html("lens_step")}</th>{heads}</tr></thead>'
             f'<tbody>{"".join(rows)}</tbody></table></div></div>')

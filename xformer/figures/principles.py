@@ -15,7 +15,7 @@ from xformer.explain.key_value_store import Records
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
-from xformer.figures.labels import lesson, percent, shown, shown_all
+from xformer.figures.labels import lesson, of_pair, percent, shown, shown_all
 from xformer.figures.layout import axis, layout, literal
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.figures.tables import header
@@ -155,10 +155,12 @@ def vectors(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
     return _outlined(figure, products, 1, "first_hover_product", language)
 
 
-def scores(walk: Walk, query: int, rule: str, power: float, mask: str, language: Language = ENGLISH) -> str:
+def scores(walk: Walk, query: int, rule: str, power: float, mask: str, pair: Sequence[str] = (),
+           language: Language = ENGLISH) -> str:
     """Tabulate one row of attention step by step, a row a key: q . k, divided by sqrt(d_k), masked, softmax.
 
     The last column is the softmax with one thing changed, as bars; a mark shows where the model's own bar ends. HTML.
+    pair: the sentence and its translation, written into a saved picture.
     """
     say, html = language.say, language.html
     weights, beta = changed(walk, rule, power, mask)
@@ -188,7 +190,7 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, language:
         for key, name in enumerate(walk.keys))
     names = "".join(f'<th scope="col">{escape(name)}</th>' for name in (say("first_axis_key"), *steps))
     return (f'<div class="scores" data-query="{escape(label)}" data-step="{html("first_axis_step")}" '
-            f'data-value="{html("first_bar_score")}"><p class="caption">'
+            f'data-value="{html("first_bar_score")}"{of_pair(pair)}><p class="caption">'
             f'{html("first_scores", query=label, **_shape(walk))}</p>'
             f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
             f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')

@@ -39,6 +39,7 @@ def payload(source: Sequence[str], forced: Forced, step: int, language: Language
         steps.append({"given": shown(given), "wanted": shown(wanted), "log_prob": round(log_prob, 6),
                       "total": round(total, 6), "rank": rank, "likeliest": listed, "rest": round(max(0.0, rest), 8)})
     return {"title": language.say("play_title", text=sentence(source)), "source": shown_all(source), "steps": steps,
+            "pair": [sentence(source), sentence(forced.predicted)],
             "step": min(max(1, step), len(steps)), "masked": masked,
             "because": language.say(f"play_because_{chosen_by}"),
             "texts": {name: language.texts[name] for name in TEXTS}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -53,8 +54,11 @@ def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
                           scale=Scale(say("first_bar_number"), reach, signed=True))
 
 
-def sums(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
-    """Tabulate a layer's sub-layers for a piece: LayerNorm's mean and deviation, lengths, share, cosine. HTML."""
+def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), language: Language = ENGLISH) -> str:
+    """Tabulate a layer's sub-layers for a piece: LayerNorm's mean and deviation, lengths, share, cosine. HTML.
+
+    pair: the sentence and its translation, written into a saved picture.
+    """
     say, rows = language.say, []
     for one in stream.of_layer(layer):
         read = one.read(stream.norm)[piece]
@@ -68,7 +72,7 @@ def sums(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -
                 d_model=stream.sublayers[0].state.shape[1])
     return savable(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
                    f'<p class="sub">{language.html(f"rest_reads_{stream.norm}")}</p>', "stream-sums", title, columns,
-                   [[name, *map(float, numbers)] for name, *numbers in rows])
+                   [[name, *map(float, numbers)] for name, *numbers in rows], pair)
 
 
 def _measures(one: Sublayer) -> np.ndarray:

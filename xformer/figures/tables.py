@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from html import escape
 
+from xformer.figures.labels import of_pair
+
 
 def header(names: Sequence[str]) -> str:
     """The head row of a table, a cell for each column's name."""
@@ -13,10 +15,12 @@ def header(names: Sequence[str]) -> str:
     return f"<thead><tr>{cells}</tr></thead>"
 
 
-def savable(body: str, rules: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def savable(body: str, rules: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]],
+            pair: Sequence[str] = ()) -> str:
     """Wrap HTML so that assets/part.js can save it, as a picture and as the numbers of a table.
 
-    rules: the CSS class with which all rules for this part in style.css begin.
+    rules: the CSS class with which all rules for this part in style.css begin. pair: the sentence and its translation,
+    where the part is of one pair and does not name it.
     """
     table = escape(json.dumps({"columns": list(columns), "rows": [list(row) for row in rows]}, ensure_ascii=False))
-    return f'<div class="{rules}" data-title="{escape(title)}" data-table="{table}">{body}</div>'
+    return f'<div class="{rules}" data-title="{escape(title)}" data-table="{table}"{of_pair(pair)}>{body}</div>'

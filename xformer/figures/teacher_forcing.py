@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.explain.counterfactual import parting
-from xformer.figures.labels import percent, sentence, shown
+from xformer.figures.labels import of_pair, percent, sentence, shown
 from xformer.pieces import WORD_START
 from xformer.results import Candidate, Forced
 from xformer.strings import ENGLISH, Language
@@ -42,8 +42,10 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
     sums = " ".join((html("force_sum", total=f"{total:.3f}", pieces=count, mean=f"{total / count:.3f}"),
                      html("force_losses", smoothing=f"{forced.smoothing:g}", total=f"{loss:.3f}",
                           mean=f"{loss / count:.3f}")))
-    title = language.say("force_title", source=sentence(source), target=sentence(forced.predicted))
-    return (f'<div class="table" data-title="{escape(title)}"><p class="caption">{html("force_caption")}</p>'
+    pair = sentence(source), sentence(forced.predicted)
+    title = language.say("force_title", source=pair[0], target=pair[1])
+    return (f'<div class="table" data-title="{escape(title)}"{of_pair(pair)}>'
+            f'<p class="caption" data-hint>{html("force_caption")}</p>'
             f'<div class="scroll"><table><thead><tr><th scope="row">{html("force_step")}</th>{"".join(numbers)}</tr>'
             f'</thead><tbody>{body}</tbody></table></div><p class="sums">{sums}</p></div>')
 
@@ -64,10 +66,10 @@ def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
     return [*rows, ("", rest, share * (forced.vocabulary - len(rows)), False)]
 
 
-def distribution(forced: Forced, step: int, language: Language = ENGLISH) -> str:
+def distribution(forced: Forced, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
     """Draw the model's distribution at a step beside the smoothed target, and how the loss follows from them. HTML.
 
-    step: from 1.
+    source: pieces of the sentence. step: from 1.
     """
     html, index = language.html, step - 1
     rows = []
@@ -86,7 +88,8 @@ def distribution(forced: Forced, step: int, language: Language = ENGLISH) -> str
         said = html("force_loss_plain", loss=f"{loss:.3f}")
     title = language.say("force_distribution", step=step, given=shown(forced.given[index]),
                          wanted=shown(forced.predicted[index]))
-    return (f'<div class="table" data-title="{escape(title)}"><p class="caption">{escape(title)}</p>'
+    pair = of_pair((sentence(source), sentence(forced.predicted)))
+    return (f'<div class="table" data-title="{escape(title)}"{pair}><p class="caption">{escape(title)}</p>'
             f'<table class="shares"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
             f'<p class="note">{said}</p></div>')
 

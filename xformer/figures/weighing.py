@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from xformer.explain.principles import BETAS, POWERS
 from xformer.figures.ablation import both_texts, column_names, word_table
 from xformer.figures.attention import Choice, Picture, picture
-from xformer.figures.labels import place, shown
+from xformer.figures.labels import place, sentence, shown
 from xformer.figures.layout import axis, layout
 from xformer.figures.notice import notice
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
@@ -75,7 +75,7 @@ def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH)
              *(sum(values[i] for i in group) for values in (before.log_probs, after.log_probs))] for group in groups]
     table = word_table(names, before.predicted, before.log_probs, after.log_probs)
     title = language.say("weigh_saved", change=named(change, language), text=before.text)
-    return savable(table, "reweighed", title, names[:-1], rows)
+    return savable(table, "reweighed", title, names[:-1], rows, (before.text, sentence(before.predicted)))
 
 
 def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: Language = ENGLISH

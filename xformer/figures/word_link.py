@@ -11,7 +11,7 @@ import numpy as np
 
 from xformer.explain.pairs import aligned
 from xformer.figures.attention import Choice
-from xformer.figures.labels import percent, place, shown
+from xformer.figures.labels import percent, place, sentence, shown
 from xformer.figures.locked_word import LETTERS, Lock, links
 from xformer.figures.tables import savable
 from xformer.pieces import SPECIAL, WORD_START, words
@@ -138,7 +138,8 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
     name = say(f"stack_{stack}")
     columns = [say("stack"), say("link_pair"), say("layer"), say("head"), say("link_share")]
     return savable(f"<h4>{escape(name)}</h4>{''.join(sections)}", "word-link",
-                   f"{name} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}", columns, rows)
+                   f"{name} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}", columns, rows,
+                   (trace.text, sentence(trace.predicted)))
 
 
 def _rows(values: np.ndarray, stack: str, pair: str) -> list[list[object]]:

@@ -124,7 +124,8 @@ def _draw_pair(page: Page, controls: Controls, shown: Mapping[str, Any], problem
     pictures.add("player", shown["player"], draw_player, seen=in_part("steps"))
     pictures.add_each(shown, {
         "forced": lambda given, trace, step, language: teacher_forcing.steps(given, trace.source, step, language),
-        "shares": lambda given, step, language: teacher_forcing.distribution(given, step, language),
+        "shares": lambda given, trace, step, language: teacher_forcing.distribution(given, trace.source, step,
+                                                                                    language),
         "free": lambda free_text: free_text}, seen=in_part("yours"))
     pictures.add_each(shown, {
         "by_layer": draw_by_layer,

@@ -16,6 +16,7 @@ from xformer.explain.principles import Split
 from xformer.figures import principles as figures
 from xformer.figures import stream as stream_figures
 from xformer.figures.attention import Choice, named_by
+from xformer.figures.labels import sentence
 from xformer.figures.locked_word import locked
 from xformer.results import STACKS, Follow, Head, Message, Trace, UserError, Walk, WalkHead
 from xformer.serve.protocol import TranslationService
@@ -140,6 +141,7 @@ def _draw(page: Page, controls: Controls, shown: Mapping[str, Any], parts: Mappi
     pictures.fact("head", head_in)
     pictures.fact("walk", walk_through)
     pictures.fact("asks", asked)
+    pictures.fact("pair", lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)])
     pictures.fact("power", lambda beta_power: float(beta_power))
     pictures.add("query", shown["query"], offer_queries)
     pictures.add_each(shown, {"scores": figures.scores, "summary": figures.summary}, query="asks", rule="scoring")
