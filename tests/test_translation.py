@@ -3,6 +3,7 @@
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from xformer.serve import wire
 from xformer.serve.text import MAX_CHARACTERS, clean
 from xformer.serve.translation import ANSWERS, Service
 from xformer.strings import ENGLISH, SPANISH
+from xformer.translator import translate_ids
 from xformer.ui.attention import tab as attention
 
 
@@ -190,6 +192,28 @@ def test_a_translation_that_met_its_limit_says_so(running, learned_pairs):
     assert not found.best.finished
     assert len(found.best.pieces) == 2
     assert "cut off at 2 pieces" in [w.say() for w in found.warnings][-1]
+
+
+def test_translations_that_read_the_same_are_one_and_as_many_others_are_found(running, learned_pairs, monkeypatch):
+    whole = type(running.tokenizer).decode
+    monkeypatch.setattr(type(running.tokenizer), "decode", lambda self, tokens: whole(self, tokens)[:4])
+    options, joined = Options(beam=12, n_best=4), 0
+    for english, _ in learned_pairs:
+        found = running.translate(english, options)
+        (hypotheses,) = translate_ids(running.model, [running.tokenizer.encode(english)], replace(options, n_best=12))
+        texts = [running.tokenizer.decode(one.tokens) for one in hypotheses]
+        joined += len({*texts[:4]}) < 4
+        assert [one.text for one in found.n_best] == [*dict.fromkeys(texts)][:4]
+        scores = [hypotheses[texts.index(one.text)].score for one in found.n_best]
+        assert [one.score for one in found.n_best] == pytest.approx(scores, abs=1e-5)
+        assert [one["text"] for one in found.to_json()["n_best"]] == [one.text for one in found.n_best]
+        assert found.options == options
+    assert joined, "no sentence had two hypotheses that read the same, so nothing was tested"
+
+
+def test_samples_that_read_the_same_are_all_listed(running, learned_pairs):
+    found = running.translate(learned_pairs[0][0], Options(temperature=0.1, n_best=5))
+    assert len(found.n_best) == 5 and len({one.text for one in found.n_best}) == 1
 
 
 def test_a_prefix_begins_the_translation(running, learned_pairs):

@@ -232,10 +232,13 @@ class Service(Pretrained):
         began, options, requests = time.perf_counter(), options or Options(), list[Request]()
         free = prefixes is None and change == passes.UNCHANGED and not options.sampling
         others = self._in_small_letters(sources) if free else {}
+        # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
+        several = options.n_best > 1 and not options.sampling
+        searched = replace(options, n_best=options.beam) if several else options
         for i, (_, tokens, _) in enumerate([*sources, *others.values()]):
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = self._limit(tokens, max_length, prefix)
-            requests.append(Request(tokens, options, prefix, limit, change))
+            requests.append(Request(tokens, searched, prefix, limit, change))
             if progress is not None and i < len(sources):
                 requests[-1].answer.add_done_callback(lambda _: progress(1))
         self._decoder.submit(requests)
@@ -274,8 +277,12 @@ class Service(Pretrained):
         return limit
 
     def _translation(self, source: Prepared, hypotheses: Sequence[Hypothesis], began: float, options: Options,
-                     max_length: int | None, free: bool = True) -> Translation:
-        """Make the record of a search's result. free: no prefix was given (one can make the best result improbable)."""
+                     max_length: int | None, free: bool = True, joined: bool = True) -> Translation:
+        """Make the record of a search's result. free: no prefix was given (one can make the best result improbable).
+
+        joined: of hypotheses that read the same, in other pieces, the best alone is listed. Samples are all listed:
+        how often a text was drawn says something.
+        """
         best, warnings = hypotheses[0], [*source.warnings]
         if not best.finished:
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
@@ -284,8 +291,12 @@ class Service(Pretrained):
         elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
                                                 or BROKEN in self.tokenizer.decode(best.tokens)):
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
-        return Translation(source.text, tuple(map(self._candidate, hypotheses)), tuple(warnings),
-                           time.perf_counter() - began, options, max_length, tuple(source.tokens))
+        candidates = [*map(self._candidate, hypotheses)]
+        if joined and not options.sampling:
+            texts = [candidate.text for candidate in candidates]
+            candidates = [one for i, one in enumerate(candidates) if one.text not in texts[:i]][:options.n_best]
+        return Translation(source.text, tuple(candidates), tuple(warnings), time.perf_counter() - began, options,
+                           max_length, tuple(source.tokens))
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
@@ -383,7 +394,7 @@ class Service(Pretrained):
         with self.guard.work():
             began = time.perf_counter()
             hypotheses, branches = grow_tree(self.model, source.tokens, options, asked.prefix, limit)
-            found = self._translation(source, hypotheses, began, options, asked.max_length)
+            found = self._translation(source, hypotheses, began, options, asked.max_length, joined=False)
         return BeamTree(found, tuple(branches), tuple(self.tokenizer.pieces([branch.token for branch in branches])))
 
     def _translate_by_layer(self, asked: questions.TranslateByLayer) -> tuple[Candidate, ...]:
