@@ -410,6 +410,17 @@ def test_quality_stands_above_what_was_learned_from():
     assert bleu.text[0] == "40.0 on 10 sentences" and figure.layout.yaxis.title.text == "BLEU, chrF"
 
 
+def test_what_is_said_of_lengths_is_made_from_their_numbers():
+    short, middle, long = (LengthScore(first, first + 4, 20, bleu, 60.0, None)
+                           for first, bleu in ((1, 40.0), (6, 45.5), (11, 41.25)))
+    few = LengthScore(16, None, 9, 99.0, 99.0, None)
+    said = figures.carried([short, middle, long, few])
+    assert "best on sentences of 6–10 pieces, 45.5" in said and "of 11–15 pieces, it is 41.2, 4.2 less" in said
+    assert "best on the longest sentences measured, of 6–10 pieces: 45.5" in figures.carried([short, middle, few])
+    assert figures.carried([short, few]) == figures.carried([]) == ""
+    assert len(figures.lengths([LengthScore(1, 5, 20, 40.0, 60.0, 0)]).data) == 2, "no bars of nothing"
+
+
 def test_lengths_of_few_sentences_are_left_out_and_a_panel_of_nothing_too():
     scores = [LengthScore(1, 5, 10, 40.0, 60.0, None), LengthScore(6, 10, 9, 99.0, 99.0, None),
               LengthScore(11, None, 0, None, None, None)]

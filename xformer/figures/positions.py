@@ -256,7 +256,7 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
     Lengths with fewer than FEWEST sentences are left out: their BLEU is chance.
     """
     say, scores = language.say, [score for score in scores if score.sentences >= FEWEST]
-    places, known = list(range(len(scores))), any(score.training is not None for score in scores)
+    places, known = list(range(len(scores))), any(score.training for score in scores)
     bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
     title, quality = say("pos_plot_lengths"), axis(say("pos_quality"), rangemode="tozero")
     figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.08) if known \
@@ -275,6 +275,20 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
     figure.update_layout(layout(title, 470, x=axis("", **bins), y=quality))
     figure.update_layout(xaxis2=axis(say("pos_pieces"), **bins), yaxis2=axis(say("pos_learned")))
     return figure
+
+
+def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
+    """Say in a sentence where quality is best, and what it is at the longest sentences that `lengths` plots; HTML."""
+    measured = [score for score in scores if score.sentences >= FEWEST and score.bleu is not None]
+    if len(measured) < 2:
+        return ""
+    best, last = max(measured, key=lambda score: score.bleu or 0), measured[-1]
+    at, of_best = ({"first": one.first, "last": one.last or "", "bleu": f"{one.bleu:.1f}"} for one in (last, best))
+    if best is last:
+        return f'<p>{language.html("pos_carried_far", **at)}</p>'
+    said = language.html("pos_carried", **at, best_first=of_best["first"], best_last=of_best["last"],
+                         best=of_best["bleu"], less=f"{(best.bleu or 0) - (last.bleu or 0):.1f}")
+    return f"<p>{said}</p>"
 
 
 def _line(base: float, language: Language) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def build(page: Page) -> Tab:
     with gr.Accordion(say("pos_title_lengths"), open=False) as of_lengths:
         gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
         with gr.Column(visible=bool(page.service.length_scores)) as measured:
-            lengths = plot("pos-lengths", language)
+            carried, lengths = gr.HTML(elem_classes="summary carried"), plot("pos-lengths", language)
         with gr.Column(visible=not page.service.length_scores) as unmeasured:
             gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs dev.tsv '
                     "--train DIR --save</code></p>")
@@ -80,6 +80,7 @@ def build(page: Page) -> Tab:
     pictures.opens("lengths_open", of_lengths)
     pictures.add("sentence", sentence, draw_sentence, seen="sentence_open")
     pictures.add("lengths", lengths, draw_lengths, seen="lengths_open")
+    pictures.add("carried", carried, say_carried, seen="lengths_open")
     pictures.listen(problem, page.translation.change, how=QUIET)
     every = Controls(page.service)
     every.include(controls)
@@ -226,6 +227,11 @@ def draw_lengths(service: TranslationService, language: Language) -> Any:
     """Draw translation quality by length of sentence; None where it was not measured."""
     scores = service.length_scores
     return figures.lengths(scores, language) if scores else None
+
+
+def say_carried(service: TranslationService, language: Language) -> str:
+    """Say what the curve of `draw_lengths` shows."""
+    return figures.carried(service.length_scores, language)
 
 
 @needs(translation="no_trace")
