@@ -6,8 +6,11 @@ const BLUE = [[43, 122, 246, 0], [43, 122, 246, 1]];  // a palette, from transpa
 const byId = id => document.getElementById(id);
 const data = JSON.parse(byId('data').textContent);  // {texts, source, target, predicted, start, and maps of each stack}
 const say = (key, values = {}) => fill(data.texts[key], values);
-const shown = piece => piece.startsWith('▁') ? piece.slice(1) || '␣' : piece;
-const sentence = pieces => pieces.filter(piece => !/^<.*>$/.test(piece)).join('').replaceAll('▁', ' ').trim();
+const shown = piece => piece.startsWith('▁') ? piece.slice(1) || '␣' : piece.replace(/^<0x(..)>$/, 'byte $1');
+const spelled = text => text.replace(/(?:<0x..>)+/g, run => new TextDecoder().decode(
+  Uint8Array.from(run.match(/..(?=>)/g), byte => parseInt(byte, 16))));  // bytes are of characters without a piece
+const sentence = pieces => spelled(pieces.filter(piece => !/^<(?!0x).*>$/.test(piece)).join('')).replaceAll('▁', ' ')
+  .trim();
 let {stack, layer, head} = data.start;  // counted from 0
 
 function writeTexts() {

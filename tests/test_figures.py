@@ -17,6 +17,7 @@ from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
 from xformer.figures.notice import notice
 from xformer.figures.palettes import PALETTES
+from xformer.figures.vocabulary import readable
 from xformer.results import STACKS, Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
 from xformer.strings import ENGLISH, SPANISH
 
@@ -312,9 +313,17 @@ def test_percentages_never_claim_certainty(p, shown):
 
 
 @pytest.mark.parametrize(("piece", "shown"), [
-    ("▁gat", "gat"), ("o", "…o"), (".", "."), ("▁", "␣"), ("</s>", "</s>"), ("▁¿", "¿")])
+    ("▁gat", "gat"), ("o", "…o"), (".", "."), ("▁", "␣"), ("</s>", "</s>"), ("▁¿", "¿"),
+    ("<0xD0>", "byte D0"), ("▁<0xD0><0xBA><0xD0><0xBE>", "ко"), ("<0xC3><0xB1>u", "…ñu"),
+    ("▁<0xD0>", "\N{REPLACEMENT CHARACTER}")])
 def test_labels_tell_a_words_start_from_its_continuation(piece, shown):
     assert labels.shown(piece) == shown
+
+
+def test_a_sentence_has_the_characters_that_its_bytes_spell():
+    pieces = ("▁I", "▁like", "▁", "<0xD0>", "<0xBA>", "<0xD0>", "<0xBE>", "<0xD1>", "<0x82>", ".", "</s>")
+    assert labels.sentence(pieces) == "I like кот."
+    assert labels.shown_all(pieces)[3] == readable("<0xD0>") == "byte D0"
 
 
 def test_changed_words_are_marked_and_escaped():

@@ -74,10 +74,19 @@ def test_a_word_of_the_source_is_replaced_or_left_out_where_it_stands(running):
     ("I’ll call you if I need you.", "▁I ' ll ▁call ▁you ▁if ▁I ▁need ▁you .", 0, "her call you if I need you."),
     ("He said 'it', and it.", "▁He ▁said ▁' it ', ▁and ▁it .", 3, "He said 'her', and it."),
     ("The cats' milk, the cats.", "▁The ▁cats ' ▁milk , ▁the ▁cats .", 6, "The cats' milk, the her."),
-    ("The cats' milk, the cats.", "▁The ▁cats ' ▁milk , ▁the ▁cats .", 1, "The her' milk, the cats.")])
+    ("The cats' milk, the cats.", "▁The ▁cats ' ▁milk , ▁the ▁cats .", 1, "The her' milk, the cats."),
+    ("I like кот, not кот.", "▁I ▁like ▁ <0xD0> <0xBA> <0xD0> <0xBE> <0xD1> <0x82> , ▁not ▁ <0xD0> <0xBA> <0xD0> "
+     "<0xBE> <0xD1> <0x82> .", 13, "I like кот, not her."),
+    ("I 🙂 you.", "▁I ▁ <0xF0> <0x9F> <0x99> <0x82> ▁you .", 2, "I her you.")])
 def test_a_word_with_an_apostrophe_is_another_word(trace, text, pieces, word, wanted):
     trace = dataclasses.replace(trace, text=text, source=(*pieces.split(), "</s>"))
     assert figures.without(trace, ("source", word), "her") == wanted
+
+
+def test_a_word_in_bytes_is_chosen_by_its_characters(trace):
+    trace = dataclasses.replace(trace, text="A кот.", source=(
+        "▁A", "▁", "<0xD0>", "<0xBA>", "<0xD0>", "<0xBE>", "<0xD1>", "<0x82>", ".", "</s>"))
+    assert ("EN · кот", "en1") in figures.choices(trace) and figures.text_of(trace, ("source", 3)) == "кот"
 
 
 def test_a_word_is_found_again_in_another_pass(running, trace, learned_pairs):

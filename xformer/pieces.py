@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 WORD_START = "▁"  # SentencePiece's mark, U+2581
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # SentencePiece's pieces for characters that have none
+_BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 APOSTROPHES = ("'", "’")  # inside a word they belong to it: "don't", "Tom's"
 
 
@@ -34,6 +36,15 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
             groups.append([i])
         joins = is_word or is_inside
     return groups
+
+
+def spelled(text: str) -> str:
+    """Write the characters that bytes among joined pieces stand for; "�" for bytes that are none.
+
+    >>> spelled("▁<0xC3><0xB1>u")
+    '▁ñu'
+    """
+    return _BYTES.sub(lambda run: bytes.fromhex(re.sub("<0x|>", "", run[0])).decode("utf-8", "replace"), text)
 
 
 def _goes_on(following: Sequence[str]) -> bool:

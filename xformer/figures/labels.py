@@ -7,15 +7,21 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from xformer.pieces import SPECIAL, WORD_START
+from xformer.pieces import BYTES, SPECIAL, WORD_START, spelled
 from xformer.results import Head, ModelInfo
 from xformer.strings import ENGLISH, Language
 
 
 def shown(piece: str) -> str:
-    """Label a piece: bare if it begins a word, after an ellipsis if it continues one."""
+    """Label a piece, or a word of joined ones: bare if it begins a word, after an ellipsis if it continues one.
+
+    A byte of a character is "byte D0", in English and Spanish alike; bytes within a word are its characters.
+    """
     if piece in SPECIAL.values():
         return piece
+    if piece in BYTES:
+        return f"byte {piece[3:5]}"
+    piece = spelled(piece)
     if piece.startswith(WORD_START):
         return piece.removeprefix(WORD_START) or "␣"
     return piece if not any(c.isalnum() for c in piece) else f"…{piece}"
@@ -28,7 +34,7 @@ def shown_all(pieces: Sequence[str]) -> list[str]:
 
 def sentence(pieces: Sequence[str]) -> str:
     """Join pieces to the text that they spell, without special pieces."""
-    return "".join(piece for piece in pieces if piece not in SPECIAL.values()).replace(WORD_START, " ").strip()
+    return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()
 
 
 def place(head: Head, language: Language = ENGLISH) -> str:

@@ -15,7 +15,7 @@ from xformer.figures.attention import SIDES, Choice, all_maps, named_by, units
 from xformer.figures.heatmap import Axis, Hover, Scale, matrix
 from xformer.figures.labels import percent, place, times
 from xformer.figures.tables import savable
-from xformer.pieces import EOS, SPECIAL, WORD_START, words
+from xformer.pieces import EOS, SPECIAL, WORD_START, spelled, words
 from xformer.results import Comparison, Head
 from xformer.strings import ENGLISH, Language
 
@@ -51,7 +51,7 @@ def weighed(compared: Comparison, side: int, language: Language = ENGLISH) -> li
 
 
 def _words_of(pieces: Sequence[str]) -> list[str]:
-    return ["".join(pieces[i] for i in group).replace(WORD_START, " ").strip() for group in words(pieces)]
+    return [spelled("".join(pieces[i] for i in group)).replace(WORD_START, " ").strip() for group in words(pieces)]
 
 
 def translations(compared: Comparison, language: Language = ENGLISH, look: str = "") -> str:

@@ -6,14 +6,17 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from xformer.figures.labels import shown as label
 from xformer.figures.tables import header, savable
-from xformer.pieces import WORD_START
+from xformer.pieces import BYTES, WORD_START
 from xformer.results import Neighbour, Pieced
 from xformer.strings import ENGLISH, Language
 
 
 def readable(piece: str) -> str:
-    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen."""
+    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen, a byte as "byte D0"."""
+    if piece in BYTES:
+        return label(piece)
     return piece[1:] or "␣" if piece.startswith(WORD_START) else f"-{piece}"
 
 

@@ -14,7 +14,7 @@ from xformer.figures.attention import Choice
 from xformer.figures.labels import percent, place, sentence, shown
 from xformer.figures.locked_word import LETTERS, Lock, links
 from xformer.figures.tables import savable
-from xformer.pieces import SPECIAL, WORD_START, words
+from xformer.pieces import SPECIAL, WORD_START, spelled, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -91,14 +91,14 @@ def moved(word: Word, old: Trace, new: Trace) -> Word | None:
 def without(trace: Trace, word: Word, instead: str = "") -> str | None:
     """Write the source with another word, or none, in place of one of its words; None if that word is not found."""
     groups = words(trace.source)
-    spelled = ["".join(trace.source[i] for i in group).replace(WORD_START, "") for group in groups]
+    texts = [spelled("".join(trace.source[i] for i in group)).replace(WORD_START, "") for group in groups]
     at = next((i for i, group in enumerate(groups) if word[1] in group), None)
-    if at is None or not spelled[at]:
+    if at is None or not texts[at]:
         return None
     # An apostrophe between letters belongs to the word: "it" does not stand in "it's". Pieces have straight ones only.
-    wanted = re.escape(spelled[at]).replace("'", "['’]")
+    wanted = re.escape(texts[at]).replace("'", "['’]")
     found = [*re.finditer(rf"(?<!\w)(?<!\w['’]){wanted}(?!\w)(?!['’]\w)", trace.text)]
-    nth = spelled[:at].count(spelled[at])
+    nth = texts[:at].count(texts[at])
     if nth >= len(found):
         return None
     return " ".join(f"{trace.text[:found[nth].start()]}{instead}{trace.text[found[nth].end():]}".split())
