@@ -3,11 +3,15 @@
 import threading
 import time
 from contextlib import suppress
+from importlib import import_module
 
+import huggingface_hub
 import pytest
 from huggingface_hub import close_session, get_session, set_client_factory
 from huggingface_hub.utils import httpx
+from packaging.requirements import Requirement
 
+from tests.harness import ROOT
 from xformer.hub import transfer
 
 PATIENCE = 60  # seconds; a test that hangs fails
@@ -57,6 +61,18 @@ def test_every_session_of_the_client_is_patient_only_so_long():
     assert get_session().timeout.read == transfer.PATIENCE
     close_session()
     assert get_session().timeout.read == transfer.PATIENCE
+
+
+def test_the_private_part_of_the_client_is_there():
+    """The only one: it makes the sessions that the client would make by itself, and has no public name."""
+    private = import_module("huggingface_hub.utils._http")
+    assert isinstance(getattr(private, "default_client_factory", lambda: None)(), httpx.Client), (
+        f"huggingface-hub {huggingface_hub.__version__} has no default_client_factory in utils/_http.py. Let "
+        f"xformer/hub/transfer.py make its client by what get_session() calls there now, or hold the version in "
+        f"requirements.txt below this one.")
+    wanted = next(Requirement(line.partition("#")[0]) for line in (ROOT / "requirements.txt").read_text().splitlines()
+                  if line.startswith("huggingface-hub"))
+    assert huggingface_hub.__version__ in wanted.specifier
 
 
 def test_a_program_that_makes_its_own_sessions_has_its_own_patience(limits):

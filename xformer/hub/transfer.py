@@ -16,8 +16,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from huggingface_hub import constants, get_session, set_client_factory
-from huggingface_hub.utils import httpx, tqdm
-from huggingface_hub.utils._http import default_client_factory
+from huggingface_hub.utils import _http, httpx, tqdm
 
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds without a byte after which a connection is given up; the client's default is to wait for ever
@@ -111,7 +110,7 @@ def watched(work: Callable[[], T]) -> T:
 
 def _client() -> httpx.Client:
     """Make the session that all requests to the Hub share: the client's own, with a timeout and with counted bytes."""
-    made = default_client_factory()
+    made = _http.default_client_factory()  # private: tests/test_transfer.py says what to do when it is gone
     made.timeout = PATIENCE
     made.event_hooks = {"request": [*made.event_hooks["request"], _begin],
                         "response": [*made.event_hooks["response"], _wrap]}
