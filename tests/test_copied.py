@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from xformer.training.data.copied import FILLINGS, SLOT, carriers, draw
+from xformer.training.data.copied import FILLINGS, SLOT, carriers, draw, separated
 
 DRAWN = [draw(Random(seed)) for seed in range(3000)]
 
@@ -45,6 +45,13 @@ def test_amounts_are_written_as_each_language_writes_them(name, english, spanish
         filling = FILLINGS[name](Random(seed))
         assert re.fullmatch(english, filling[0]) and re.fullmatch(spanish, filling[1]), filling
         assert re.sub(r"\D", "", filling[0]) == re.sub(r"\D", "", filling[1])
+
+
+def test_four_digits_stand_with_a_separator_and_without_and_more_always_with_it():
+    drawn = [separated(value, Random(seed)) for seed in range(60) for value in (999, 3_450, 12_500)]
+    assert {*drawn} == {("999", "999"), ("3,450", "3.450"), ("3450", "3450"), ("12,500", "12.500")}
+    assert 10 < drawn.count(("3450", "3450")) < 30
+    assert any(re.fullmatch(r"\d{4}(,\d\d)? [$£¥€]", FILLINGS["money"](Random(seed))[1]) for seed in range(200))
 
 
 def test_times_after_noon_are_counted_on():
