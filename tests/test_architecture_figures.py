@@ -14,6 +14,7 @@ from xformer.model import NORMS
 from xformer.results import Block, ModelInfo
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
+from xformer.ui.model.architecture import heading_of
 
 PARAMETERS = re.compile(r"([\d,]+) parameters(?! of| and|\.)")
 
@@ -171,3 +172,13 @@ def test_a_classifier_is_an_encoder_with_a_top_of_its_own(pooling, causal):
     assert not Boxes(drawn).opens, "its heads are not in the Attention tab"
     assert ("only itself and those before it" in drawn) == causal and "maps 4 × 7 × 7" in drawn
     assert {"attention": "learned query", "mean": "Mean", "max": "Maximum"}[pooling] in drawn
+
+
+def test_the_heading_says_what_the_mark_of_a_guess_catches(running, monkeypatch):
+    measured = {"marked": 40, "sentences": 2003, "wrong": 66, "caught": 7}
+    for guesses in (None, 3, {**measured, "caught": "no"}):
+        monkeypatch.setattr(running, "metrics", {"guesses": guesses})
+        assert heading_of(running, ENGLISH) == architecture.heading(running.info)
+    monkeypatch.setattr(running, "metrics", {"guesses": measured})
+    assert "on 40 of 2,003 sentences of dev, held out from training, and on 7 of the 66" in heading_of(running, ENGLISH)
+    assert "7 de las 66 mal traducidas" in heading_of(running, SPANISH)

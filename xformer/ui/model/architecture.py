@@ -24,7 +24,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, info = page.language, page.service.info
     towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
-    heading = gr.HTML(figure.heading(info, language))
+    heading = gr.HTML(heading_of(page.service, language))
     gr.HTML(f'<h3>{language.html("arch_orders")}</h3><p class="note">{language.html("arch_orders_text")}</p>')
     orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
                     files=PICTURES)
@@ -45,9 +45,18 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
 
     page.connections.append(connect)
     return Tab(Controls(page.service), {
-        "heading": View(heading, lambda service, values: figure.heading(service.info, language)),
+        "heading": View(heading, lambda service, values: heading_of(service, language)),
         "towers": View(towers, lambda service, values: towers_of(service, language)),
         "orders": View(orders, lambda service, values: orders_of(service.info, language))})
+
+
+def heading_of(service: TranslationService, language: Language) -> str:
+    """Explain the towers, and say how many wrong translations the mark of a guess catches, if that was measured."""
+    try:
+        counts = {name: int(service.metrics["guesses"][name]) for name in ("marked", "sentences", "wrong", "caught")}
+    except (KeyError, TypeError, ValueError):
+        return figure.heading(service.info, language)
+    return f'{figure.heading(service.info, language)}<p class="note">{language.html("arch_guesses", **counts)}</p>'
 
 
 def orders_of(info: ModelInfo, language: Language) -> str:
