@@ -1,20 +1,30 @@
 """The models that ship: they fit their limits, their cards are true to their files, and they do what people ask."""
 
+import base64
 import json
+import lzma
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.pages import laid_out, shown
 from xformer.__main__ import main
-from xformer.results import Occlude
+from xformer.figures.attention import Choice, picture
+from xformer.figures.head_payload import payload
+from xformer.results import STACKS, Occlude
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
+from xformer.training.data.corpora import key
 from xformer.ui.attention import attribution_methods
+from xformer.ui.model.architecture import heading_of
+from xformer.ui.page import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "checkpoints" / "en-es"
+WRITTEN = ROOT / "xformer" / "training" / "data" / "written.tsv.xz"
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +67,15 @@ def test_it_translates_what_people_type(shipped, english, wanted):
     assert not found.warnings
 
 
+def test_nonsense_is_marked_as_a_guess_and_a_plain_sentence_is_not(shipped):
+    """By the bound that was fitted to these weights; the Model tab says how much it catches."""
+    assert any(one.key == "warning_guess" for one in shipped.translate("blorp frindle").warnings)
+    assert not shipped.translate("The cat sleeps.").warnings
+    found = json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))["guesses"]
+    assert found["identity"] == shipped.info.identity, "give `evaluate guesses --save` for these weights"
+    assert f"on {found['caught']} of the {found['wrong']} there that are wrong" in heading_of(shipped, ENGLISH)
+
+
 # What the version that learned words has lost; a later one is to have it back.
 LOST = {"The animal didn't cross the street because it was too tired."}
 
@@ -78,12 +97,24 @@ def test_it_keeps_the_everyday_sentences_that_it_knows(shipped):
 def test_words_and_phrases_come_out_as_a_dictionary_has_them(shipped):
     """English words and phrases, a tab, and translations that count as right: bare, with no sign that was not typed."""
     rows = rows_of("words.tsv")
-    assert len(rows) >= 150
+    assert len(rows) >= 200
     found = [one.best.text for one in shipped.translate_many([english for english, _ in rows])]
     wrong = [(english, text) for (english, wanted), text in zip(rows, found, strict=True)
              if text not in wanted.split("|") and (english.islower() or text.lower() not in wanted.lower().split("|"))]
     assert len(wrong) <= 0.08 * len(rows), wrong
     assert not [text for text in found if "¡" in text]
+    with lzma.open(WRITTEN, "rt", encoding="utf-8") as file:
+        learned = {key(line.split("\t")[0]) for line in file}
+    seen = [key(english) in learned for english, _ in rows]
+    right = [english not in dict(wrong) for english, _ in rows]
+    both = sum(map(all, zip(seen, right, strict=True)))
+    made = [len(rows), sum(right), both, sum(seen), sum(right) - both, len(rows) - sum(seen)]
+    assert made[-1] >= 50, "rows that no written pair has"
+    for path in (FOLDER / "README.md", ROOT / "docs" / "RESULTS.md"):
+        said = re.search(r"Of (\d+) common words and phrases .*? (\d+) come out .*? (\d+) of the (\d+) that stand in "
+                         r"the pairs it was trained on .*? (\d+) of the (\d+) that do not",
+                         " ".join(path.read_text(encoding="utf-8").split()))
+        assert [int(one) for one in said.groups()] == pytest.approx(made, abs=2), f"{path.name} should say {made}"
 
 
 @pytest.mark.parametrize("dress", ["{}.".format, str.capitalize, lambda text: f"{text.capitalize()}.", str.upper],
@@ -106,6 +137,28 @@ def test_names_numbers_addresses_and_signs_are_copied(shipped):
     lost = [(english, text) for (english, wanted), text in zip(rows, found, strict=True)
             if not all(part in text for part in wanted.split("|"))]
     assert len(lost) <= 0.1 * len(rows), lost
+
+
+def test_the_first_examples_are_a_word_a_phrase_a_question_and_a_name_with_a_number():
+    """Beside sentences; the page offers them in this order."""
+    _, word, phrase, question, named, *_ = EXAMPLES
+    assert word.isalpha() and word.islower()
+    assert len(phrase.split()) == 2 and phrase.replace(" ", "").isalpha()
+    assert question.endswith("?") and question[0].isupper()
+    assert re.search(r"\d", named) and re.search(r" [A-Z][a-zü]+ ", named)
+
+
+def test_a_bare_word_has_a_picture_of_its_attention(shipped):
+    """Of a row for each piece of "gato" and of </s>, over "cat" and </s>."""
+    trace = shipped.explain("cat")
+    for stack in STACKS:
+        choice = Choice(stack)
+        sent = payload(picture(trace, choice), choice, shipped.info.identity)
+        values = np.frombuffer(base64.b64decode(sent["data"]), dtype="<f4").reshape(len(sent["queries"]), -1)
+        assert len(values) >= 1 and values.shape[1] == len(sent["keys"]) and sent["title"]
+        np.testing.assert_allclose(values.sum(axis=1), 1, atol=1e-4)
+        drawn = shown(laid_out(shipped).pictures["attention"], shipped, trace=trace, stack=stack, layer=1, head=1)
+        assert drawn["about"], "the page shows it too"
 
 
 def test_a_long_sentence_is_translated_to_its_end(shipped):
