@@ -10,8 +10,10 @@ import pytest
 
 from xformer.__main__ import parser
 from xformer.figures.generations import FEWEST
+from xformer.hub import checkpoint
 
 ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = ROOT / "checkpoints" / "en-es"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
@@ -47,6 +49,67 @@ def test_alignment_errors_are_those_of_the_checkpoints(name):
     (row,) = (line for line in TEXTS[ROOT / "docs" / "TRAINING.md"].splitlines() if line.startswith(f"| `{name}`"))
     assert row.split("|")[-2].strip() == least
     assert f" {least} on 40" in (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+
+
+def scores_said():
+    """A document, and a sentence or row that must stand there by the metrics.json and config.json of `en-es`."""
+    found, config = metrics("en-es"), json.loads((SHIPPED / "config.json").read_text(encoding="utf-8"))
+    of = {(one["set"], one["beam"], one["plain"], one["lowercase"]): one for one in found["scores"]}
+    tatoeba, flores = (of[name, 5, False, False] for name in ("tatoeba-test-v2020-07-28", "flores200-dev"))
+    rates = found["alignment"]["alignment_error_rate"]
+    least, layer, head = min((rate, layer, head) for reading in rates.values() for layer, rates in enumerate(reading, 1)
+                             for head, rate in enumerate(rates, 1))
+    summary = checkpoint.examine(SHIPPED)
+    yield "README.md", f"{summary.parameters / 1e6:.1f} M parameters | Tatoeba test"
+    yield "README.md", f"Tatoeba test v2020-07-28, {tatoeba['sentences']:,} pairs | **{tatoeba['bleu']:.1f} BLEU**"
+    yield "README.md", f"FLORES-200 dev, {flores['sentences']:,} long sentences | {flores['bleu']:.1f} BLEU"
+    yield "README.md", f"40 sentences aligned by hand | {least:.3f} error rate"
+    yield "docs/TRAINING.md", f"{20 * summary.parameters / 1e6:.0f} MB for {summary.parameters:,} parameters"
+    guesses = found["guesses"]
+    for name in ("docs/RESULTS.md", "checkpoints/en-es/README.md"):
+        yield name, f"{summary.parameters:,} parameters"
+        yield name, summary.identity
+        yield name, f"layer {layer}, head {head}, alignment error rate {least:.3f}"
+        yield name, (f"below {guesses['bound']} nats a piece: {guesses['marked']} of {guesses['sentences']:,} of dev, "
+                     f"{guesses['caught']} of the {guesses['wrong']} whose chrF is below {guesses['least']:g}")
+        for (dataset, beam, plain, lowercase), one in of.items():
+            flags = "".join(flag * on for flag, on in ((" --beam 1", beam == 1), (" --plain", plain),
+                                                       (" --lowercase", lowercase)))
+            bleu = f"{one['bleu']:g}"
+            yield name, (f"| `--pairs {dataset}.tsv{flags}` | {one['sentences']:,} | "
+                         f"{f'**{bleu}**' if one is tatoeba else bleu} | {one['chrf']:g} |")
+    yield "checkpoints/en-es/README.md", f"{config['vocab_size']:,} joint SentencePiece pieces"
+
+
+def test_scores_in_the_documents_are_those_of_the_checkpoint():
+    """Whoever commits other weights reads here what to change. All of metrics.json is of the weights that ship."""
+    identity = checkpoint.examine(SHIPPED).identity
+    assert {one["identity"] for one in (*metrics("en-es")["scores"], metrics("en-es")["guesses"])} == {identity}
+    missing = [f"{name}: {text}" for name, text in scores_said()
+               if text not in " ".join((ROOT / name).read_text(encoding="utf-8").split())]
+    assert not missing, "these should stand there:\n" + "\n".join(missing)
+
+
+def test_the_score_without_shared_pairs_is_the_same_wherever_it_stands():
+    """The evaluation that leaves pairs out is not kept in metrics.json; the tables have it."""
+    row = r"the same without the (\d+) pairs .*? \| [\d,]+ \| ([\d.]+) \|"
+    found = {re.search(row, (ROOT / name).read_text(encoding="utf-8")).groups()
+             for name in ("docs/RESULTS.md", "checkpoints/en-es/README.md")}
+    (pairs, bleu), = found
+    assert f"{pairs} pairs of the Tatoeba test share a sentence with pairs written for training; without them the " \
+           f"score is {bleu}." in " ".join(README.split())
+
+
+@pytest.mark.parametrize("name", ["gru", "gru-attention", "post-norm", "pre-norm"])
+def test_a_small_model_is_made_with_the_vocabulary_that_it_has(name):
+    texts = (TEXTS[ROOT / "docs" / "TRAINING.md"],
+             (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8"))
+    for text in texts:
+        (recipe,) = re.findall(rf"--out (?:checkpoints/)?{name} .*?--vocabulary (\S+)", text, re.DOTALL)
+        assert (ROOT / recipe / "tokenizer.model").read_bytes() == (
+            ROOT / "checkpoints" / name / "tokenizer.model").read_bytes()
+    pieces = json.loads((ROOT / "checkpoints" / name / "config.json").read_text(encoding="utf-8"))["vocab_size"]
+    assert f"; {pieces:,} joint SentencePiece pieces" in texts[1]
 
 
 def test_scores_by_length_are_those_of_the_checkpoint():
