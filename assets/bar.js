@@ -1,4 +1,5 @@
 // The bar above the tabs: its examples, its menu, and what Back, Forward, reloading and the skip link do on this page.
+import {watchCut} from './cut.js';
 import {state, tell} from './state.js';
 
 // An address's query without the open tab.
@@ -143,7 +144,8 @@ export default function start({element}) {
   // Some browsers do not focus a clicked button: there the examples would close before the click.
   ask.addEventListener('mousedown', event => event.target.closest('.examples') && event.preventDefault());
 
-  const {language, example} = element.querySelector('h1').dataset;
+  const {language, example, wide} = element.querySelector('h1').dataset;
+  watchCut(wide);
   document.documentElement.lang = language;
   keepTyped(field, ask.querySelector('.field button.primary'), example);
   bar.querySelector('.skip').addEventListener('click', skip);

@@ -192,7 +192,6 @@ export default function start({element, props, trigger, watch}) {
     const isCut = pane.scrollHeight > pane.clientHeight + 2 || pane.scrollWidth > pane.clientWidth + 2;
     inside('.more').textContent = !isCut ? '' :
       fill(map.texts.more_rows, {rows: map.queries.length, columns: map.keys.length});
-    pane.classList.toggle('long', isCut);
     if (hadFocus) pane.focus();
     if (position) [pane.scrollLeft, pane.scrollTop] = position;
     highlight();

@@ -113,6 +113,18 @@ def test_a_saved_picture_has_a_margin_and_names_what_it_is_of_but_not_its_use(vi
     alone.close()
 
 
+@pytest.mark.parametrize(("width", "part", "pane"), [
+    (1280, "steps", ".beam-tree .scroll"), (375, "steps", ".beam-tree .scroll"), (375, "yours", ".forced .scroll")])
+def test_what_does_not_all_fit_fades_and_says_so_until_its_end_is_seen(visit, learned_pairs, width, part, pane):
+    page = visit(f"/?text={quote(learned_pairs[4][0])}&tab=decoding&decode={part}", width=width)
+    wide = page.locator(pane)
+    expect(wide).to_have_attribute("data-cut", re.compile("right"))
+    assert wide.evaluate("pane => getComputedStyle(pane).boxShadow !== 'none'")
+    assert "scroll sideways" in wide.evaluate("pane => getComputedStyle(pane, '::after').content")
+    wide.evaluate("pane => { pane.scrollLeft = pane.scrollWidth; }")
+    expect(wide).not_to_have_attribute("data-cut", re.compile("right"))
+
+
 def test_one_s_own_spanish_is_given_and_its_losses_shown(visit, learned_pairs):
     page = visit()
     open_decoding(page, learned_pairs)

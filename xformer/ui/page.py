@@ -139,8 +139,8 @@ def _frame(models: ModelPool, language: Language) -> Frame:
     say = language.say
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
-        canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(EXAMPLES[0])}">'
-                         f'{language.html("title")}</h1>', "brand")
+        canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(EXAMPLES[0])}" '
+                         f'data-wide="{language.html("more_right")}">{language.html("title")}</h1>', "brand")
         with gr.Column(elem_classes="ask", min_width=0):
             with gr.Row(elem_classes="field"):
                 sentence = gr.Textbox(EXAMPLES[0], label=say("sentence"), placeholder=say("sentence_placeholder"),
