@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, percent, rect} from './shared.js';
+import {escapeHtml, fill, label, percent, rect, whenOutOfSight} from './shared.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
 const TRANSPORT = '<button type="button" data-by="-1">◀</button><button type="button" class="toggle"></button>' +
@@ -36,11 +36,11 @@ export default function start({element, props, trigger, watch}) {
     transport.setAttribute('aria-label', say('decode_steps'));
     inside('.drawing').innerHTML = `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
       `<p class="caption" data-hint>${escapeHtml(say('play_sentence'))}</p>` +
-      '<div class="panes"><section class="masked"><h4></h4><div class="scroll"></div><p class="sub"></p></section>' +
-      '<section class="likeliest"><h4></h4><ol></ol></section></div><p class="said" role="status"></p>';
+      '<div class="panes"><section class="masked"><h3></h3><div class="scroll"></div><p class="sub"></p></section>' +
+      '<section class="likeliest"><h3></h3><ol></ol></section></div><p class="said" role="status"></p>';
     inside('.drawing').dataset.pair = JSON.stringify(play.pair);
-    inside('.masked h4').textContent = say('play_mask');
-    inside('.likeliest h4').textContent = say('play_choices');
+    inside('.masked h3').textContent = say('play_mask');
+    inside('.likeliest h3').textContent = say('play_choices');
     const slider = inside('input');
     Object.assign(slider, {min: 1, max: play.steps.length});
     slider.setAttribute('aria-label', say('play_step'));
@@ -183,6 +183,11 @@ export default function start({element, props, trigger, watch}) {
     return {columns, rows};
   }
 
+  whenOutOfSight(element, () => {
+    if (!timer) return;
+    halt();
+    show();
+  });
   let width = 0;
   new ResizeObserver(() => {
     const now = element.clientWidth;

@@ -5,7 +5,7 @@
 // the last piece away.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, percent} from './shared.js';
+import {escapeHtml, fill, percent, whenOutOfSight} from './shared.js';
 
 const PAUSE = 250, MOST = 60;  // milliseconds between two pieces; pieces after which writing pauses
 const START = '\u2581';  // the mark of a word's start
@@ -46,7 +46,7 @@ export default function start({element, props, trigger, watch}) {
     const scale = `<span class="scale"><b>0</b><i></i><b>${text.most_bits}</b> ${escapeHtml(say('lm_bits'))}</span>`;
     inside('.drawing').innerHTML = `<p class="caption" data-hint>${escapeHtml(say('lm_caption'))}</p>` +
       `<p class="text">${pieces}${next}</p><p class="sum" role="status"></p><p class="key">${scale}</p>` +
-      '<h4></h4><p class="sub"></p><ol></ol>';
+      '<h3></h3><p class="sub"></p><ol></ol>';
     inside('.sum').textContent = text.perplexity === null ? say('lm_summary_none') :
       say('lm_summary', {perplexity: text.perplexity.toFixed(1), pieces: text.pieces.length,
                          total: text.total.toFixed(2).replace('-', '\u2212')}) +
@@ -65,7 +65,7 @@ export default function start({element, props, trigger, watch}) {
       button.tabIndex = isNow ? 0 : -1;
     }
     const [name, , logProb] = text.pieces[place - 1] ?? [];
-    inside('h4').textContent = atEnd ? say('lm_after') : say('lm_instead', {piece: name});
+    inside('h3').textContent = atEnd ? say('lm_after') : say('lm_instead', {piece: name});
     const rank = chosen || say('lm_rank_beyond', {most: now.likeliest.length});
     const unsure = now.unsure >= 10 ? Math.round(now.unsure) : now.unsure.toFixed(1);
     inside('.sub').textContent = atEnd ?
@@ -154,6 +154,11 @@ export default function start({element, props, trigger, watch}) {
     return {columns, rows};
   }
 
+  whenOutOfSight(element, () => {
+    if (!playing) return;
+    halt();
+    show();
+  });
   saveOnClick(element, {title: () => text.title, table,
                         picture: kind => htmlPicture(kind, element, inside('.drawing'), 'writer-view')});
   watch('value', receive);

@@ -63,6 +63,21 @@ def test_the_player_goes_step_by_step_by_buttons_and_keys_and_is_in_the_address(
     player.get_by_role("button", name="⏸ Pause").click()
 
 
+def test_the_player_pauses_when_it_is_out_of_sight(visit, learned_pairs):
+    page = visit()
+    open_decoding(page, learned_pairs)
+    player = page.locator(".step-player.block")
+    for leave, come_back in ((lambda: part(page, "Your Spanish"), lambda: part(page, "Step by step")),
+                             (lambda: page.get_by_role("tab", name="Compare").click(),
+                              lambda: page.get_by_role("tab", name="Step by step").click())):
+        player.get_by_role("button", name="▶ Play").click()
+        expect(player.locator(".toggle")).to_have_text("⏸ Pause")
+        leave()
+        expect(player.locator(".toggle")).to_have_text("▶ Play")
+        come_back()
+        expect(player.locator(".toggle")).to_be_visible()
+
+
 def test_a_node_of_the_tree_says_why_it_lost_and_is_translated_on(visit, learned_pairs):
     page = visit()
     open_decoding(page, learned_pairs)
