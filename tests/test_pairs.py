@@ -188,6 +188,26 @@ def test_a_missing_sentence_is_said_and_nothing_old_stays(answered, learned_pair
     assert "A sentence is missing" in answer["problem"] and answer["result"] is None and answer["difference"] is None
 
 
+def test_a_new_comparison_opens_on_the_head_that_changes_most(answered, compared, running, learned_pairs):
+    order = figures.ranked(compared)
+    assert len(order) == 24 and [abs(change) for _, change in order] == sorted(
+        (abs(change) for _, change in order), reverse=True)
+    head, change = order[0]
+    apart = figures.head_maps(compared, head).difference.data[0].z
+    assert np.nanmax(np.abs(apart)) >= abs(change) - 1e-6
+    usual = str(running.best_head)
+    answer = answered(pair_a=learned_pairs[0][0], pair_b=learned_pairs[1][0], pair_head=usual)
+    assert answer["pair_head"]["value"] == str(head) and len(answer["pair_head"]["choices"]) == 24
+    assert f"({change:+.2f})" in answer["pair_head"]["choices"][0][0]
+    chosen = answered(action=None, asked=answer["asked"], pair_head=str(order[5][0]))
+    assert "pair_head" not in chosen
+
+
+def test_where_both_sentences_have_a_pronoun_the_heads_are_ranked_where_it_asks(running):
+    order = figures.ranked(running.compare("She reads a book.", "She reads a letter."))
+    assert {head.stack for head, _ in order[:8]} == {"encoder_self"}
+
+
 def test_another_head_is_drawn_without_the_model(answered, learned_pairs, running, monkeypatch):
     asked = answered(pair_a=learned_pairs[0][0], pair_b=learned_pairs[1][0])["asked"]
     monkeypatch.delattr(type(running), "compare")

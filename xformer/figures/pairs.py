@@ -16,10 +16,11 @@ from xformer.figures.heatmap import Axis, Hover, Scale, matrix
 from xformer.figures.labels import percent, place, times
 from xformer.figures.tables import savable
 from xformer.pieces import EOS, SPECIAL, WORD_START, spelled, words
-from xformer.results import Comparison, Head
+from xformer.results import STACKS, Comparison, Head
 from xformer.strings import ENGLISH, Language
 
 NAMES = "AB"  # of the two sentences
+PRONOUNS = frozenset(("he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "who", "which"))
 MOST = 3  # changes that are named in words
 CELL = 24  # pixels
 
@@ -66,7 +67,7 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     sources = [translation.source.split() for translation in compared.translations]
     places = aligned(*sources)
     sections = "".join(
-        f'<section><h4>{name}</h4><p lang="en" class="source">{_marked(sources[side], places, side)}</p>'
+        f'<section><h3>{name}</h3><p lang="en" class="source">{_marked(sources[side], places, side)}</p>'
         f'<p lang="es" class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
         for side, name in enumerate(NAMES))
     same = compared.translations[0].best.text == compared.translations[1].best.text
@@ -114,7 +115,7 @@ def _crosswise(compared: Comparison, language: Language) -> str:
                     f"</span></td></tr>")
     heads = "".join(f'<th scope="col">{html(key, name=name)}</th>'
                     for key, name in (("pairs_after", "A"), ("pairs_after", "B"), ("pairs_likelier", "")))
-    return (f'<p class="caption">{html("pairs_crosswise")}</p><table><thead><tr><th></th>{heads}</tr></thead>'
+    return (f'<p class="caption">{html("pairs_crosswise")}</p><table><thead><tr><td></td>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>")
 
 
@@ -125,6 +126,36 @@ class HeadMaps(NamedTuple):
     second: go.Figure
     difference: go.Figure
     summary: list[str]
+
+
+def ranked(compared: Comparison) -> list[tuple[Head, float]]:
+    """List the heads by how much they change at the word that is asked about, most first; the change is of a
+    probability, and signed.
+
+    The word: a pronoun that both sentences have, in the encoder, whose heads come first then, as the question is where
+    it looks; else, and in the decoder, each word in which what asks differs.
+    """
+    found, pronoun = list[tuple[bool, Head, float]](), False
+    for stack in STACKS:
+        attention = [trace.of(stack) for trace in compared.traces]
+        layers, heads = attention[0].probabilities.shape[:2]
+        if not attention[0].probabilities.size:
+            continue
+        sides = [units(all_maps(trace, stack, weighed=False), trace.of(stack), Choice(stack, words=True), True)
+                 for trace in compared.traces]
+        rows, columns = aligned(sides[0].line, sides[1].line), aligned(sides[0].keys, sides[1].keys)
+        both = [row for row in rows if row.first is not None and row.second is not None]
+        pronouns = [row for row in both if row.same and sides[0].line[row.first or 0].strip().lower() in PRONOUNS]
+        is_asked = stack == "encoder_self" and bool(pronouns)
+        pronoun |= is_asked
+        asking = pronouns if is_asked else [row for row in both if not row.same] or both
+        for layer in range(layers):
+            for head in range(heads):
+                maps = [side.values[layer, head] for side in sides]
+                change = np.nan_to_num(side_by_side(maps[0], maps[1], asking, columns)[2])
+                most = change.flat[int(np.abs(change).argmax())] if change.size else 0.0
+                found.append((is_asked, Head(stack, layer + 1, head + 1), float(most)))
+    return [(head, change) for _, head, change in sorted(found, key=lambda one: (not one[0], -abs(one[2])))]
 
 
 def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), language: Language = ENGLISH

@@ -16,7 +16,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.compare import bleu, lecture
 from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, OneOf, Words, one_head
+from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
 from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Listener, Page, Tab
@@ -86,8 +86,9 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
     pictures = Pictures(page, controls, tab, tab=tab, cleared=NOTHING)
     asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
     pictures.input("pairs_part", part)
-    pictures.follow(lambda asked: None if asked is None else {})
     pictures.fact("compared", compare)
+    pictures.fact("ranked", lambda compared: figures.ranked(compared) if compared else [])
+    pictures.follow(follow, **controls.named("pair_head"))
     pictures.fact("maps_of_head", maps_of_head)
     pictures.add("problem", problem, warnings)
     pictures.add("result", result, draw_result)
@@ -110,6 +111,19 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
     return controls
 
 
+def follow(service: TranslationService, asked: Asked | None, pair_head: str | None, language: Language,
+           before: dict[str, Any], ranked: list[tuple[Head, float]]) -> dict[str, Any] | None:
+    """Offer the heads by how much they change, and open on the first; on the head of the address, when that is opened.
+    """
+    if asked is None:
+        return None
+    if not ranked or before.get("asked") == asked:
+        return {}
+    choices = [(f"{head_label(head, language)} ({change:+.2f})", str(head)) for head, change in ranked]
+    kept = not before and pair_head != str(service.best_head) and pair_head in [name for _, name in choices]
+    return {"pair_head": gr.update(choices=choices, value=pair_head if kept else choices[0][1])}
+
+
 def choose(_: TranslationService, language: Language, *, preset: int | None) -> dict[str, Any]:
     """Put a minimal pair into the fields."""
     return {} if preset is None else dict(zip(("pair_a", "pair_b"), PRESETS[preset]["texts"], strict=True))
@@ -130,10 +144,14 @@ def preset_of(asked: Asked) -> int | None:
     return next((i for i, one in enumerate(PRESETS) if one["texts"] == [asked.first, asked.second]), None)
 
 
-def compare(service: TranslationService, asked: Asked, before: dict[str, Any]) -> Comparison:
-    """Translate both sentences and compare them; a translation that is on the page already is not made again."""
+def compare(service: TranslationService, asked: Asked | None, before: dict[str, Any]) -> Comparison | None:
+    """Translate both sentences and compare them; a translation that is on the page already is not made again. None
+    where nothing is asked for."""
+    if asked is None:
+        return None
     options = Options(beam=asked.beam, length_penalty=asked.length_penalty, alternatives=1)
-    known = {one.source: one for one in (before["compared"].translations if before else ()) if one.options == options}
+    last = before.get("compared")
+    known = {one.source: one for one in (last.translations if last else ()) if one.options == options}
     return service.compare(known.get(asked.first, asked.first), known.get(asked.second, asked.second), options)
 
 
