@@ -4,6 +4,7 @@ import {background, saveOnClick} from './save.js';
 import {bytes} from './shared.js';
 
 const NARROW = 480, LINE = 20;  // pixels: the width of a phone's figure, and the height of a line of its legend
+const LEAST = 13, PADDING = 24;  // pixels: a map's column; beside a map in its block
 const TITLE = 36;  // pixels of the top margin that a figure leaves for its title; here the page shows the title
 const ARRAYS = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
                 u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
@@ -21,9 +22,19 @@ const loadPlotly = () => plotly ??= window.Plotly ?? new Promise((resolve, rejec
 const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
+// The layout of a map of a width of its own, with narrower cells where it is wider than its box; LEAST pixels at least.
+function narrowed({data, layout}, width) {
+  const columns = data.length === 1 && data[0].z && decode(data[0].x)?.length;
+  if (!columns || !layout.width || layout.width <= width) return layout;
+  const around = layout.margin.l + layout.margin.r;
+  const most = layout.width - around, cells = Math.min(most, Math.max(LEAST * columns, width - around));
+  return {...layout, width: around + cells};
+}
+
 // A layout without its title, which the page shows, where it can wrap. In a narrow figure, the legend below it has a
 // line for each name, and room for these lines.
 function fitted({data, layout}, width) {
+  layout = narrowed({data, layout}, width);
   const names = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
   const isBelow = layout.legend?.yanchor === 'bottom' && names.length > 1;
   const isNarrow = isBelow && width < NARROW;
@@ -79,6 +90,12 @@ export default function start({element, props, trigger, watch}) {
   const inside = selector => element.querySelector(selector);
   const title = () => plainText(figure.layout.title?.text);
 
+  // The width that a figure may take. Maps side by side are as wide as they are drawn, and their row says what there is.
+  const room = () => {
+    const row = element.closest('.three-maps');
+    return row ? row.clientWidth - PADDING : box.clientWidth;
+  };
+
   function isInWindow() {
     const {top: above, bottom} = element.getBoundingClientRect();
     return bottom > 0 && above < innerHeight;
@@ -99,11 +116,20 @@ export default function start({element, props, trigger, watch}) {
       box = inside('.plot');
       followWidth(Plotly);
     }
-    await Plotly.react(box, data, fitted(figure, box.clientWidth), {displayModeBar: false});
+    await Plotly.react(box, data, fitted(figure, room()), {displayModeBar: false});
     // A click on a curve triggers 'pick' with the first of the values that its points carry.
     box.removeAllListeners?.('plotly_click');
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
+    sayCut();
     element.dataset.drawn = turn;
+  }
+
+  // Says that the picture is wider than its box, and fades its edge.
+  function sayCut() {
+    const isCut = box.scrollWidth > box.clientWidth + 2;
+    box.classList.toggle('wider', isCut);
+    element.querySelector('.more').hidden = !isCut;
+    window.dispatchEvent(new Event('cutchange'));
   }
 
   // Resizes the figure with its box. Only another width counts: resizing touches the box too.
@@ -113,6 +139,7 @@ export default function start({element, props, trigger, watch}) {
       if (!box.clientWidth || box.clientWidth === width) return;
       width = box.clientWidth;
       if (figure && !figure.layout.width) Plotly.Plots.resize(box);
+      else if (figure) Plotly.relayout(box, {width: fitted(figure, room()).width}).then(sayCut);
     }).observe(box);
   }
 

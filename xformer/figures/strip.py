@@ -17,6 +17,8 @@ from xformer.strings import ENGLISH, Language
 CELL, LETTER = 20, 7.2  # pixels: a cell, and the mean width of a letter in the labels
 LONGEST = 14  # letters of a label
 MOST = 40  # words on either side that are drawn
+LEAST = 0.62  # of its size, to which the picture shrinks
+PHONE = 340  # pixels that a phone has for it
 
 
 def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -> str:
@@ -39,11 +41,14 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     address = escape(json.dumps({"tab": "attention", "stack": head.stack, "layer": None, "head": None,
                                  "show": "head"}))
     title = language.html("strip_title", where=place(head, language))
+    long = LEAST * (_left(spanish) + CELL * len(english)) > PHONE
+    more = f'<p class="sub more">{language.html("strip_more", count=len(english))}</p>' if long else ""
     hint = language.html("strip_hint_given" if given else "strip_hint_predicted")
     return (f'<h3>{title}</h3><button type="button" class="open" data-address="{address}" '
             f'aria-label="{language.html("strip_open", where=place(head, language))}">'
             f"{_picture(values, spanish, english)}</button>"
-            f'<p class="sub">{hint}</p><p class="sr-only">{escape(_in_words(values, spanish, english, language))}</p>')
+            f'{more}<p class="sub">{hint}</p>'
+            f'<p class="sr-only">{escape(_in_words(values, spanish, english, language))}</p>')
 
 
 def _words(pieces: Sequence[str]) -> list[list[int]]:
@@ -52,8 +57,12 @@ def _words(pieces: Sequence[str]) -> list[list[int]]:
     return [group for group in words(pieces) if pieces[group[0]] not in marks or len(group) > 1][:MOST]
 
 
+def _left(spanish: Sequence[str]) -> float:
+    return 10 + LETTER * max(len(_cut(word)) for word in spanish)
+
+
 def _picture(values: np.ndarray, spanish: list[str], english: list[str]) -> str:
-    left = 10 + LETTER * max(len(_cut(word)) for word in spanish)
+    left = _left(spanish)
     top = 12 + LETTER * max(len(_cut(word)) for word in english)
     width, height = left + CELL * len(english), top + CELL * len(spanish)
     cells = "".join(
@@ -67,7 +76,8 @@ def _picture(values: np.ndarray, spanish: list[str], english: list[str]) -> str:
     down = "".join(f'<text x="{left - 6:.0f}" y="{top + CELL * (q + .7):.0f}" text-anchor="end">{escape(_cut(word))}'
                    "</text>" for q, word in enumerate(spanish))
     return (f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-            f'aria-hidden="true">{cells}<g lang="en">{across}</g><g lang="es">{down}</g></svg>')
+            f'style="max-width: {width:.0f}px; min-width: {LEAST * width:.0f}px" aria-hidden="true">'
+            f'{cells}<g lang="en">{across}</g><g lang="es">{down}</g></svg>')
 
 
 def _in_words(values: np.ndarray, spanish: list[str], english: list[str], language: Language) -> str:
