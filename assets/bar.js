@@ -1,5 +1,6 @@
 // The bar above the tabs: its examples, its menu, and what Back, Forward, reloading and the skip link do on this page.
 import {watchCut} from './cut.js';
+import {watchReach} from './reach.js';
 import {state, tell} from './state.js';
 
 // An address's query without the open tab.
@@ -114,6 +115,7 @@ export default function start({element}) {
   window.addEventListener('popstate', showAddress);
   document.addEventListener('click', openAddress);
   document.addEventListener('click', press);
+  watchReach();
   document.addEventListener('click', chooseTab, true);
   document.addEventListener('focusin', groupRadios);
   new MutationObserver(groupRadios).observe(document.body, {subtree: true, attributeFilter: ['name']});

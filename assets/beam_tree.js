@@ -40,12 +40,13 @@ export default function start({element, props, trigger, watch}) {
     const x = xOf(node), y = yOf(node), kind = kindOf(node);
     const values = {piece: node.piece, step: node.step + 1, rank: node.row + 1, fate: fateOf(node),
                     total: node.total.toFixed(3), score: node.score.toFixed(4), log_prob: node.log_prob.toFixed(3)};
-    const hint = escapeHtml(say('tree_hover', values));
+    const hint = escapeHtml(say('tree_hover', values)), number = node.score.toFixed(2);
+    const written = `${kind === 'winner' ? '★ ' : ''}${cut(node.piece)}`;
     return `<g class="node ${kind}${node.best ? ' best' : ''}" data-node="${i}" role="button" ` +
-      `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" aria-label="${hint}"><title>${hint}</title>` +
+      `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" aria-label="${escapeHtml(`${written} ${number}`)}; ${hint}"><title>${hint}</title>` +
       rect(x, y, BOX, HIGH, `rx="${node.fate === 'ended' ? 11 : 4}"`) +
-      label(`${kind === 'winner' ? '★ ' : ''}${cut(node.piece)}`, x + 7, y + 15, 'lang="es" class="piece"') +
-      label(node.score.toFixed(2), x + BOX - 6, y + 15, 'text-anchor="end" class="score"') + '</g>';
+      label(written, x + 7, y + 15, 'lang="es" class="piece"') +
+      label(number, x + BOX - 6, y + 15, 'text-anchor="end" class="score"') + '</g>';
   }
 
   function draw() {

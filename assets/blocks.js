@@ -6,7 +6,7 @@ import {modelText, saveOnClick} from './save.js';
 const textIn = (whole, selector) => whole?.querySelector(selector)?.textContent ?? '';
 
 function boxRow(tower, box) {
-  return [textIn(tower, 'h4'), textIn(box.closest('.layer'), '.name'), textIn(box, 'b'), textIn(box, '.shape'),
+  return [textIn(tower, 'h3'), textIn(box.closest('.layer'), '.name'), textIn(box, 'b'), textIn(box, '.shape'),
           textIn(box, '.more'), box.title];
 }
 

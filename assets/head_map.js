@@ -66,7 +66,7 @@ function colourBar({palette, texts}, height) {
   const blocks = Array.from({length: steps}, (_, i) =>
     rect(0, i * each, 14, each + .5, `fill="${colour(palette, 1 - (i + .5) / steps)}"`)).join('');
   const ticks = [0, .25, .5, .75, 1].map(p => `<text x="20" y="${(1 - p) * height + 4}">${p}</text>` +
-    `<path d="M14 ${(1 - p) * height}h4" stroke="currentColor"/>`).join('');
+    `<path d="M14 ${(1 - p) * height}h3" stroke="currentColor"/>`).join('');
   const outline = `<rect width="14" height="${height}" fill="none" stroke="currentColor" stroke-opacity=".4"/>`;
   const name = `<text transform="translate(66,${height / 2}) rotate(-90)" text-anchor="middle">` +
     `${escapeHtml(texts.probability)}</text>`;
@@ -149,7 +149,7 @@ function sentenceLine(labels, kind, title) {
 
 // What surrounds the map in the page: its title and both sentences above, what is said of it below.
 export const frameHtml = map =>
-  `<h4 class="title">${escapeHtml(map.title)}</h4>` + sentenceLine(map.line, 'row', map.texts.line_asks) +
+  `<h3 class="title">${escapeHtml(map.title)}</h3>` + sentenceLine(map.line, 'row', map.texts.line_asks) +
   sentenceLine(map.keys, 'column', map.texts.line_seen) + '<div class="place"></div><p class="sub more"></p>' +
   '<div class="below"><p class="said" aria-live="polite"></p><p class="sub hint"></p></div>';
 

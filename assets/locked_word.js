@@ -10,7 +10,7 @@ function list({title, words, empty}) {
   const item = ({label, value}) => `<li><span class="name">${escapeHtml(label)}</span>` +
     `<span class="share" style="--share:${value}"></span><span class="number">${value.toFixed(3)}</span></li>`;
   const items = words.length ? `<ul>${words.map(item).join('')}</ul>` : `<p class="sub">${escapeHtml(empty)}</p>`;
-  return `<h5>${escapeHtml(title)}</h5>${items}`;
+  return `<h4>${escapeHtml(title)}</h4>${items}`;
 }
 
 function link({layer, head, place, words, value, here}) {
@@ -33,9 +33,9 @@ export default function start({element, props, trigger, watch}) {
     const word = props.value, place = inside('.word');
     element.dataset.empty = !word;
     if (!word || !place) return;
-    inside('h4').textContent = word.title || word.heading;
+    inside('h3').textContent = word.title || word.heading;
     inside('.let-go').hidden = inside('.in-all').hidden = !word.title;
-    const linked = word.title && `<h5>${escapeHtml(word.question)}</h5>${otherWord(word)}` +
+    const linked = word.title && `<h4>${escapeHtml(word.question)}</h4>${otherWord(word)}` +
       `<ol class="links">${word.links.map(link).join('')}</ol>`;
     const hint = `<p class="sub">${escapeHtml(word.hint)}</p>`;
     place.innerHTML = word.title ? word.lists.map(list).join('') + linked : hint;

@@ -90,7 +90,7 @@ def test_one_layer_is_drawn_and_the_others_open_on_demand(tiny_model):
     shown = re.sub("<details.*?</details>", "", drawn, flags=re.DOTALL)
     assert [shown.count(f">Layer {number}</span>") for number in (1, 2)] == [2, 0]
     assert shown.count("× 2</b>") == 2 and drawn.count("<summary>1 more of the same,") == 2
-    assert drawn.count(">Layer 2</span></h5>") == 2
+    assert drawn.count(">Layer 2</span></h4>") == 2
 
 
 def test_shapes_are_those_of_the_sentence(tiny_model):

@@ -95,7 +95,7 @@ def test_what_was_chosen_in_the_menu_shows_and_is_undone(visit, learned_pairs):
     choose_view(page, "Join pieces into words")
     choose_view(page, "Rollout")
     expect(chips).to_have_text(["Rollout ×", "words ×"])
-    page.locator(".locked-word h4").click()  # elsewhere, and the menu closes
+    page.locator(".locked-word h3").click()  # elsewhere, and the menu closes
     expect(page.get_by_label("Join pieces into words")).to_be_hidden()
     page.get_by_role("button", name="Undo: Rollout").click()
     expect(title).to_contain_text("head 1 of 4")
@@ -439,7 +439,7 @@ def test_a_locked_word_is_known_to_the_small_maps_the_panel_the_drawer_and_the_l
     first = page.locator(".view .line.row .token").first
     first.click()  # the row that predicts the first piece
     panel = page.locator(".locked-word")
-    expect(panel.locator("h4")).to_have_text(first.text_content())
+    expect(panel.locator("h3")).to_have_text(first.text_content())
     row = trace.cross[1, 0, 0]
     expect(panel.locator("ul li .number").first).to_have_text(f"{row.max():.3f}")
     (left, above, wide, high), = json.loads(page.locator(".heads canvas").get_attribute("data-locked"))
@@ -458,7 +458,7 @@ def test_a_locked_word_is_known_to_the_small_maps_the_panel_the_drawer_and_the_l
     page.wait_for_url("**head=2**")
     again = visit("/" + page.url.split("/", 3)[3])
     expect(again.locator(".view .said")).to_have_text(page.locator(".view .said").text_content())
-    expect(again.locator(".locked-word h4")).to_have_text(first.text_content())
+    expect(again.locator(".locked-word h3")).to_have_text(first.text_content())
     translate(again, learned_pairs[1][0])  # other words, none of which is locked
     expect(again.locator(".locked-word .sub").first).to_contain_text("Click a word")
     again.wait_for_function("!location.search.includes('lock=')")
@@ -474,7 +474,7 @@ def test_which_heads_link_two_words_is_answered_and_a_click_opens_one(visit, lea
     links = page.locator(".locked-word .links button")
     expect(links).to_have_count(6)
     shown = page.locator(".view .line.row .token").nth(1).text_content()
-    expect(page.locator(".locked-word h4")).to_have_text(f"{shown} → The")
+    expect(page.locator(".locked-word h3")).to_have_text(f"{shown} → The")
     heads = sorted(((float(trace.encoder_self[i, j, 1, 0]), i + 1, j + 1) for i in range(2) for j in range(4)),
                    reverse=True)
     expect(links).to_have_text([re.compile(rf"layer {i}, head {j}\s*{p:.3f}$") for p, i, j in heads[:6]])
@@ -483,7 +483,7 @@ def test_which_heads_link_two_words_is_answered_and_a_click_opens_one(visit, lea
     wait_until_settled(page)  # the panel is drawn once more for the other head
     other = page.get_by_label("and the word").locator("option").nth(3)
     page.get_by_label("and the word").select_option(index=3)
-    expect(page.locator(".locked-word h4")).to_have_text(f"{shown} → {other.text_content()}")
+    expect(page.locator(".locked-word h3")).to_have_text(f"{shown} → {other.text_content()}")
     page.get_by_role("button", name="Let go").click()
     expect(page.locator(".view .said")).to_have_text("")
 
@@ -491,7 +491,7 @@ def test_which_heads_link_two_words_is_answered_and_a_click_opens_one(visit, lea
 @pytest.mark.parametrize("width", [1280, 375])
 def test_the_link_is_copied(visit, learned_pairs, width):
     page = visit("/?tab=attention&lock=es2&text=" + quote(learned_pairs[0][0]), width=width)
-    expect(page.locator(".locked-word h4")).to_have_text("gato")
+    expect(page.locator(".locked-word h3")).to_have_text("gato")
     page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_visible()
@@ -550,9 +550,9 @@ def test_the_picture_and_all_heads_stand_on_the_first_screen(visit, learned_pair
     expect(cells).to_be_visible()
     panel = page.locator(".attention").bounding_box()["y"]
     boxes = {name: page.locator(name).first.bounding_box() for name in
-             (".heads canvas", ".view .title", ".view svg.cells", ".locked-word h4")}
+             (".heads canvas", ".view .title", ".view svg.cells", ".locked-word h3")}
     assert boxes[".view .title"]["y"] - panel < 60, "the picture begins at once"
-    heads, picture, word = (boxes[name] for name in (".heads canvas", ".view svg.cells", ".locked-word h4"))
+    heads, picture, word = (boxes[name] for name in (".heads canvas", ".view svg.cells", ".locked-word h3"))
     assert heads["x"] + heads["width"] < picture["x"] and picture["x"] + picture["width"] < word["x"]
     assert page.locator(".view .scroll").evaluate(
         "pane => pane.scrollHeight <= pane.clientHeight && pane.scrollWidth <= pane.clientWidth"), "it all fits"

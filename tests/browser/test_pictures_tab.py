@@ -20,7 +20,7 @@ def test_tabs_in_the_opposite_order_know_the_same_words_and_heads(visit, learned
     open_tab(page, "principles")  # laid out before the tab in which words are locked
     expect(page.get_by_label("Who asks").first).to_have_value(re.compile(r"^1 · .*El$"))
     open_tab(page, "attention")
-    expect(page.locator(".locked-word h4")).to_have_text("El")
+    expect(page.locator(".locked-word h3")).to_have_text("El")
     open_tab(page, "model")
     page.locator(".architecture button[data-stack=encoder_self][data-layer='1']").first.click()
     expect(page.locator(".block.view .title").first).to_contain_text("layer 1 of 2")

@@ -41,7 +41,7 @@ def test_a_text_is_looked_at_written_on_and_given_a_rival(visit, writer):
     expect(page.locator(".writer-view .sum")).to_contain_text("The text ends here.")
 
     page.locator(".writer-view .lm-piece").nth(1).click()  # what it expected there
-    expect(page.locator(".writer-view h4")).to_contain_text("Instead of")
+    expect(page.locator(".writer-view h3")).to_contain_text("Instead of")
     page.wait_for_function("new URLSearchParams(location.search).get('lm_place') === '2'")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".prose.writer-view")).to_have_attribute("data-place", "1")

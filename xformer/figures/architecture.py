@@ -119,7 +119,7 @@ def orders(own: str, language: Language = ENGLISH) -> str:
     for order in ("post", "pre"):
         mark = f' <span class="own">{html("arch_own")}</span>' if order == own else ""
         parts = _wrapped(order, _box("norm", html("arch_norm")), _box("attention", html("arch_sublayer")))
-        drawn.append(f'<section class="tower order"><h4>{html(f"arch_{order}")}{mark}</h4>'
+        drawn.append(f'<section class="tower order"><h3>{html(f"arch_{order}")}{mark}</h3>'
                      f'<div class="boxes">{parts}</div><p class="formula">{FORMULAS[order]}</p>'
                      f'<p class="note">{html(f"arch_text_{order}")}</p></section>')
     return f'<div class="towers" data-title="{html("arch_orders")}">{"".join(drawn)}</div>'
@@ -145,8 +145,8 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
         inside = "".join(_sublayer(side, number, part, residual, info, blocks, shape, lengths, language)
                          for part, residual in SUBLAYERS[side])
         times = f' <b class="times">× {count}</b>' if number == 0 and count > 1 else ""
-        layers.append(f'<section class="layer" aria-label="{html(f"arch_{side}")}, {name}">'
-                      f'<h5><span class="name">{name}</span>{times}</h5>{inside}</section>')
+        layers.append(f'<section class="layer">'
+                      f'<h4><span class="name">{name}</span>{times}</h4>{inside}</section>')
     boxes.append(layers[0])
     if count > 1:
         boxes.append(f'<details class="others"><summary>{html("arch_others", count=count - 1)}</summary>'
@@ -159,7 +159,7 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
                   _box("positions", "softmax", logits)]
     else:
         boxes += top or [_box("pieces", html("arch_memory"), shape)]
-    return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
+    return (f'<section class="tower"><h3>{html(f"arch_{side}")}</h3>'
             f'<div class="boxes">{"".join(boxes)}</div></section>')
 
 
@@ -195,7 +195,7 @@ def _recurrent_tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengt
         boxes += [box("norm", "arch_readout", shape, "readout"),
                   _box("embedding", html("arch_linear"), logits, html("arch_shared"), of="linear", language=language),
                   _box("positions", "softmax", logits)]
-    return (f'<section class="tower"><h4>{html(f"arch_{side}")}</h4>'
+    return (f'<section class="tower"><h3>{html(f"arch_{side}")}</h3>'
             f'<div class="boxes">{"".join(boxes)}</div></section>')
 
 

@@ -47,7 +47,7 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
         said = (html("bleu_lab_precision", raw=raw, clipped=clipped, total=total, before=_percent(raw, total),
                      after=_percent(clipped, total)) if total else html("bleu_lab_none", n=n))
         bar = f"--share:{clipped / max(total, 1):.4f}; --raw:{raw / max(total, 1):.4f}"
-        sections.append(f'<section><h4>{html("bleu_lab_order", n=n)}</h4><p class="precision" style="{bar}">{said}</p>'
+        sections.append(f'<section><h3>{html("bleu_lab_order", n=n)}</h3><p class="precision" style="{bar}">{said}</p>'
                         f'<p class="chips">{chips}{more}</p></section>')
     key = "".join(f'<span class="ngram {kind}">{html(f"bleu_{kind}")}</span>' for kind in KINDS)
     return savable(f'<p class="key">{key}</p>{"".join(sections)}', "bleu-parts", say("bleu_lab_title"),
@@ -118,5 +118,5 @@ def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
 
 def _score(name: str, value: float, formula: str, language: Language) -> str:
     html = language.html
-    return (f'<section><h4>{html(f"bleu_score_{name}")}</h4><p class="value">{value:.1f}</p>'
+    return (f'<section><h3>{html(f"bleu_score_{name}")}</h3><p class="value">{value:.1f}</p>'
             f'<p class="sum">{formula}</p><p class="why">{html(f"bleu_why_{name}")}</p></section>')

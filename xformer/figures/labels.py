@@ -72,5 +72,5 @@ def times(gain: float) -> str:
 
 def lesson(title: str, formula: str, note: str) -> str:
     """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML."""
-    return (f'<h4>{escape(title)} <span class="formula">{formula}</span></h4>'
+    return (f'<h3>{escape(title)} <span class="formula">{formula}</span></h3>'
             f'<p class="note">{escape(note)}</p>')

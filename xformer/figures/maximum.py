@@ -96,7 +96,7 @@ def explained(attribution: Attribution, found: Maximum, language: Language = ENG
     said = html("gives_said", word=_bare(found.words[most]), count=int(gives[most]), all=len(adds),
                 sum=f"{float(adds.sum()):+.2f}", bias=f"{found.bias:+.2f}",
                 total=f"{float(adds.sum()) + found.bias:+.2f}", toward=toward, against=against)
-    return (f'<h4>{html("gives_title")}</h4><p>{html("gives_look", toward=toward, against=against)}</p>'
+    return (f'<h3>{html("gives_title")}</h3><p>{html("gives_look", toward=toward, against=against)}</p>'
             f'<p class="note" role="status">{said}</p>')
 
 

@@ -106,7 +106,7 @@ def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
     legend = (f'<p class="legend"><span class="word for" style="--share:1">{html("review_for", label=toward)}</span> '
               f'<span class="word against" style="--share:1">{html("review_against")}</span> '
               f'{html("review_scale", reach=f"±{reach:.2f} nats")}</p>')
-    return (f'<h4>{html("review_why")}</h4><p class="note">{html("review_why_text", toward=toward)}</p>'
+    return (f'<h3>{html("review_why")}</h3><p class="note">{html("review_why_text", toward=toward)}</p>'
             f"{marked(attribution, reach, language)}{legend}")
 
 
@@ -138,7 +138,7 @@ def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -
     if view.kind == "pooling" and attribution.pooled == "max":
         text = "review_text_max"
     scale = html("review_scale_share", percent=percent(most), rest=percent(max(0.0, 1 - float(shares.sum()))))
-    return (f'<h4>{html(f"review_view_{view.kind}")}</h4>'
+    return (f'<h3>{html(f"review_view_{view.kind}")}</h3>'
             f'<p class="note">{html(text, **view.place)}</p>'
             f'{_text(attribution, mark, language)}<p class="legend">{scale}</p>'
             f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')

@@ -10,8 +10,8 @@ from xformer.figures.labels import of_pair
 
 
 def header(names: Sequence[str]) -> str:
-    """The head row of a table, a cell for each column's name."""
-    cells = "".join(f"<th>{escape(name)}</th>" for name in names)
+    """The head row of a table, a cell for each column's name; one without a name is no header."""
+    cells = "".join(f"<th>{escape(name)}</th>" if name else "<td></td>" for name in names)
     return f"<thead><tr>{cells}</tr></thead>"
 
 

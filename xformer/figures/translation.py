@@ -36,7 +36,7 @@ def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]
         f'<li{" class=chosen" if other == piece else ""}><b>{escape(shown(other))}</b> {percent(math.exp(value))}</li>'
         for other, value in alternatives)
     heading = f"{escape(shown(piece))} {percent(probability)}"
-    return (f'{space}<span class="piece{kind}" tabindex="0" style="--unsure:{1 - probability:.3f}">'
+    return (f'{space}<span class="piece{kind}" tabindex="{0 if first else -1}" style="--unsure:{1 - probability:.3f}">'
             f'{escape(label)}<span class="rivals" role="note"><span class="asked">{heading}</span>'
             f'<span class="sub">{language.html("rivals")}</span><ol>{listed}</ol></span></span>')
 

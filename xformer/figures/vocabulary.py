@@ -26,7 +26,7 @@ def splits(ways: Sequence[tuple[str, Pieced]], language: Language = ENGLISH) -> 
     body, rows = "", []
     for how, split in ways:
         sums = html("vocab_way", n=len(split.pieces), value=f"{split.log_prob:.1f}")
-        body += f'<h4>{escape(how)} <span class="note">{sums}</span></h4><p>{_chips(split, language)}</p>'
+        body += f'<h3>{escape(how)} <span class="note">{sums}</span></h3><p>{_chips(split, language)}</p>'
         rows += [[how, split.text, split.pieces, split.log_probs, split.log_prob]]
     return savable(f'{body}<p class="note">{html("vocab_splits_text")}</p>', "pieces-of",
                    say("vocab_splits"), ["written", "text", "pieces", "log-probabilities", "log-probability"], rows)
@@ -41,7 +41,7 @@ def others(word: str, ways: Sequence[Pieced], shown: int, language: Language = E
                    for way, share in zip(ways[:shown], shares, strict=False))
     table = (f'<table class="plain">{header([language.say("vocab_column_pieces"), language.say("vocab_column_share")])}'
              f"<tbody>{body}</tbody></table>")
-    return savable(f'<h4>{language.html("vocab_others", word=word)}</h4>{table}', "pieces-of",
+    return savable(f'<h3>{language.html("vocab_others", word=word)}</h3>{table}', "pieces-of",
                    language.say("vocab_others", word=word), ["pieces", "log-probability", "share"],
                    [[way.pieces, way.log_prob, share] for way, share in zip(ways, shares, strict=True)])
 
@@ -52,7 +52,7 @@ def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language =
     body = "".join(f"<tr><th scope=row>{escape(readable(other))}</th>{_bar(cosine, f'{cosine:.2f}')}</tr>"
                    for other, cosine in found)
     head = header([language.say("vocab_column_piece"), language.say("vocab_column_cosine")])
-    return savable(f'<h4>{escape(title)}</h4><table class="plain">{head}<tbody>{body}</tbody></table>', "pieces-of",
+    return savable(f'<h3>{escape(title)}</h3><table class="plain">{head}<tbody>{body}</tbody></table>', "pieces-of",
                    title, ["piece", "cosine"], [list(row) for row in found])
 
 
@@ -63,7 +63,7 @@ def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Langu
     body = "".join(f"<tr><td>{_sentence(one)}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>"
                    for one in found)
     head = header([language.say("vocab_column_sentence"), language.say("vocab_column_cosine")])
-    return savable(f'<h4>{escape(title)}</h4><table class="plain">{head}<tbody>{body}</tbody></table>', "pieces-of",
+    return savable(f'<h3>{escape(title)}</h3><table class="plain">{head}<tbody>{body}</tbody></table>', "pieces-of",
                    title, ["sentence", "piece", "position", "cosine"],
                    [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
                      one.similarity] for one in found])

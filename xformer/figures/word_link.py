@@ -137,7 +137,7 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
         return ""
     name = say(f"stack_{stack}")
     columns = [say("stack"), say("link_pair"), say("layer"), say("head"), say("link_share")]
-    return savable(f"<h4>{escape(name)}</h4>{''.join(sections)}", "word-link",
+    return savable(f"<h3>{escape(name)}</h3>{''.join(sections)}", "word-link",
                    f"{name} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}", columns, rows,
                    (trace.text, sentence(trace.predicted)))
 
@@ -158,7 +158,7 @@ def _table(values: np.ndarray, stack: str, caption: str, reach: float, signed: b
     ends = (f"−{reach:.2f}", f"+{reach:.2f}") if signed else ("0", "1")
     scale = f'<span class="scale{" signed" if signed else ""}">{ends[0]}<i></i>{ends[1]}</span>'
     below = f'<p class="sub">{scale} {_largest(values, stack, signed, language)}</p>'
-    return (f"<figure><figcaption>{escape(caption)}</figcaption><table><thead><tr><th></th>{heads}</tr></thead>"
+    return (f"<figure><figcaption>{escape(caption)}</figcaption><table><thead><tr><td></td>{heads}</tr></thead>"
             f"<tbody>{body}</tbody></table>{below}</figure>")
 
 

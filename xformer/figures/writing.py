@@ -61,7 +61,7 @@ def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
     for name, text in zip("AB", texts, strict=True):
         chips = "".join(_chip(piece, value) for piece, value in zip(text.pieces, text.log_probs, strict=True))
         mean, total = -text.total / len(text.tokens) / math.log(2), f"{text.total:.2f}".replace("-", "−")
-        sides += (f'<section><h4>{name}</h4><p class="text" lang="en">{chips}</p><p class="sub">'
+        sides += (f'<section><h3>{name}</h3><p class="text" lang="en">{chips}</p><p class="sub">'
                   f'{html("lm_total", total=total, pieces=len(text.tokens), bits=f"{mean:.2f}")}</p>'
                   "</section>")
         rows += [[name, shown(piece), round(value, 6), round(bits(value), 4)]

@@ -173,6 +173,7 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     with page.tabs:
         for module in tabs:
             with gr.Tab(page.language.say(f"tab_{module.ID}"), id=module.ID) as one:
+                gr.HTML(f'<h2 class="sr-only">{page.language.html(f"tab_{module.ID}")}</h2>', elem_classes="tab-title")
                 made = module.build(page)
             page.include(module.ID, made)
             if made.own_field:
@@ -347,4 +348,4 @@ def _link(language: Language, path: str, current: bool) -> str:
     if current:
         return f'<b lang="{code}">{label}</b>'
     return (f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
-            f'aria-label="{language.name}">{label}</a>')
+            f'aria-label="{label}: {language.name}">{label}</a>')

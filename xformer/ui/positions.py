@@ -265,7 +265,7 @@ def _experiment(page: Page) -> Controls:
                                 minimum=None, maximum=None, label=say("pos_seed"))
             compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"))
             button = gr.Button(say("pos_run"), variant="primary")
-            gr.HTML(f'<h4>{language.html("pos_title_change")}</h4>'
+            gr.HTML(f'<h3>{language.html("pos_title_change")}</h3>'
                     f'<p class="note">{language.html("pos_text_change")}</p>')
     views = {}
     with gr.Row(elem_classes="detail", visible=False) as maps:

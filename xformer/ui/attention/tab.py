@@ -252,7 +252,7 @@ def _toolbar(language: Language) -> str:
 def _word(language: Language) -> str:
     """The panel of the locked words, as a template of `canvas`."""
     html = language.html
-    return (f'<div class="head"><h4>{html("lock_title")}</h4><button type="button" class="let-go" hidden>'
+    return (f'<div class="head"><h3>{html("lock_title")}</h3><button type="button" class="let-go" hidden>'
             f'{html("lock_let_go")}</button></div><div class="word"></div>'
             f'<button type="button" class="in-all" hidden>{html("link_open")}</button>')
 
@@ -427,7 +427,7 @@ def draw_about(service: TranslationService, trace: Trace, choice: Choice, seen: 
                                            f'{language.html("sink_meter", percent=percent(seen.sinks))}</p>')
     empty = int((seen.values.sum(axis=1) == 0).sum())
     note = language.html("attention_note_empty", count=empty) if empty else language.html("attention_note")
-    return (f'<h4>{language.html("head_about")}</h4><div class="rules" role="status">{rules}{meter}</div>'
+    return (f'<h3>{language.html("head_about")}</h3><div class="rules" role="status">{rules}{meter}</div>'
             f'<p class="note">{note}</p>')
 
 

@@ -87,7 +87,7 @@ def _walk(page: Page, controls: Controls) -> dict[str, Any]:
                              label=say("first_query"))
         padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
                                info=say("first_padding_info"), render=False)
-        gr.HTML(f'<h4>{language.html("first_title_switches")}</h4>')
+        gr.HTML(f'<h3>{language.html("first_title_switches")}</h3>')
         controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
         controls.add("scoring", OneOf(explain.RULES, "scaled"), gr.Radio, label=say("first_rule"),
                      choices=language.choices("first_rule_{}", explain.RULES))

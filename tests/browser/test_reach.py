@@ -1,0 +1,50 @@
+"""All tabs and their parts for the keyboard and for screen readers, in Chromium, at a wide and at a narrow window."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_spanish, open_tab, translate
+
+FINDINGS = Path(__file__).with_name("reach.js").read_text(encoding="utf-8").split("export default ")[1]
+STILL = "() => ![...document.querySelectorAll('[data-testid=status-tracker]')].some(" \
+        "one => one.checkVisibility() && one.textContent.trim())"
+
+
+def nothing_is_found(page, place):
+    """Wait until nothing is found; a picture that is being drawn may lack something for a moment."""
+    page.wait_for_function(STILL)
+    try:
+        page.wait_for_function(f"() => !({FINDINGS})().length", polling=200, timeout=10_000)
+    except Exception:
+        found = page.evaluate(f"({FINDINGS})()")
+        assert not found, f"{place}: {found}"
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pairs, width):
+    page = visit(width=width)
+    translate(page, learned_pairs[4][0])
+    expect_spanish(page, learned_pairs[4][1])
+    for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
+            "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
+        open_tab(page, tab)
+        choices = page.locator(".tabitem:visible .parts label:visible")
+        for number in range(max(1, choices.count())):
+            if choices.count():
+                choices.nth(number).click()
+                expect(choices.nth(number).locator("input")).to_be_checked()
+            nothing_is_found(page, f"{tab}, part {number + 1}")
+
+
+def test_the_pieces_of_a_translation_are_one_stop_of_the_tab_key(visit, learned_pairs):
+    page = visit()
+    translate(page, learned_pairs[4][0])
+    expect_spanish(page, learned_pairs[4][1])
+    pieces = page.locator(".translation .piece")
+    expect(page.locator(".translation .piece[tabindex='0']")).to_have_count(1)
+    pieces.first.press("ArrowRight")
+    expect(pieces.nth(1)).to_be_focused()
+    expect(pieces.nth(1)).to_have_attribute("tabindex", "0")
+    expect(pieces.first).to_have_attribute("tabindex", "-1")
