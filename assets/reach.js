@@ -3,12 +3,15 @@
 const SCROLLING = '.tables, .scroll, .plot, .maps, .rows, .review';
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
 
-// What a region shows, in words: its caption, the heading above it, or the open tab.
+// What a region shows, in words: its caption, or the heading above it; with a number, where another has that name.
 function nameOf(region) {
-  const own = region.querySelector('caption, .caption, h3, h4, th');
-  const before = region.closest('.block')?.querySelector('.caption, h3, h4');
-  const tab = document.querySelector('.tabs [role=tab][aria-selected=true]');
-  return (own ?? before ?? tab)?.textContent.trim() || tab?.textContent.trim() || '';
+  const above = [...document.querySelectorAll('h2, h3, h4')].filter(one => one.checkVisibility() &&
+    one.compareDocumentPosition(region) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const name = (region.querySelector('caption, .caption') ?? above.at(-1))?.textContent.trim() ?? '';
+  const taken = new Set([...document.querySelectorAll('[role=region]')].map(one => one.getAttribute('aria-label')));
+  let number = 1;
+  while (taken.has(number === 1 ? name : `${name} ${number}`)) number++;
+  return number === 1 ? name : `${name} ${number}`;
 }
 
 // Lets the arrow keys scroll what is larger than its box and holds nothing that has the focus, by giving it a Tab stop.
@@ -22,8 +25,8 @@ function reachScrolling() {
     if (isCut && !isOurs && region.tabIndex < 0 && !region.querySelector(FOCUSABLE)) {
       region.dataset.reached = true;
       region.tabIndex = 0;
-      if (!region.getAttribute('role')) region.setAttribute('role', 'region');
       if (!region.getAttribute('aria-label')) region.setAttribute('aria-label', nameOf(region));
+      if (!region.getAttribute('role')) region.setAttribute('role', 'region');
     } else if (!isCut && isOurs) {
       delete region.dataset.reached;
       region.removeAttribute('tabindex');
