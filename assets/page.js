@@ -35,12 +35,6 @@ export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
 }
 
-// Keeps the review of two parts the same: what stands in the field of the part in sight is put into the other's.
-// part: the one in sight; ofPart: the one whose field this is.
-export function sameReview(ofPart, part, own, other) {
-  return part === ofPart ? own : other;
-}
-
 // Opens the page of another model, unless a further one was chosen meanwhile.
 export function goTo(wanted, chosen) {
   const {name, query} = JSON.parse(wanted || '{}');

@@ -57,8 +57,8 @@ def asker(pictures):
     def asker(service, writer, others=None):
         made, ask = {}, Ask.always(models(service, writer, **(others or {})), ENGLISH)
         return lambda action=part.run, **values: ask.answer(
-            pictures[writer is not None].draw, made=made, action=action,
-            **{"read": None, "maps_text": TEXT, "review": "", **LOOK, **values})
+            pictures[writer is not None].draw, made=made, action=action, **{"read": None, "maps_text": TEXT, **LOOK,
+                                                                            **values})
     return asker
 
 

@@ -51,7 +51,6 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     kept = keep()  # the last declared is set first: the review must be there before the classifier's choice is answered
     with gr.Row(elem_classes="reviewed"):
         shown = {"review": kept, **_review(reader, which, language)}
-    page.review = shown["text"]
     shown |= _explanation(reader, language)
     ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
     _pairs(ask)

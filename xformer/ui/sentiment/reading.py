@@ -17,7 +17,7 @@ from xformer.figures.labels import of_model
 from xformer.figures.reading import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, one_map, plot, script, small_maps
+from xformer.ui.components import canvas, figure, one_map, plot, small_maps
 from xformer.ui.controls import Controls, OneOf, Switch, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
 from xformer.ui.pictures import Pictures, takes
@@ -27,7 +27,7 @@ from xformer.ui.tabs import Page, Tab
 ID = "maps"
 TAB = "sentiment"
 OF_SENTENCE = False
-TEXT = judging.EXAMPLES[0]
+TEXT = "The story is dull, but the acting is wonderful."
 MOST = 256  # layers, and heads of a layer, that an address may name
 PLOTS = ("before", "after", "difference")
 LOOK = ("layer", "head", "show", "view", "words", "hide", "weigh")
@@ -97,21 +97,14 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                     with gr.Column(min_width=280):
                         moved[name] = plot(f"maps-{name}", language)
         pictures.add_all("compared", moved)
-    outputs = {"read": read, "maps_text": text, **controls.named("maps_layer", "maps_head", "maps_show")}
+    outputs = {"read": read, **controls.named("maps_layer", "maps_head", "maps_show")}
+    gr.on([button.click, text.submit, opened.change], trigger_mode="always_last",
+          **pictures.listener(problem, run, outputs=outputs), **QUIET)
     page.on_return.append({**pictures.listener(problem, run_again, outputs=outputs), **QUIET})
     pictures.listen(problem)
     heads.choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="multiple", **SWIFT)
 
     def connect() -> None:
-        part = page.controls["review_part"].component
-        pictures.input("review", page.controls["review"].component)
-        gr.on([button.click, text.submit, opened.change], trigger_mode="always_last",
-              **pictures.listener(problem, run, outputs=outputs), **QUIET)
-        if page.review is not None:  # one review for both parts
-            gr.on([page.review.change], None, [part, page.review, text], text,
-                  js=script("sameReview", judging.ID), **QUIET)
-            gr.on([text.change, part.change], None, [part, text, page.review], page.review,
-                  js=script("sameReview", ID), **QUIET)
         if page.reviewer is not None:
             page.reviewer.input(**ask(take, {"name": page.reviewer}, {"read": read, **controls.named("maps_of")}),
                                 **QUIET)
@@ -137,14 +130,8 @@ def take(readers: Readers, language: Language, *, name: str) -> dict[str, Any]:
 
 
 @refused(**EMPTY)
-def run(service: Readers, language: Language, *, read: str | None, maps_text: str | None, review: str = ""
-        ) -> dict[str, Any] | None:
-    """Let all models read the text, where another one is on the page; a head may have been chosen since it was.
-
-    review: the review of the address, which is read first where the address names no other text.
-    """
-    if read is None and review and maps_text == TEXT:
-        return {"read": review, "maps_text": review}
+def run(service: Readers, language: Language, *, read: str | None, maps_text: str | None) -> dict[str, Any] | None:
+    """Let all models read the text, where another one is on the page; a head may have been chosen since it was."""
     return None if read == (maps_text or "") else {"read": maps_text or ""}
 
 
