@@ -39,7 +39,7 @@ BELOW = {
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
 CROSS_CUTTING = {"benchmarks", "command_line", "copies", "fuzz", "habits", "hosting", "hub_address", "killed_copy",
-                 "packaging", "readme", "safety", "scripts", "strangers", "markup_in_fields", "model_menu",
+                 "packaging", "reach", "readme", "safety", "scripts", "strangers", "markup_in_fields", "model_menu",
                  "shared_script"}
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}

@@ -233,7 +233,7 @@ def test_a_run_goes_on_with_the_model_it_began(whole, data, tmp_path, capsys):
     capsys.readouterr()
     assert main(command(data, tmp_path, "--steps", 7, "--d-model", 32, "--vocab-size", 90)) == 0
     assert (f"The run in {tmp_path} goes on as it was begun, with --d-model 16 (not 32), --vocab-size 150 (not 90); "
-            f"name another folder with --out to begin one anew.\n") in capsys.readouterr().out
+            f"name another folder with --out to begin a new run.\n") in capsys.readouterr().out
     assert checkpoint.load(tmp_path).model.config == checkpoint.load(whole).model.config
     assert state(tmp_path)["step"] == 7
 

@@ -133,7 +133,7 @@ def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
         page.get_by_role("button", name=name).click()
     expect(page.locator(".pos-table .caption")).to_contain_text("Posiciones de 0 a 63")
     expect(page.get_by_role("img", name="Tu oración: embeddings, posiciones y su suma")).to_be_visible()
-    expect(page.get_by_text("Nadie ha medido todavía este modelo por longitudes")).to_be_visible()
+    expect(page.get_by_text("Este modelo todavía no se ha medido por longitudes")).to_be_visible()
 
 
 def test_a_copied_link_opens_the_same_pictures(visit, learned_pairs):

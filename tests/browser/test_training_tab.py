@@ -64,7 +64,7 @@ def test_recorded_runs_are_compared_and_one_is_chosen(visit):
     expect(page.locator(".recorded-runs .legendtext").first).to_be_visible()
     rows = page.locator(".tables tbody tr").locator("visible=true")
     assert rows.count() >= 2
-    page.get_by_label("Entrenamiento", exact=True).locator("visible=true").click()
+    page.get_by_role("combobox", name="Entrenamiento", exact=True).locator("visible=true").click()
     page.get_by_role("option").nth(1).click()
     expect(page.locator("tr.chosen")).to_have_count(1)
     page.wait_for_function("location.search.includes('recorded_run=')")
