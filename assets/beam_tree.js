@@ -43,7 +43,8 @@ export default function start({element, props, trigger, watch}) {
     const hint = escapeHtml(say('tree_hover', values)), number = node.score.toFixed(2);
     const written = `${kind === 'winner' ? '★ ' : ''}${cut(node.piece)}`;
     return `<g class="node ${kind}${node.best ? ' best' : ''}" data-node="${i}" role="button" ` +
-      `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" aria-label="${escapeHtml(`${written} ${number}`)}; ${hint}"><title>${hint}</title>` +
+      `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" ` +
+      `aria-label="${escapeHtml(`${written} ${number}`)}; ${hint}"><title>${hint}</title>` +
       rect(x, y, BOX, HIGH, `rx="${node.fate === 'ended' ? 11 : 4}"`) +
       label(written, x + 7, y + 15, 'lang="es" class="piece"') +
       label(number, x + BOX - 6, y + 15, 'text-anchor="end" class="score"') + '</g>';

@@ -90,7 +90,7 @@ export default function start({element, props, trigger, watch}) {
   const inside = selector => element.querySelector(selector);
   const title = () => plainText(figure.layout.title?.text);
 
-  // The width that a figure may take. Maps side by side are as wide as they are drawn, and their row says what there is.
+  // The width that a figure may take. Maps side by side are as wide as they are drawn; their row says what there is.
   const room = () => {
     const row = element.closest('.three-maps');
     return row ? row.clientWidth - PADDING : box.clientWidth;

@@ -50,8 +50,8 @@ export function paintMap(canvas, levels, table) {
   context.putImageData(image, 0, 0);
 }
 
-// Calls a function when an element is out of sight: scrolled away, in a tab or part that is not open, or on a page behind
-// another.
+// Calls a function when an element is out of sight: scrolled away, in a tab or part that is not open, or on a page
+// behind another.
 export function whenOutOfSight(element, call) {
   new IntersectionObserver(([seen]) => seen.isIntersecting || call()).observe(element);
   document.addEventListener('visibilitychange', () => document.hidden && element.isConnected && call());
