@@ -3,8 +3,9 @@
 import {background, saveOnClick} from './save.js';
 import {bytes} from './shared.js';
 
-const NARROW = 480, LINE = 20;  // pixels: the width of a phone's figure, and the height of a line of its legend
-const LEAST = 13, PADDING = 24;  // pixels: a map's column; beside a map in its block
+const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
+const LINE = 20;  // pixels: the height of a line of a narrow figure's legend
+const LEAST = 13, BAR = 56, PADDING = 24;  // pixels: a map's column; beside a map, in its figure and in its block
 const TITLE = 36;  // pixels of the top margin that a figure leaves for its title; here the page shows the title
 const ARRAYS = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
                 u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
@@ -22,19 +23,21 @@ const loadPlotly = () => plotly ??= window.Plotly ?? new Promise((resolve, rejec
 const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
-// The layout of a map of a width of its own, with narrower cells where it is wider than its box; LEAST pixels at least.
+// A map of a width of its own, with narrower cells where it is wider than its box, LEAST pixels at least, and then with
+// a colour bar that has numbers alone.
 function narrowed({data, layout}, width) {
-  const columns = data.length === 1 && data[0].z && decode(data[0].x)?.length;
-  if (!columns || !layout.width || layout.width <= width) return layout;
-  const around = layout.margin.l + layout.margin.r;
-  const most = layout.width - around, cells = Math.min(most, Math.max(LEAST * columns, width - around));
-  return {...layout, width: around + cells};
+  const [map] = data, columns = data.length === 1 && map.z && decode(map.x)?.length;
+  if (!columns || !layout.width || layout.width <= width) return {data, layout};
+  const margin = {...layout.margin, r: Math.min(BAR, layout.margin.r)}, around = margin.l + margin.r;
+  const most = layout.width - layout.margin.l - layout.margin.r;
+  const cells = Math.min(most, Math.max(LEAST * columns, width - around));
+  return {data: [{...map, colorbar: {...map.colorbar, title: {text: ''}}}],
+          layout: {...layout, margin, width: around + cells}};
 }
 
 // A layout without its title, which the page shows, where it can wrap. In a narrow figure, the legend below it has a
 // line for each name, and room for these lines.
 function fitted({data, layout}, width) {
-  layout = narrowed({data, layout}, width);
   const names = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
   const isBelow = layout.legend?.yanchor === 'bottom' && names.length > 1;
   const isNarrow = isBelow && width < NARROW;
@@ -93,7 +96,7 @@ export default function start({element, props, trigger, watch}) {
   // The width that a figure may take. Maps side by side are as wide as they are drawn; their row says what there is.
   const room = () => {
     const row = element.closest('.three-maps');
-    return row ? row.clientWidth - PADDING : box.clientWidth;
+    return row && innerWidth > PHONE ? row.clientWidth - PADDING : box.clientWidth;
   };
 
   function isInWindow() {
@@ -106,7 +109,6 @@ export default function start({element, props, trigger, watch}) {
     figure = props.value?.figure && JSON.parse(props.value.figure);
     element.dataset.empty = !figure;
     if (!figure) return;
-    const {data} = figure;
     inside('.caption').textContent = title();
     inside('.plot').setAttribute('aria-label', title());
     const Plotly = await loadPlotly();
@@ -116,20 +118,12 @@ export default function start({element, props, trigger, watch}) {
       box = inside('.plot');
       followWidth(Plotly);
     }
-    await Plotly.react(box, data, fitted(figure, room()), {displayModeBar: false});
+    const shown = narrowed(figure, room());
+    await Plotly.react(box, shown.data, fitted(shown, room()), {displayModeBar: false});
     // A click on a curve triggers 'pick' with the first of the values that its points carry.
     box.removeAllListeners?.('plotly_click');
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
-    sayCut();
     element.dataset.drawn = turn;
-  }
-
-  // Says that the picture is wider than its box, and fades its edge.
-  function sayCut() {
-    const isCut = box.scrollWidth > box.clientWidth + 2;
-    box.classList.toggle('wider', isCut);
-    element.querySelector('.more').hidden = !isCut;
-    window.dispatchEvent(new Event('cutchange'));
   }
 
   // Resizes the figure with its box. Only another width counts: resizing touches the box too.
@@ -139,7 +133,7 @@ export default function start({element, props, trigger, watch}) {
       if (!box.clientWidth || box.clientWidth === width) return;
       width = box.clientWidth;
       if (figure && !figure.layout.width) Plotly.Plots.resize(box);
-      else if (figure) Plotly.relayout(box, {width: fitted(figure, room()).width}).then(sayCut);
+      else if (figure) draw();
     }).observe(box);
   }
 

@@ -79,6 +79,5 @@ export function watchReach() {
   new MutationObserver(look).observe(document.body, {childList: true, subtree: true});
   window.addEventListener('resize', look);
   window.addEventListener('settled', look);
-  window.addEventListener('cutchange', look);
   document.addEventListener('click', look);
 }

@@ -66,3 +66,11 @@ def test_every_part_fits_a_phone(visit, name):
     expect(page.locator({"sentences": ".contrasted .word", "bleu": ".bleu-parts .ngram",
                          "lecture": ".lecture-table td"}[name]).first).to_be_visible()
     expect_fits(page, 375)
+
+
+def test_maps_of_both_sentences_fit_a_phone_with_their_colours(visit):
+    page = visit("/?tab=pairs", width=375)
+    for name in ("first", "second"):
+        expect(page.locator(f".pair-{name}[data-drawn] .main-svg").first).to_be_visible()
+        page.wait_for_function("""selector => { const {scrollWidth, clientWidth} = document.querySelector(selector);
+            return scrollWidth <= clientWidth; }""", arg=f".pair-{name} .plot")

@@ -18,7 +18,6 @@ CELL, LETTER = 20, 7.2  # pixels: a cell, and the mean width of a letter in the 
 LONGEST = 14  # letters of a label
 MOST = 40  # words on either side that are drawn
 LEAST = 0.62  # of its size, to which the picture shrinks
-PHONE = 340  # pixels that a phone has for it
 
 
 def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -> str:
@@ -41,13 +40,11 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     address = escape(json.dumps({"tab": "attention", "stack": head.stack, "layer": None, "head": None,
                                  "show": "head"}))
     title = language.html("strip_title", where=place(head, language))
-    long = LEAST * (_left(spanish) + CELL * len(english)) > PHONE
-    more = f'<p class="sub more">{language.html("strip_more", count=len(english))}</p>' if long else ""
     hint = language.html("strip_hint_given" if given else "strip_hint_predicted")
     return (f'<h3>{title}</h3><button type="button" class="open" data-address="{address}" '
             f'aria-label="{language.html("strip_open", where=place(head, language))}">'
             f"{_picture(values, spanish, english)}</button>"
-            f'{more}<p class="sub">{hint}</p>'
+            f'<p class="sub">{hint}</p>'
             f'<p class="sr-only">{escape(_in_words(values, spanish, english, language))}</p>')
 
 
@@ -57,12 +54,8 @@ def _words(pieces: Sequence[str]) -> list[list[int]]:
     return [group for group in words(pieces) if pieces[group[0]] not in marks or len(group) > 1][:MOST]
 
 
-def _left(spanish: Sequence[str]) -> float:
-    return 10 + LETTER * max(len(_cut(word)) for word in spanish)
-
-
 def _picture(values: np.ndarray, spanish: list[str], english: list[str]) -> str:
-    left = _left(spanish)
+    left = 10 + LETTER * max(len(_cut(word)) for word in spanish)
     top = 12 + LETTER * max(len(_cut(word)) for word in english)
     width, height = left + CELL * len(english), top + CELL * len(spanish)
     cells = "".join(

@@ -93,8 +93,7 @@ def plot(name: str, language: Language) -> gr.HTML:
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """
-    return canvas("plot.js", '<p class="caption"></p><div class="plot" role="img"></div>'
-                  f'<p class="sub more" hidden>{language.html("plot_more")}</p>', f"picture {name}",
+    return canvas("plot.js", '<p class="caption"></p><div class="plot" role="img"></div>', f"picture {name}",
                   save=language)
 
 
