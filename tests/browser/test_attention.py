@@ -524,6 +524,7 @@ def test_the_projector_view_is_left_by_its_button_at_any_size(visit, learned_pai
     page = visit("/?tab=attention&projector=1&text=" + quote(learned_pairs[0][0]), width=width)
     leave = page.get_by_role("button", name="Leave the projector view (Escape)")
     expect(leave).to_be_in_viewport(ratio=1)
+    wait_until_settled(page)  # while the page arrives, its address sets the view once more
     leave.click()
     page.wait_for_function("!location.search.includes('projector')")
     expect(leave).to_be_hidden()
