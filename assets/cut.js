@@ -1,13 +1,13 @@
 // Says of whatever scrolls sideways that there is more of it than is seen: its edge fades (data-cut), and a line below
 // it says so (data-more), which is there as long as it does not all fit. style.css draws both.
+import {overflow} from './shared.js';
+
 const WIDE = '.scroll, .tables, .plot, .strip .open, .maps';
 const SPOKEN = '.view *, .heads *';  // what says more itself, or is a strip by its looks
 
 function measure(pane, words) {
-  const {overflowX} = getComputedStyle(pane), scrolls = overflowX === 'auto' || overflowX === 'scroll';
-  const across = scrolls ? pane.scrollWidth - pane.clientWidth : 0;
-  const down = scrolls ? pane.scrollHeight - pane.clientHeight - pane.scrollTop : 0;
-  const cut = [across - pane.scrollLeft > 2 && 'right', down > 2 && 'below'].filter(Boolean).join(' ');
+  const {across, down} = overflow(pane);
+  const cut = [across - pane.scrollLeft > 2 && 'right', down - pane.scrollTop > 2 && 'below'].filter(Boolean).join(' ');
   if ((pane.dataset.cut ?? '') !== cut) {
     if (cut) pane.dataset.cut = cut;
     else delete pane.dataset.cut;

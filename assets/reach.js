@@ -1,5 +1,7 @@
 // What the keyboard reaches beyond buttons and fields: what scrolls, and the pieces of a translation. And the chosen
 // part of a tab, where the choice scrolls.
+import {overflow} from './shared.js';
+
 const SCROLLING = '.tables, .scroll, .plot, .maps, .rows, .review';
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
 
@@ -18,9 +20,7 @@ function nameOf(region) {
 function reachScrolling() {
   for (const region of document.querySelectorAll(SCROLLING)) {
     if (!region.clientWidth) continue;
-    const {overflowX, overflowY} = getComputedStyle(region), scrolls = /auto|scroll/;
-    const isCut = (scrolls.test(overflowX) && region.scrollWidth > region.clientWidth + 1) ||
-      (scrolls.test(overflowY) && region.scrollHeight > region.clientHeight + 1);
+    const {across, down} = overflow(region), isCut = across > 1 || down > 1;
     const isOurs = region.dataset.reached === 'true';
     if (isCut && !isOurs && region.tabIndex < 0 && !region.querySelector(FOCUSABLE)) {
       region.dataset.reached = true;

@@ -50,6 +50,13 @@ export function paintMap(canvas, levels, table) {
   context.putImageData(image, 0, 0);
 }
 
+// How many pixels of a box that scrolls lie beyond its size: {across, down}, 0 where it does not scroll.
+export function overflow(box) {
+  const {overflowX, overflowY} = getComputedStyle(box), scrolls = /auto|scroll/;
+  return {across: scrolls.test(overflowX) ? box.scrollWidth - box.clientWidth : 0,
+          down: scrolls.test(overflowY) ? box.scrollHeight - box.clientHeight : 0};
+}
+
 // Calls a function when an element is out of sight: scrolled away, in a tab or part that is not open, or on a page
 // behind another.
 export function whenOutOfSight(element, call) {

@@ -283,15 +283,14 @@ class Service(Pretrained):
         joined: of hypotheses that read the same, in other pieces, the best alone is listed. Samples are all listed:
         how often a text was drawn says something.
         """
-        best, warnings = hypotheses[0], [*source.warnings]
+        best, warnings, candidates = hypotheses[0], [*source.warnings], [*map(self._candidate, hypotheses)]
         if not best.finished:
             warnings.append(Message.of("warning_cut", pieces=len(best.tokens)))
         if repeats(best.tokens):
             warnings.append(Message.of("warning_repetition"))
         elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
-                                                or BROKEN in self.tokenizer.decode(best.tokens)):
+                                                or BROKEN in candidates[0].text):
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
-        candidates = [*map(self._candidate, hypotheses)]
         if joined and not options.sampling:
             texts = [candidate.text for candidate in candidates]
             candidates = [one for i, one in enumerate(candidates) if one.text not in texts[:i]][:options.n_best]

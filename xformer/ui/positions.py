@@ -59,7 +59,7 @@ def pair_of(_: TranslationService, so_far: Values) -> Whole:
 
 
 def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it: one's own sentence without its positions, and the rest for who asks."""
+    """Lay the tab out; called inside it: one's own sentence without its positions, and the other parts closed."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     experiment = _experiment(page)
     with gr.Accordion(say("pos_part_table"), open=False) as table:

@@ -36,7 +36,7 @@ STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *explain.POWERS, step=0.25)
 MOST_PADDING = 4
-QUERY = 2  # who asks at first: the second, which has something to look at
+QUERY = 2  # the query at first: the second piece, which has another to look at
 STORE: dict[str, Any] = json.loads((ASSETS / "store.json").read_text(encoding="utf-8"))
 RECORDS = Words("\n".join(": ".join(record) for record in STORE["records"]))
 STORE_QUERY = Words(STORE["query"])
@@ -162,7 +162,7 @@ def _draw(page: Page, controls: Controls, shown: Mapping[str, Any], parts: Mappi
 
 def follow(service: TranslationService, language: Language, head: Head, query: int | None, first_stack: str, lock: str,
            before: dict[str, Any]) -> dict[str, Any]:
-    """Set the controls that follow another stack; a word that has just been locked becomes who asks."""
+    """Set the controls that follow another stack; a word that has just been locked becomes the query."""
     answer: dict[str, Any] = {}
     if before and before["first_stack"] != first_stack:
         so_far = {"first_stack": first_stack}
