@@ -27,7 +27,8 @@ function chooseTab(event) {
   if (event.isTrusted && event.target.closest('[role=tab]')) state.returning = false;
 }
 
-// Opens the address that a clicked element names (data-address: values by key; null takes a key out).
+// Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of
+// the page that it names (data-place), which places.js brings into sight.
 function openAddress(event) {
   const named = event.target.closest('[data-address]');
   if (!named) return;
@@ -36,9 +37,10 @@ function openAddress(event) {
     if (value === null) query.delete(key);
     else query.set(key, value);
   }
-  history.pushState(null, '', `${location.pathname}?${query}`);
+  history.pushState(null, '', `${location.pathname}?${query}${named.dataset.place ? '#' + named.dataset.place : ''}`);
   tell('addresschange');
   showAddress();
+  tell('placechange');
 }
 
 // Presses the button that a clicked element stands for (data-press: the button's selector).

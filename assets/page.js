@@ -62,7 +62,8 @@ export function write(own, ...values) {
   if (state.returning && former.get('tab') !== query.get('tab')) return;  // of a tab that was left by Back since
   state.returning = false;
   const step = state.settled && ['tab', 'text'].some(key => former.has(key) && former.get(key) !== query.get(key));
-  history[step ? 'pushState' : 'replaceState'](null, '', location.pathname + '?' + query + location.hash);
+  const hash = step ? '' : location.hash;  // of a part of what is shown
+  history[step ? 'pushState' : 'replaceState'](null, '', `${location.pathname}?${query}${hash}`);
   state.writtenAddress = location.search;
   tell('addresschange');
 }

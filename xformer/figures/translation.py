@@ -42,13 +42,15 @@ def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]
 
 
 def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str:
-    """Tabulate the translations that the search found, best first, with scores and log-probabilities."""
+    """Tabulate the translations that the search found, best first; scores and log-probabilities on demand."""
     html = language.html
     rows = "".join(
-        f'<tr><td>{rank}</td><td class="number">{c.score:.3f}</td><td class="number">{sum(c.log_probs):.2f}</td>'
-        f'<td lang="es">{escape(c.text)}</td></tr>' for rank, c in enumerate(candidates, 1))
-    return (f'<table class="plain"><caption>{html("n_best_title")}</caption><thead><tr><th>{html("rank")}</th>'
-            f'<th title="{html("score_help")}">{html("score")}</th><th>{html("total")}</th>'
+        f'<tr><td>{rank}</td><td class="number asked">{c.score:.3f}</td>'
+        f'<td class="number asked">{sum(c.log_probs):.2f}</td><td lang="es">{escape(c.text)}</td></tr>'
+        for rank, c in enumerate(candidates, 1))
+    return (f'<table class="plain n-best"><caption>{html("n_best_title")} <details class="numbers"><summary>'
+            f'{html("numbers")}</summary></details></caption><thead><tr><th>{html("rank")}</th>'
+            f'<th class="asked" title="{html("score_help")}">{html("score")}</th><th class="asked">{html("total")}</th>'
             f'<th>{html("translation")}</th></tr></thead><tbody>{rows}</tbody></table>')
 
 

@@ -25,6 +25,7 @@ from xformer.ui.components import ROUTES, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.model import tab as model_tab
+from xformer.ui.places import overview
 from xformer.ui.principles import tab as walkthrough
 from xformer.ui.sentiment import tab as sentiment
 from xformer.ui.server import api, gradio_private, sessions
@@ -150,6 +151,7 @@ def _frame(models: ModelPool, language: Language) -> Frame:
             examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
                                   label=say("examples"), layout="gallery", type="values", elem_classes="examples")
         gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{_languages(language)}', elem_classes="languages")
+        overview(language)
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
             choice = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),
                                  allow_custom_value=models.any_name,
@@ -160,7 +162,6 @@ def _frame(models: ModelPool, language: Language) -> Frame:
     about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
     frame = Frame(sentence, button, examples, choice, search, about, loading=gr.HTML(elem_classes="status"),
                   problems=gr.HTML(elem_classes="status"), status=gr.HTML(elem_classes="status"))
-    gr.HTML(f'<p>{language.html("purpose")}</p>', elem_classes="purpose")
     return frame
 
 

@@ -10,6 +10,7 @@ import gradio as gr
 from xformer.ui.components import script
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET
+from xformer.ui.places import question
 from xformer.ui.tabs import Page, Tab
 
 
@@ -36,6 +37,7 @@ def build(page: Page, tab_id: str, key: str, parts: Sequence[Part], first: str) 
     columns, opened = [], []
     for name, module in zip(ids, parts, strict=True):
         with gr.Column(visible=name == first) as column:
+            question(page.language, name)
             box = gr.Textbox("0", visible=False)
             made = module.build(page, box)
         columns.append(column)

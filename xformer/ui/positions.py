@@ -23,6 +23,7 @@ from xformer.ui.components import one_map, plot, script
 from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
 from xformer.ui.handlers import QUIET, Ask, needs, refused
 from xformer.ui.pictures import Pictures
+from xformer.ui.places import folded, question
 from xformer.ui.tabs import Page, Tab, View, opened_by
 
 ID = "positions"
@@ -60,14 +61,15 @@ def pair_of(_: TranslationService, so_far: Values) -> Whole:
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: one's own sentence without its positions, and the other parts closed."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+    language, controls = page.language, Controls(page.service)
+    question(language, ID)
     experiment = _experiment(page)
-    with gr.Accordion(say("pos_part_table"), open=False) as table:
+    with folded(language, "pos-table") as table:
         shown = _table(page, controls)
-    with gr.Accordion(say("pos_title_sentence"), open=False) as of_sentence:
+    with folded(language, "pos-sentence") as of_sentence:
         gr.HTML(figures.heading("sentence", language))
         problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
-    with gr.Accordion(say("pos_title_lengths"), open=False) as of_lengths:
+    with folded(language, "pos-lengths") as of_lengths:
         gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
         with gr.Column(visible=bool(page.service.length_scores)) as measured:
             carried, lengths = gr.HTML(elem_classes="summary carried"), plot("pos-lengths", language)

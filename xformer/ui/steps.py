@@ -24,6 +24,7 @@ from xformer.ui.components import TRANSPORT, canvas
 from xformer.ui.controls import Controls, OneOf, Real, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.pictures import Pictures
+from xformer.ui.places import question
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
@@ -48,6 +49,7 @@ def build(page: Page) -> Tab:
             shown["back"] = gr.Button(say("decode_back"), size="sm", scale=0, min_width=200)
         for name, lay_out in PARTS.items():
             with gr.Column(elem_classes=f"part of-{name}"):
+                question(language, name)
                 shown |= lay_out(page, controls)
     controls.add("step", FIRST, gr.Number, visible=False, precision=0)
     controls.add("tree_node", NODE, gr.Number, visible=False, precision=0)

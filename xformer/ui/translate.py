@@ -22,9 +22,11 @@ from xformer.results import Options, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
+from xformer.ui import doors
 from xformer.ui.components import script
 from xformer.ui.controls import Controls, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.places import folded
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "translate"
@@ -46,11 +48,13 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     say, settings = page.language.say, Controls(page.service)
+    gr.HTML(f'<p class="asks">{page.language.html("headline")}</p>', elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
             spanish = gr.HTML(elem_classes="spanish", min_height=110)
             seen = gr.HTML(elem_classes="strip", min_height=300)
         with gr.Column(scale=5, min_width=300):
+            doors.build(page)
             n_best = gr.HTML(elem_classes="tables")
             reference, button, scores = _reference(page)
     with page.search:
@@ -89,7 +93,7 @@ def build(page: Page) -> Tab:
 def _reference(page: Page) -> tuple[gr.Textbox, gr.Button, gr.HTML]:
     """Lay out the field of a reference translation, and where BLEU is shown."""
     say = page.language.say
-    with gr.Accordion(say("reference_title"), open=False):
+    with folded(page.language, "reference"):
         with gr.Row(elem_classes="ask"):
             reference = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
             button = gr.Button(say("compare"), scale=1, min_width=120)
@@ -161,7 +165,8 @@ def shown(translation: Translation, language: Language) -> str:
              "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
     meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
             if options.sampling else language.say("meta", beam=options.beam, **found))
-    return f'{figure.translation(best, language)}<p class="meta">{escape(meta)}</p>'
+    return (f'{figure.translation(best, language)}<details class="numbers meta"><summary>{language.html("numbers")}'
+            f"</summary><p>{escape(meta)}</p></details>")
 
 
 def draws(translations: Sequence[Translation], language: Language) -> str:

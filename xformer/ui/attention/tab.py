@@ -27,6 +27,7 @@ from xformer.ui.components import FILES, canvas, script, small_maps
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
+from xformer.ui.places import in_drawer, question
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
@@ -67,6 +68,7 @@ class Locks:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it. All that is declared in `look` is redrawn from the trace alone."""
     say, look = page.language.say, Controls(page.service)  # its keys are the fields of figures.attention.Choice
+    question(page.language, ID)
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="attention"):
         shown = _columns(page, look)
@@ -121,19 +123,19 @@ def _columns(page: Page, look: Controls) -> dict[str, Any]:
 def _drawer(page: Page, look: Controls, shown: Mapping[str, Any], opened: gr.Textbox) -> tuple[Controls, Controls]:
     """Lay out what the tab asks the model; -> the controls of two parts. opened: the id of the one that is looked at.
     """
-    language, say = page.language, page.language.say
-    with gr.Tab(say("drawer_finder")) as of_finder:
+    language = page.language
+    with in_drawer(language, "finder") as of_finder:
         gr.HTML(f'<h3>{language.html("finder")}</h3><p class="note">{language.html("finder_text")}</p>')
         shown["finder"].render()
-    with gr.Tab(say("drawer_ablation")) as of_heads:
+    with in_drawer(language, "ablation") as of_heads:
         of_ablation = ablation.build(page, look)
-    with gr.Tab(say("drawer_weighing"), id=weighing.TAB) as of_weights:
+    with in_drawer(language, weighing.TAB) as of_weights:
         of_weighing = weighing.build(page, look, opened)
-    with gr.Tab(say("drawer_occlusion")) as of_words:
+    with in_drawer(language, "occlusion") as of_words:
         attribution_methods.build(page, look)
-    with gr.Tab(say("drawer_rivals")) as of_rivals:
+    with in_drawer(language, "rivals") as of_rivals:
         counterfactual.build(page)
-    with gr.Tab(say("drawer_link"), id=word_link.TAB) as of_link:
+    with in_drawer(language, word_link.TAB) as of_link:
         word_link.build(page)
     for part in (of_finder, of_heads, of_weights, of_words, of_rivals, of_link):
         part.select(None, None, opened, js=f"() => {json.dumps(part.id or '')}", **QUIET)

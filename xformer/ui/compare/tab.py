@@ -19,6 +19,7 @@ from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
 from xformer.ui.pictures import Pictures
+from xformer.ui.places import question
 from xformer.ui.tabs import Listener, Page, Tab
 
 ID = "pairs"
@@ -35,6 +36,7 @@ def build(page: Page) -> Tab:
     columns: dict[str, gr.Column] = {}
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
         with gr.Column(visible=name == PARTS[0]) as columns[name]:
+            question(page.language, name)
             controls.include(lay_out(page, part, ID))
     part.change(**Ask.always(None, page.language)(show, {"pairs_part": part}, columns), **SWIFT)
     return Tab(controls, own_field=True)

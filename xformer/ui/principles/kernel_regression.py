@@ -15,6 +15,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Real, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, refused, text_of
+from xformer.ui.places import folded
 from xformer.ui.tabs import Page
 
 POWER = Real(-1, *kernels.POWERS, step=0.25)
@@ -25,7 +26,7 @@ FORMULA = ("<i>f</i>(<i>x</i>) = Σ<sub><i>i</i></sub> softmax<sub><i>i</i></sub
 def build(page: Page) -> tuple[Controls, gr.Accordion]:
     """Lay the part out; -> its controls, and its accordion."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
-    with gr.Accordion(say("kernel_title"), open=False) as part:
+    with folded(language, "kernels") as part:
         gr.HTML(lesson(say("kernel_heading"), FORMULA, say("kernel_look")))
         with gr.Row(elem_classes="detail"):
             with gr.Column(scale=7, min_width=300):

@@ -26,6 +26,7 @@ from xformer.ui.components import canvas, plot
 from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, Words
 from xformer.ui.handlers import QUIET, Ask, needs
 from xformer.ui.pictures import Pictures
+from xformer.ui.places import folded, question
 from xformer.ui.principles import kernel_regression
 from xformer.ui.tabs import Page, Tab, View, opened_by
 
@@ -57,6 +58,7 @@ def mask_of(service: TranslationService, so_far: Values) -> OneOf:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     language, controls, parts = page.language, Controls(page.service), dict[str, gr.Accordion]()
+    question(language, ID)
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="principles"):
         shown = _walk(page, controls)
@@ -101,17 +103,17 @@ def _walk(page: Page, controls: Controls) -> dict[str, Any]:
 
 def _parts(page: Page, parts: dict[str, gr.Accordion]) -> dict[str, Any]:
     """Lay out what is closed at first; -> the components by name. parts: to which the accordions are added."""
-    language, say, shown = page.language, page.language.say, dict[str, Any]()
-    with gr.Accordion(say("first_show_vectors"), open=False) as parts["vectors"]:
+    language, shown = page.language, dict[str, Any]()
+    with folded(language, "vectors") as parts["vectors"]:
         for name in STEPS:
             gr.HTML(figures.heading(name, language))
             shown[name] = plot(f"first-{name}", language)
             if name == "inputs":
                 shown["checked"] = gr.HTML(elem_classes="summary")
-    with gr.Accordion(say("first_title_reshape"), open=False) as parts["reshape"]:
+    with folded(language, "reshape") as parts["reshape"]:
         gr.HTML(figures.heading("reshape", language))
         shown["reshape"] = plot("first-reshape", language)
-    with gr.Accordion(say("rest_title"), open=False) as parts["rest"]:
+    with folded(language, "rest") as parts["rest"]:
         shown["state"] = gr.HTML(stream_figures.heading("state", language, page.service.info.norm))
         shown["strips"] = plot("rest-strips", language)
         shown["sums"] = canvas("part.js", "${value}", "tables rest-sums", save=language)
@@ -119,12 +121,12 @@ def _parts(page: Page, parts: dict[str, gr.Accordion]) -> dict[str, Any]:
         shown["units"], shown["firing"] = plot("rest-units", language), gr.HTML(elem_classes="summary")
         gr.HTML(stream_figures.heading("course", language))
         shown["course"] = plot("rest-course", language)
-    with gr.Accordion(say("first_every_query"), open=False) as parts["map"]:
+    with folded(language, "map") as parts["map"]:
         shown["map"] = plot("first-map", language)
-    with gr.Accordion(say("first_title_variance"), open=False) as parts["variance"]:
+    with folded(language, "variance") as parts["variance"]:
         gr.HTML(figures.heading("variance", language))
         shown["variance"] = plot("first-variance", language)
-    with gr.Accordion(say("first_title_split"), open=False) as parts["split"]:
+    with folded(language, "split") as parts["split"]:
         gr.HTML(figures.heading("split", language))
         shown["costs"] = gr.HTML(elem_classes="tables")
         shown["splits"] = plot("first-split", language)
@@ -230,7 +232,7 @@ def _store(page: Page) -> tuple[Controls, gr.Accordion]:
     """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all;
     -> its controls, and its accordion."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
-    with gr.Accordion(say("store_title"), open=False) as store:
+    with folded(language, "store") as store:
         gr.HTML(f'<p class="note">{language.html("store_text")}</p>')
         controls.add("records", RECORDS, gr.Textbox, label=say("store_records"),
                      info=say("store_records_info", limit=key_values.MOST_RECORDS), lines=6, max_lines=14)

@@ -22,6 +22,7 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Words, numbers
 from xformer.ui.handlers import QUIET, Ask
+from xformer.ui.places import folded
 from xformer.ui.sentiment import many
 from xformer.ui.tabs import Page, Tab
 
@@ -57,7 +58,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     of_shipped = Ask.always(reader, language, page.tab)
     _quality(of_shipped, reader)
     _poolings(reader, language)
-    with gr.Accordion(language.say("texts_title"), open=False):
+    with folded(language, "texts"):
         if len(readers) > 1:
             gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
         many.build(of_shipped)
@@ -299,12 +300,12 @@ def _quality(ask: Ask, reader: ReviewService) -> None:
     language = ask.language
     model = of_model(reader.info, _line(reader.info, language), hidden=True)  # another one may be chosen above
     if reader.calibration is not None:
-        with gr.Accordion(language.say("calibration_title"), open=False) as part:
+        with folded(language, "calibration") as part:
             gr.HTML(figures.calibration_text(reader.calibration, language) + model)
             picture = plot("calibration", language)
         part.expand(**ask(draw_calibration, {}, {"picture": picture}), **QUIET)
     if reader.label_shares:
-        with gr.Accordion(language.say("shares_title"), open=False) as part:
+        with folded(language, "shares") as part:
             gr.HTML(f'<p class="note">{language.html("shares_text")}</p>{model}')
             picture = plot("shares", language)
         part.expand(**ask(draw_shares, {}, {"picture": picture}), **QUIET)
@@ -313,7 +314,7 @@ def _quality(ask: Ask, reader: ReviewService) -> None:
 def _poolings(reader: ReviewService, language: Language) -> None:
     """Lay out the table of classifiers by pooling and mask, if anybody measured them."""
     if reader.pooling_scores:
-        with gr.Accordion(language.say("poolings_title"), open=False):
+        with folded(language, "poolings"):
             model = of_model(reader.info, _line(reader.info, language), hidden=True)
             gr.HTML(f'<p class="note">{figures.poolings_text(reader.pooling_scores, language)}</p>{model}')
             canvas("part.js", "${value}", "tables poolings-view", figures.poolings(reader.pooling_scores, language),

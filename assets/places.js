@@ -1,0 +1,75 @@
+// The overview of all parts of the page, a search over it, and the part that the fragment of the address names.
+const WAIT = 8000;  // milliseconds that a part may take to come onto the page
+
+const folded = name => document.querySelector(`.block.at-${CSS.escape(name)}`);
+const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id="${CSS.escape(name)}"]`);
+
+// Opens the part, if it is on the page and in sight of its tab, and brings it into sight; whether it did.
+function show(name) {
+  const part = folded(name), tab = inDrawer(name), shown = part ?? tab;
+  if (!shown?.checkVisibility()) return false;
+  const label = part?.querySelector('button.label-wrap');
+  if (label && !label.classList.contains('open')) label.click();
+  if (tab && (tab.ariaSelected !== 'true' || innerWidth <= 640)) tab.click();
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  shown.scrollIntoView({block: 'start', behavior: calm ? 'auto' : 'smooth'});
+  (label ?? tab).focus({preventScroll: true});
+  return true;
+}
+
+// Shows the part that the fragment names, as soon as its tab is laid out.
+function follow() {
+  const name = location.hash.slice(1);
+  if (!/^[\w-]+$/.test(name) || show(name)) return;
+  const watcher = new MutationObserver(() => show(name) && watcher.disconnect());
+  watcher.observe(document.body, {subtree: true, childList: true, attributeFilter: ['style', 'class']});
+  setTimeout(() => watcher.disconnect(), WAIT);
+}
+
+// A text without accents and capitals, so that "atencion" finds "Atención".
+const plain = text => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+
+export default function start({element}) {
+  const dialog = element.querySelector('dialog'), field = dialog.querySelector('input');
+  const entries = [...dialog.querySelectorAll('li')].map(item => [item, plain(
+    item.closest('section').querySelector('h3').textContent + ' ' + item.textContent)]);
+  const found = () => [...dialog.querySelectorAll('li:not([hidden]) button')];
+
+  function search() {
+    const words = plain(field.value).split(/\s+/);
+    for (const [item, text] of entries) item.hidden = !words.every(word => text.includes(word));
+    for (const section of dialog.querySelectorAll('section')) section.hidden = !section.querySelector('li:not([hidden])');
+    dialog.querySelector('.none').hidden = found().length > 0;
+  }
+
+  function openOverview() {
+    field.value = '';
+    search();
+    dialog.showModal();
+    field.focus();
+  }
+
+  // Down and Up go through what is found; Enter in the field opens the first of it.
+  function move(event) {
+    const step = {ArrowDown: 1, ArrowUp: -1}[event.key], buttons = found();
+    if (event.key === 'Enter' && event.target === field) buttons[0]?.click();
+    if (!step) return;
+    event.preventDefault();
+    (buttons[buttons.indexOf(document.activeElement) + step] ?? (step < 0 ? field : buttons[0]))?.focus();
+  }
+
+  element.querySelector('.open').addEventListener('click', openOverview);
+  field.addEventListener('input', search);
+  dialog.addEventListener('keydown', move);
+  dialog.addEventListener('click', event => {
+    if (event.target === dialog || event.target.closest('.close, [data-address]')) dialog.close();
+  });
+  document.addEventListener('keydown', event => {
+    const typing = event.target.matches('input, textarea, select, [contenteditable]');
+    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+    event.preventDefault();
+    openOverview();
+  });
+  window.addEventListener('settled', follow);
+  window.addEventListener('placechange', follow);
+}

@@ -1,0 +1,111 @@
+"""Where everything stands: each part of the page with the question that it answers, and the overview that leads there.
+
+A part's question is its first line. assets/places.js opens the overview, searches it, and brings a part into sight that
+the fragment of an address names, such as /?tab=principles#store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
+
+import gradio as gr
+
+from xformer.strings import Language
+from xformer.ui.components import canvas
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of the page. Its question is the text "asks_" and its key; name: the key of the text that names it.
+
+    address: what of the page's address opens it, besides its tab. folded: whether it is a part that a reader opens, and
+    that the fragment of the address names.
+    """
+
+    key: str
+    name: str
+    address: Mapping[str, str] = field(default_factory=dict)
+    folded: bool = False
+
+
+def _folded(*names: tuple[str, str]) -> tuple[Place, ...]:
+    return tuple(Place(key, name, folded=True) for key, name in names)
+
+
+def _chosen(control: str, *names: tuple[str, str]) -> tuple[Place, ...]:
+    """Parts of which a control shows one."""
+    return tuple(Place(key, name, {control: key}) for key, name in names)
+
+
+PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
+    "translate": (Place("translate", "tab_translate"), *_folded(("reference", "reference_title"))),
+    "attention": (Place("attention", "tab_attention"), *_folded(
+        ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
+        ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
+    "decoding": _chosen("decode", ("steps", "decode_steps"), ("yours", "decode_yours"), ("layers", "decode_layers")),
+    "pairs": _chosen("pairs_part", ("sentences", "pairs_part_sentences"), ("bleu", "pairs_part_bleu"),
+                     ("lecture", "pairs_part_lecture")),
+    "sentiment": (*_chosen("review_part", ("judge", "part_judge"), ("maps", "part_maps"), ("writer", "part_writer")),
+                  *_folded(("calibration", "calibration_title"), ("shares", "shares_title"),
+                           ("poolings", "poolings_title"), ("texts", "texts_title"))),
+    "positions": (Place("positions", "pos_title_change"), *_folded(
+        ("pos-table", "pos_part_table"), ("pos-sentence", "pos_title_sentence"), ("pos-lengths", "pos_title_lengths"))),
+    "principles": (Place("principles", "first_title_scores"), *_folded(
+        ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
+        ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
+        ("kernels", "kernel_title"), ("store", "store_title"))),
+    "training": _chosen("part", ("generations", "part_generations"), ("beginning", "part_beginning"),
+                        ("live", "part_live"), ("recorded", "part_recorded"), ("forming", "part_forming")),
+    "model": _chosen("model_part", ("architecture", "part_architecture"), ("sizes", "part_sizes"),
+                     ("vocabulary", "part_vocabulary")),
+}
+NAMES = {place.key: place.name for places in PLACES.values() for place in places}
+
+
+def question(language: Language, key: str) -> gr.HTML:
+    """Ask, as the first line of a part, what it answers."""
+    return gr.HTML(f'<p class="asks">{language.html(f"asks_{key}")}</p>', elem_classes="asked")
+
+
+@contextmanager
+def folded(language: Language, key: str) -> Iterator[gr.Accordion]:
+    """Lay out a part that is closed at first, with its question."""
+    with gr.Accordion(language.say(NAMES[key]), open=False, elem_classes=f"at-{key}") as part:
+        question(language, key)
+        yield part
+
+
+@contextmanager
+def in_drawer(language: Language, key: str) -> Iterator[gr.Tab]:
+    """Lay out a part of a drawer, with its question."""
+    with gr.Tab(language.say(NAMES[key]), id=key) as part:
+        question(language, key)
+        yield part
+
+
+def overview(language: Language) -> gr.HTML:
+    """Lay out the button that opens the overview of all parts, and the overview."""
+    html = language.html
+    tabs = "".join(f'<section><h3>{html(f"tab_{tab}")}</h3><ul>{"".join(_entry(tab, one, language) for one in places)}'
+                   "</ul></section>" for tab, places in PLACES.items())
+    return canvas("places.js", f"""
+<button type="button" class="open" aria-haspopup="dialog" aria-keyshortcuts="/" title="{html("places_open")}"
+  aria-label="{html("places_open")}">⌕</button>
+<dialog class="overview" aria-label="{html("places_title")}">
+  <div class="head"><input type="search" autocomplete="off" aria-label="{html("places_search")}"
+    placeholder="{html("places_search")}">
+    <button type="button" class="close" aria-label="{html("places_close")}">×</button></div>
+  <div class="list">{tabs}</div>
+  <p class="none" role="status" hidden>{html("places_none")}</p>
+</dialog>""", "places")
+
+
+def _entry(tab: str, place: Place, language: Language) -> str:
+    address = escape(json.dumps({"tab": tab, **place.address}))
+    at = f' data-place="{place.key}"' if place.folded else ' data-place=""'
+    return (f'<li><button type="button" data-address="{address}"{at}><b>{language.html(place.name)}</b> '
+            f'<span>{language.html(f"asks_{place.key}")}</span></button></li>')
