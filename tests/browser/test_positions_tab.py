@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.acts import expect_fits, expect_spanish, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
-TABLE, SENTENCE = "The table of positions, and why it works", "The table on your sentence: what the encoder is given"
+TABLE, SENTENCE = "The table of positions", "The table on your sentence"
 
 
 def open_positions(page, learned_pairs):

@@ -25,7 +25,7 @@ def open_principles(page, learned_pairs):
 
 
 def show_vectors(page):
-    page.get_by_role("button", name="Show the vectors").click()
+    page.get_by_role("button", name="Vectors").click()
     expect(page.locator(".first-vectors .caption")).to_have_text(re.compile(r": q \(1 × 8\) and K \(\d+ × 8\)$"))
 
 

@@ -233,7 +233,8 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
     return (f'{read}<p class="sub">{html("pos_translation_before")}</p><p class="large" lang="es">{escape(old)}</p>'
             f'<p class="sub">{html("pos_translation_after")}</p>'
             f'<p class="large" lang="es">{changed_words(old, new) or html("pos_nothing")}</p>{same}<p>{total}</p>'
-            f"{piece_table(names, change.before.predicted, change.before.log_probs, change.after.log_probs)}")
+            f'<details class="by-piece"><summary>{html("pos_by_piece")}</summary>'
+            f"{piece_table(names, change.before.predicted, change.before.log_probs, change.after.log_probs)}</details>")
 
 
 def maps(change: Moved, choice: Choice, positions: Positions, language: Language = ENGLISH

@@ -32,8 +32,8 @@ class Place:
     folded: bool = False
 
 
-def _folded(*names: tuple[str, str]) -> tuple[Place, ...]:
-    return tuple(Place(key, name, folded=True) for key, name in names)
+def _folded(*names: tuple[str, str], **address: str) -> tuple[Place, ...]:
+    return tuple(Place(key, name, address, folded=True) for key, name in names)
 
 
 def _chosen(control: str, *names: tuple[str, str]) -> tuple[Place, ...]:
@@ -50,8 +50,10 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "pairs": _chosen("pairs_part", ("sentences", "pairs_part_sentences"), ("bleu", "pairs_part_bleu"),
                      ("lecture", "pairs_part_lecture")),
     "sentiment": (*_chosen("review_part", ("judge", "part_judge"), ("maps", "part_maps"), ("writer", "part_writer")),
-                  *_folded(("calibration", "calibration_title"), ("shares", "shares_title"),
-                           ("poolings", "poolings_title"), ("texts", "texts_title"))),
+                  *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),
+                           ("shares", "shares_title"), ("poolings", "poolings_title"), ("texts", "texts_title"),
+                           review_part="judge"),
+                  *_folded(("tuned", "maps_compare"), review_part="maps")),
     "positions": (Place("positions", "pos_title_change"), *_folded(
         ("pos-table", "pos_part_table"), ("pos-sentence", "pos_title_sentence"), ("pos-lengths", "pos_title_lengths"))),
     "principles": (Place("principles", "first_title_scores"), *_folded(

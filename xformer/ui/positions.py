@@ -64,18 +64,19 @@ def build(page: Page) -> Tab:
     language, controls = page.language, Controls(page.service)
     question(language, ID)
     experiment = _experiment(page)
-    with folded(language, "pos-table") as table:
-        shown = _table(page, controls)
-    with folded(language, "pos-sentence") as of_sentence:
-        gr.HTML(figures.heading("sentence", language))
-        problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
-    with folded(language, "pos-lengths") as of_lengths:
-        gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
-        with gr.Column(visible=bool(page.service.length_scores)) as measured:
-            carried, lengths = gr.HTML(elem_classes="summary carried"), plot("pos-lengths", language)
-        with gr.Column(visible=not page.service.length_scores) as unmeasured:
-            gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs dev.tsv '
-                    "--train DIR --save</code></p>")
+    with gr.Column(elem_classes="folds"):
+        with folded(language, "pos-table") as table:
+            shown = _table(page, controls)
+        with folded(language, "pos-sentence") as of_sentence:
+            gr.HTML(figures.heading("sentence", language))
+            problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
+        with folded(language, "pos-lengths") as of_lengths:
+            gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
+            with gr.Column(visible=bool(page.service.length_scores)) as measured:
+                carried, lengths = gr.HTML(elem_classes="summary carried"), plot("pos-lengths", language)
+            with gr.Column(visible=not page.service.length_scores) as unmeasured:
+                gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs '
+                        "dev.tsv --train DIR --save</code></p>")
     _draw_table(page, controls, shown, table)
     pictures = Pictures(page, controls, f"{ID}.sentence", tab=ID)
     pictures.opens("sentence_open", of_sentence)
@@ -267,8 +268,8 @@ def _experiment(page: Page) -> Controls:
                                 minimum=None, maximum=None, label=say("pos_seed"))
             compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"))
             button = gr.Button(say("pos_run"), variant="primary")
-            gr.HTML(f'<h3>{language.html("pos_title_change")}</h3>'
-                    f'<p class="note">{language.html("pos_text_change")}</p>')
+            gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
+                    f'<p class="note">{language.html("pos_text_change")}</p></details>')
     views = {}
     with gr.Row(elem_classes="detail", visible=False) as maps:
         for name in ("before", "after"):

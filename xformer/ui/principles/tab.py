@@ -62,10 +62,11 @@ def build(page: Page) -> Tab:
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="principles"):
         shown = _walk(page, controls)
-    shown |= _parts(page, parts)
+    with gr.Column(elem_classes="folds"):
+        shown |= _parts(page, parts)
+        of_kernels, kernels = kernel_regression.build(page)
+        of_store, store = _store(page)
     _draw(page, controls, shown, parts, problem)
-    of_kernels, kernels = kernel_regression.build(page)
-    of_store, store = _store(page)
     controls.include(of_kernels)
     controls.include(of_store)
     return Tab(controls, {"store": opened_by(of_store, store), "kernels": opened_by(of_kernels, kernels), "state": View(
@@ -78,12 +79,15 @@ def _walk(page: Page, controls: Controls) -> dict[str, Any]:
     with gr.Column(scale=7, min_width=320):
         scores = canvas("steps.js", "${value}", "first-scores", save=language)
         summary = gr.HTML(elem_classes="summary", min_height=60)
-        gr.HTML(f'{figures.heading("scores", language)}<p class="note">{language.html("first_intro")}</p>')
+        gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
+                f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
+                f'<p class="note">{language.html("first_text_switches")}</p></details>')
     with gr.Column(scale=4, min_width=300, elem_classes="controls"):
         controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
                      choices=language.choices("stack_{}", STACKS))
-        controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"))
-        controls.add("first_head", head_of, gr.Radio, label=say("head"))
+        with gr.Row(elem_classes="of-one-head"):
+            controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"), scale=2, min_width=90)
+            controls.add("first_head", head_of, gr.Radio, label=say("head"), scale=5, min_width=200)
         query = controls.add("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
                              properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
                              label=say("first_query"))
@@ -96,8 +100,6 @@ def _walk(page: Page, controls: Controls) -> dict[str, Any]:
         controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
                      properties=lambda values: {"choices": mask_choices(page.service, language, values)})
         padding.render()
-        gr.HTML(f'<p class="formula">{figures.FORMULAS["switches"]}</p>'
-                f'<p class="note">{language.html("first_text_switches")}</p>')
     return {"scores": scores, "summary": summary, "query": query}
 
 

@@ -52,16 +52,18 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     kept = keep()  # the last declared is set first: the review must be there before the classifier's choice is answered
     with gr.Row(elem_classes="reviewed"):
         shown = {"review": kept, **_review(reader, which, language)}
-    shown |= _explanation(reader, language)
+    shown |= _gives(language)
     ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
-    _pairs(ask)
     of_shipped = Ask.always(reader, language, page.tab)
-    _quality(of_shipped, reader)
-    _poolings(reader, language)
-    with folded(language, "texts"):
-        if len(readers) > 1:
-            gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
-        many.build(of_shipped)
+    with gr.Column(elem_classes="folds"):
+        shown |= _looked(reader.info, language)
+        _pairs(ask)
+        _quality(of_shipped, reader)
+        _poolings(reader, language)
+        with folded(language, "texts"):
+            if len(readers) > 1:
+                gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
+            many.build(of_shipped)
     _listen(ask, which, opened, {"attribution": gr.State(), **shown})
     return Tab(controls)
 
@@ -83,26 +85,28 @@ def _review(reader: ReviewService, which: gr.Radio, language: Language) -> dict[
         verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
         moves, stale = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
         effects = gr.HTML(elem_classes="sentiment effects explains")
+        strongest = gr.HTML(elem_classes="tables sentiment strongest explains")
     return {"text": text, "button": button, "examples": examples, "about": about, "verdict": verdict, "moves": moves,
-            "stale": stale, "effects": effects}
+            "stale": stale, "effects": effects, "strongest": strongest}
 
 
-def _explanation(reader: ReviewService, language: Language) -> dict[str, Any]:
-    """Lay out the words that count most, where the model looked, and what a maximum gives; -> the components by name.
-    """
-    say, info, shown = language.say, reader.info, dict[str, Any]()
-    with gr.Row(elem_classes="detail explains"):
-        with gr.Column(min_width=300):
-            shown["strongest"] = gr.HTML(elem_classes="tables sentiment strongest")
-        with gr.Column(min_width=300):
-            shown["looked"] = gr.HTML(elem_classes="sentiment looked")
-            with gr.Row(elem_classes="controls"):
-                shown["kind"] = gr.Radio(language.choices("review_view_{}", figures.VIEWS), value=View.kind,
-                                         label=say("review_view"), min_width=280)
-            with gr.Row(visible=False, elem_classes="controls") as shown["of_head"]:
-                shown["layer"] = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"),
-                                          min_width=140)
-                shown["head"] = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
+def _looked(info: ModelInfo, language: Language) -> dict[str, Any]:
+    """Lay out where the model looked; -> the components by name."""
+    say, shown = language.say, dict[str, Any]()
+    with folded(language, "looked"), gr.Column(elem_classes="explains"):
+        with gr.Row(elem_classes="controls"):
+            shown["kind"] = gr.Radio(language.choices("review_view_{}", figures.VIEWS), value=View.kind,
+                                     label=say("review_view"), min_width=280)
+        with gr.Row(visible=False, elem_classes="controls") as shown["of_head"]:
+            shown["layer"] = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
+            shown["head"] = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
+        shown["looked"] = gr.HTML(elem_classes="sentiment looked")
+    return shown
+
+
+def _gives(language: Language) -> dict[str, Any]:
+    """Lay out what a maximum over the pieces gives; -> the components by name."""
+    shown = dict[str, Any]()
     with gr.Row(elem_classes="detail explains gives-row"):
         with gr.Column(scale=7, min_width=300):
             shown["gives"] = gr.HTML(elem_classes="sentiment gives-said")
@@ -276,11 +280,12 @@ def draw(_: ReviewService, language: Language, *, attribution: Attribution | Non
 def _pairs(ask: Ask) -> None:
     """Lay out the pairs of texts that differ in one thing."""
     language = ask.language
-    gr.HTML(f'<h3>{language.html("pairs_title")}</h3><p class="note">{language.html("pairs_text")}</p>')
-    with gr.Row(elem_classes="controls"):
-        choice = gr.Radio([(pair["name"][language.code], number) for number, pair in enumerate(PAIRS)], value=None,
-                          label=language.say("pairs_choose"))
-    shown = gr.HTML(elem_classes="tables sentiment pair")
+    with folded(language, "pairs"):
+        gr.HTML(f'<p class="note">{language.html("pairs_text")}</p>')
+        with gr.Row(elem_classes="controls"):
+            choice = gr.Radio([(pair["name"][language.code], number) for number, pair in enumerate(PAIRS)], value=None,
+                              label=language.say("pairs_choose"))
+        shown = gr.HTML(elem_classes="tables sentiment pair")
     choice.input(**ask(read_pair, {"number": choice}, {"pair": shown}, shown), api_visibility="private",
                  trigger_mode="always_last")
 

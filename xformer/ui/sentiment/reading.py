@@ -17,6 +17,7 @@ from xformer.figures.labels import of_model
 from xformer.figures.reading import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
+from xformer.ui import places
 from xformer.ui.components import canvas, figure, one_map, plot, small_maps
 from xformer.ui.controls import Controls, OneOf, Switch, Whole, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
@@ -88,15 +89,15 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     pictures.add("below", below, lambda seen, language: folded(seen, language))
     if writer is not None:
         pictures.fact("compared", compared)
-        with gr.Column():
-            gr.HTML(f'<h3>{html("maps_compare")}</h3><p class="note">{html("maps_compare_text")}</p>'
-                    f'{_both(writer.info, reader.info)}')
+        with places.folded(language, "tuned") as part:
+            gr.HTML(f'<p class="note">{html("maps_compare_text")}</p>{_both(writer.info, reader.info)}')
             moved = {"distances": canvas("part.js", "${value}", "moved-view", save=language)}
             with gr.Row(elem_classes="detail three-maps"):
                 for name in PLOTS:
                     with gr.Column(min_width=280):
                         moved[name] = plot(f"maps-{name}", language)
-        pictures.add_all("compared", moved)
+        pictures.opens("tuned_open", part)
+        pictures.add_all("compared", moved, seen="tuned_open")
     outputs = {"read": read, **controls.named("maps_layer", "maps_head", "maps_show")}
     gr.on([button.click, text.submit, opened.change], trigger_mode="always_last",
           **pictures.listener(problem, run, outputs=outputs), **QUIET)
