@@ -6,9 +6,9 @@ import {
   readMap, tableOf,
 } from './head_map.js';
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
-import {closeOnLeaving, watchDrawer} from './menus.js';
+import {watchDrawer} from './menus.js';
 import {background, pictureAddress, saveOnClick} from './save.js';
-import {ARROWS, colour, escapeHtml, fill, inkOn, publicAddress} from './shared.js';
+import {ARROWS, colour, escapeHtml, fill, inkOn} from './shared.js';
 import {state} from './state.js';
 
 const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
@@ -106,19 +106,6 @@ function watchPointer(element, hover) {
   element.addEventListener('pointerleave', event => {
     if (onScreen(event) !== pointer) hover(null);
   });
-}
-
-// Copies the address, which says all that is on the page. Where the clipboard is forbidden, it is copied from a field.
-async function copyLink(element) {
-  try {
-    await navigator.clipboard.writeText(publicAddress());
-  } catch {
-    const field = Object.assign(document.createElement('textarea'), {value: publicAddress()});
-    element.append(field);
-    field.select();
-    document.execCommand('copy');
-    field.remove();
-  }
 }
 
 // A button that takes one choice of the View menu back.
@@ -235,19 +222,13 @@ export default function start({element, props, trigger, watch}) {
     hovered = (event && placeAt(event, map, cell)) || {};
     highlight();
   });
-  element.addEventListener('click', async event => {
+  element.addEventListener('click', event => {
     if (!map) return;
     const button = event.target.closest('button');
     if (button?.dataset.zoom) return zoom(Number(button.dataset.zoom));
     if (button?.dataset.chip) return trigger('undo', {key: button.dataset.chip});
     if (button?.dataset.export) return trigger('export', {kind: button.dataset.export});
     if (button?.dataset.act === 'projector') return trigger('project');
-    if (button?.dataset.act === 'copy') {
-      await copyLink(element);
-      inside('.copied').textContent = map.texts.copied;
-      button.addEventListener('blur', () => { inside('.copied').textContent = ''; }, {once: true});
-      return;
-    }
     const place = placeAt(event, map, cell);
     if (!place) return;
     clickOn(place);
@@ -271,7 +252,6 @@ export default function start({element, props, trigger, watch}) {
     if (event.key === 'Escape' && isLarge()) trigger('project');
   });
   onLock(showLocked);
-  closeOnLeaving(element.closest('.attention-picture') ?? element);
   saveOnClick(element, {title: () => map.title, table: () => tableOf(map), picture: kind => {
     const {svg, width, height} = filePicture(
       map, size(), locked, {ink: getComputedStyle(element).color, paper: background(element)});

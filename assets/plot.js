@@ -1,12 +1,16 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
-import {background, saveOnClick} from './save.js';
-import {bytes} from './shared.js';
+import {background, brokenLines, checkpoint, saveOnClick} from './save.js';
+import {bytes, escapeHtml} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
-const LINE = 20;  // pixels: the height of a line of a narrow figure's legend
+const LINE = 20;  // pixels: the height of a line of the legend, and of a title in a file
 const LEAST = 13, BAR = 56, PADDING = 24;  // pixels: a map's column; beside a map, in its figure and in its block
-const TITLE = 36;  // pixels of the top margin that a figure leaves for its title; here the page shows the title
+const CELL = 20, GAP = 24;  // pixels: a column of each of three maps in a row, and what lies between them
+const MOST = 4;  // curves that are named at their ends; more of them have a legend
+const EDGE = 16;  // pixels around a picture in a file
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+const measuring = document.createElement('canvas').getContext('2d');
 const ARRAYS = {f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
                 u1: Uint8Array, u2: Uint16Array, u4: Uint32Array};
 
@@ -20,31 +24,112 @@ const loadPlotly = () => plotly ??= window.Plotly ?? new Promise((resolve, rejec
   document.head.append(script);
 });
 
+const bold = html => `<b>${html}</b>`;
 const plainText = html =>
   new DOMParser().parseFromString(String(html ?? '').replaceAll('<br>', ' '), 'text/html').body.textContent;
 
-// A map of a width of its own, with narrower cells where it is wider than its box, LEAST pixels at least, and then with
-// a colour bar that has numbers alone.
-function narrowed({data, layout}, width) {
-  const [map] = data, columns = data.length === 1 && map.z && decode(map.x)?.length;
-  if (!columns || !layout.width || layout.width <= width) return {data, layout};
-  const margin = {...layout.margin, r: Math.min(BAR, layout.margin.r)}, around = margin.l + margin.r;
-  const most = layout.width - layout.margin.l - layout.margin.r;
-  const cells = Math.min(most, Math.max(LEAST * columns, width - around));
-  return {data: [{...map, colorbar: {...map.colorbar, title: {text: ''}}}],
-          layout: {...layout, margin, width: around + cells}};
+// The width of the longest of some texts, in pixels.
+function textWidth(texts, size = 13) {
+  measuring.font = `${size}px ${FONT}`;
+  return Math.ceil(Math.max(0, ...texts.map(text => measuring.measureText(plainText(text)).width)));
 }
 
-// A layout without its title, which the page shows, where it can wrap. In a narrow figure, the legend below it has a
-// line for each name, and room for these lines.
-function fitted({data, layout}, width) {
-  const names = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
-  const isBelow = layout.legend?.yanchor === 'bottom' && names.length > 1;
-  const isNarrow = isBelow && width < NARROW;
-  const more = isNarrow ? Math.max(0, 56 + LINE * names.length - layout.margin.b) : 0;
-  const margin = {...layout.margin, t: layout.margin.t - TITLE, b: layout.margin.b + more};
-  const legend = isNarrow ? {...layout.legend, font: {size: 11}} : layout.legend;
-  return {...layout, title: null, height: layout.height - TITLE + more, margin, legend};
+// A map (xformer/figures/heatmap.py) in a room of this width, as the canvas of a head is drawn: its labels as near as
+// they are long, and narrower cells where it is wider than the room, LEAST pixels at least, with a colour bar that has
+// numbers alone.
+function fittedMap({data, layout}, room) {
+  const {margin, xaxis, yaxis} = layout, columns = decode(data[0].x).length;
+  const left = textWidth(yaxis.ticktext, yaxis.tickfont.size) + 14;
+  const over = LINE + 8 + (xaxis.tickangle ? textWidth(xaxis.ticktext, xaxis.tickfont.size) : LINE);
+  const cells = layout.width - margin.l - margin.r, isWide = left + cells + margin.r > room;
+  const right = isWide ? BAR : margin.r;
+  const width = isWide ? Math.min(cells, Math.max(LEAST * columns, room - left - right)) : cells;
+  const [map, ...others] = data;
+  const colorbar = isWide ? {...map.colorbar, title: {text: ''}} : map.colorbar;
+  const titles = [  // where those of a head stand
+    {...ofAxis(`${yaxis.title.text} ↓`), xanchor: 'left', x: 0, xshift: -left, yshift: over - LINE},
+    {...ofAxis(`${xaxis.title.text} →`), xanchor: 'right', x: 1, yshift: over - LINE}];
+  // Titles that would run into each other stand one above the other.
+  if (textWidth(titles.map(one => one.text)) > (left + width) / 2) {
+    titles[0].yshift += LINE;
+    Object.assign(titles[1], {xanchor: 'left', x: 0, xshift: -left});
+  }
+  const above = Math.max(over, titles[0].yshift + LINE);
+  return {data: [{...map, colorbar}, ...others], layout: {
+    ...layout, title: null, width: left + width + right, height: layout.height - margin.t + above,
+    margin: {...margin, l: left, r: right, t: above}, xaxis: {...xaxis, title: null}, yaxis: {...yaxis, title: null},
+    annotations: [...layout.annotations ?? [], ...titles]}};
+}
+
+const ofAxis = text => ({text, showarrow: false, xref: 'paper', yref: 'paper', y: 1, yanchor: 'bottom', align: 'left',
+                         font: {size: 13}, borderpad: 0});
+
+// A plot in a room of this width: each upright axis is named above it, curves at their ends where there are a few, other
+// traces in a legend right below.
+function fittedPlot({data, layout}, room, ink) {
+  const margin = {...layout.margin}, annotations = [...layout.annotations ?? []], shown = {...layout, title: null};
+  for (const key of Object.keys(layout).filter(name => name.startsWith('yaxis'))) {
+    const {title, domain, ...axis} = layout[key], [, y] = domain ?? [0, 1];
+    if (title?.text) annotations.push({...ofAxis(title.text), y, x: 0, xanchor: 'left', xshift: 6 - margin.l, yshift: 4});
+    shown[key] = {...axis, ...(domain && {domain})};
+  }
+  const [under] = Object.keys(layout).filter(name => name.startsWith('xaxis') && layout[name].title?.text).slice(-1);
+  if (under && !layout.width && room) {
+    const lines = brokenLines(layout[under].title.text, room - margin.l - margin.r, `13px ${FONT}`);
+    margin.b += LINE * (lines.length - 1);
+    shown[under] = {...layout[under], title: {...layout[under].title, text: lines.join('<br>')}};
+  }
+  const named = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
+  if (layout.showlegend !== false && named.length > 1) {
+    const labels = room >= NARROW && endLabels(named, layout, ink), across = textWidth(named.map(one => one.name));
+    if (labels && across < .3 * room) {
+      margin.r = across + 16;
+      annotations.push(...labels);
+      shown.showlegend = false;
+    } else {
+      const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
+      margin.b += 8 + LINE * Math.ceil(named.length / inLine);
+      shown.legend = {orientation: 'h', x: 0, yref: 'container', y: 0, yanchor: 'bottom',
+                      entrywidth: across + 10, entrywidthmode: 'pixels'};
+    }
+  }
+  const width = layout.width ?? (room || undefined);
+  return {data, layout: {...shown, margin, annotations, width, height: layout.height - layout.margin.b + margin.b}};
+}
+
+// A colour that can be read as text: a good part of it is the page's ink.
+function readable(hue, ink) {
+  const [one, other] = [hue, ink].map(name => {
+    measuring.fillStyle = name;  // which the canvas writes as #rrggbb
+    return [1, 3, 5].map(at => parseInt(measuring.fillStyle.slice(at, at + 2), 16));
+  });
+  return `rgb(${one.map((part, i) => Math.round(.6 * part + .4 * other[i]))})`;
+}
+
+// The names of curves as annotations at their ends, none over another; null where there are many of them, or anything
+// else than curves.
+function endLabels(traces, layout, ink) {
+  if (traces.length > MOST || traces.some(({mode}) => !mode?.includes('lines'))) return null;
+  const axisOf = (trace, letter) => layout[`${letter}axis${(trace[`${letter}axis`] ?? letter).slice(1)}`];
+  const placeOn = (axis, value) => axis.type === 'log' ? Math.log10(value) : value;
+  const ends = traces.map(trace => {
+    const ys = decode(trace.y), last = ys.findLastIndex(Number.isFinite), y = axisOf(trace, 'y');
+    return {trace, x: placeOn(axisOf(trace, 'x'), decode(trace.x)?.[last] ?? last), y: placeOn(y, ys[last]),
+            all: ys.filter(Number.isFinite).map(value => placeOn(y, value)), axis: y};
+  }).filter(end => end.all.length);
+  if (ends.some(({x}) => !Number.isFinite(x))) return null;
+  const all = ends.flatMap(end => end.all), axis = ends[0]?.axis ?? {};
+  const [low, high] = axis.range ?? [Math.min(...all, axis.rangemode === 'tozero' ? 0 : Infinity), Math.max(...all)];
+  const {t, b} = layout.margin, [from, to] = axis.domain ?? [0, 1];
+  const scale = (layout.height - t - b) * (to - from) / (high - low || 1);
+  let above = Infinity;
+  return ends.sort((one, other) => other.y - one.y).map(({trace, x, y}) => {
+    const place = (y - low) * scale, free = Math.min(place, above - 16);
+    above = free;
+    return {text: `<span style="color: ${readable(trace.line.color, ink)}">${trace.name}</span>`, showarrow: false, x, y,
+            xref: trace.xaxis ?? 'x', yref: trace.yaxis ?? 'y', xanchor: 'left', xshift: 6, yshift: free - place,
+            font: {size: 13}, borderpad: 0};
+  });
 }
 
 // An array of a figure as nested lists. Plotly's Python sends arrays as base64 with their type and shape.
@@ -92,11 +177,16 @@ export default function start({element, props, trigger, watch}) {
   let draws = 0;
   const inside = selector => element.querySelector(selector);
   const title = () => plainText(figure.layout.title?.text);
+  const pair = () => props.value.pair ?? [];  // the sentence and its translation, of which it is
+  const ink = () => getComputedStyle(element).color;
+  const fitted = (shown, width) => shown.layout.meta?.map ? fittedMap(shown, width) : fittedPlot(shown, width, ink());
 
   // The width that a figure may take. Maps side by side are as wide as they are drawn; their row says what there is.
   const room = () => {
     const row = element.closest('.three-maps');
-    return row && innerWidth > PHONE ? row.clientWidth - PADDING : box.clientWidth;
+    if (!row || innerWidth <= PHONE) return box.clientWidth;
+    const third = (row.clientWidth - 2 * GAP) / 3 - PADDING, columns = decode(figure.data[0].x).length;
+    return columns * CELL + BAR + 80 < third ? third : row.clientWidth - PADDING;
   };
 
   function isInWindow() {
@@ -116,36 +206,48 @@ export default function start({element, props, trigger, watch}) {
     if (turn !== draws) return;  // a newer figure came meanwhile
     if (box !== inside('.plot')) {
       box = inside('.plot');
-      followWidth(Plotly);
+      followWidth();
     }
-    const shown = narrowed(figure, room());
-    await Plotly.react(box, shown.data, fitted(shown, room()), {displayModeBar: false});
+    const shown = fitted(figure, room());
+    await Plotly.react(box, shown.data, shown.layout, {displayModeBar: false});
     // A click on a curve triggers 'pick' with the first of the values that its points carry.
     box.removeAllListeners?.('plotly_click');
     box.on('plotly_click', ({points: [point]}) => trigger('pick', {curve: point.data.customdata?.[0]}));
     element.dataset.drawn = turn;
   }
 
-  // Resizes the figure with its box. Only another width counts: resizing touches the box too.
-  function followWidth(Plotly) {
+  // Draws the figure again with its box. Only another width counts: drawing touches the box too.
+  function followWidth() {
     let width = box.clientWidth;
     new ResizeObserver(() => {
       if (!box.clientWidth || box.clientWidth === width) return;
       width = box.clientWidth;
-      if (figure && !figure.layout.width) Plotly.Plots.resize(box);
-      else if (figure) draw();
+      if (figure) draw();
     }).observe(box);
   }
 
   async function picture(kind) {  // in the colours of the page, as wide as it is seen
-    const {data, layout} = figure, font = {...layout.font, color: getComputedStyle(element).color};
-    const size = {width: layout.width ?? box._fullLayout.width, height: layout.height};
+    const {data, layout} = fitted(figure, room()), font = {...layout.font, color: ink()}, {margin} = layout;
+    const width = (layout.width ?? box._fullLayout.width) + 2 * EDGE, across = width - 2 * EDGE;
+    const lines = brokenLines(title(), across, `600 16px ${FONT}`), {name, identity} = checkpoint(element);
+    const below = [pair().join(' → '), `${name} ${identity}`].filter(Boolean)
+      .flatMap(text => brokenLines(text, across, `12px ${FONT}`));
+    const above = EDGE + 22 * lines.length, under = EDGE + 18 * below.length, height = layout.height + above + under;
+    const inFile = {
+      ...layout, width, height, font, paper_bgcolor: background(element),
+      margin: {...margin, l: margin.l + EDGE, r: margin.r + EDGE, t: margin.t + above, b: margin.b + under},
+      legend: {...layout.legend, y: under / height},
+      title: {text: bold(lines.map(escapeHtml).join('<br>')), font: {size: 16}, x: EDGE / width, xanchor: 'left',
+              xref: 'container', y: 1 - EDGE / height, yanchor: 'top', yref: 'container'},
+      annotations: [...layout.annotations ?? [], {
+        ...ofAxis(below.map(escapeHtml).join('<br>')), x: 0, y: 0, xanchor: 'left', xshift: -margin.l, yanchor: 'top',
+        yshift: -margin.b, font: {size: 12}}],
+    };
     const Plotly = await loadPlotly();
-    return Plotly.toImage({data, layout: {...layout, paper_bgcolor: background(element), font}},
-      {format: kind, scale: kind === 'png' ? 2 : 1, ...size});
+    return Plotly.toImage({data, layout: inFile}, {format: kind, scale: kind === 'png' ? 2 : 1, width, height});
   }
 
-  saveOnClick(element, {title, table: () => tableOf(figure), picture});
+  saveOnClick(element, {title, pair, table: () => tableOf(figure), picture});
   watch('value', draw);
   draw();
 }

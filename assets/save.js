@@ -1,5 +1,9 @@
-// Saves a figure as a file by the buttons in its element. Pictures have the page's colours, light or dark.
+// The toolbar of a figure: saves it as a file, and copies the page's address. Pictures have the page's colours, light or
+// dark.
+import {watchMenus} from './menus.js';
 import {download, publicAddress} from './shared.js';
+
+watchMenus();  // once, however many figures the page shows
 
 // The element that names the model of a figure: the figure itself, or the nearest one around it in its tab, such as
 // that of a classifier of reviews; else the one in the page's header.
@@ -46,7 +50,25 @@ function json(element, title, table) {
 
 const blobAddress = (text, type) => URL.createObjectURL(new Blob([text], {type}));
 
-// Saves a figure when one of its buttons is clicked. title() → text, table() → {columns, rows}, picture(kind) → a
+// Copies the address, which says all that is on the page, and says so until the button is left. Where the clipboard is
+// forbidden, it is copied from a field.
+async function copyLink(button) {
+  try {
+    await navigator.clipboard.writeText(publicAddress());
+  } catch {
+    const field = Object.assign(document.createElement('textarea'), {value: publicAddress()});
+    button.after(field);
+    field.select();
+    document.execCommand('copy');
+    field.remove();
+    button.focus();
+  }
+  const note = button.parentElement.querySelector('.copied');
+  note.textContent = button.dataset.said;
+  button.addEventListener('blur', () => { note.textContent = ''; }, {once: true});
+}
+
+// Saves a figure when one of its buttons is clicked, and copies the address. title() → text, table() → {columns, rows}, picture(kind) → a
 // promise of the address of an 'svg' or a 'png'.
 export function saveOnClick(element, {title, table, picture}) {
   const addressOf = {
@@ -54,7 +76,8 @@ export function saveOnClick(element, {title, table, picture}) {
     json: () => blobAddress(json(element, title(), table())),
   };
   element.addEventListener('click', async event => {
-    const kind = event.target.closest('button')?.dataset.save;
+    const button = event.target.closest('button'), kind = button?.dataset.save;
+    if (button?.dataset.act === 'copy') await copyLink(button);
     if (!kind) return;
     const address = addressOf[kind] ? addressOf[kind]() : await picture(kind);
     const name = title().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '');

@@ -319,7 +319,7 @@ def test_the_table_is_drawn_with_its_numbers_and_its_formula():
     sines, cosines = (np.asarray(trace.z) for trace in figure.data)
     np.testing.assert_array_equal(np.where(np.isnan(sines), cosines, sines), rows)
     assert np.isnan(sines[:, 1::2]).all() and np.isnan(cosines[:, ::2]).all()
-    assert figure.layout.title.text == "Positions 0 to 9 in 8 dimensions, base<br>1\u202f000"
+    assert figure.layout.title.text == "Positions 0 to 9 in 8 dimensions, base 1\u202f000"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("dimension", "position")
     # Position 7, dimension 5: what the reader sees is what is drawn there.
     said = [trace.hovertemplate.replace("%{y}", "7") for trace in figure.data]

@@ -119,7 +119,8 @@ def contrasts(page):
 
 
 def saved(page, click):
-    """The content of the file that a click offers, and its name."""
+    """The content of the file that a click offers, and its name. The button may stand in a menu, which is opened."""
+    page.evaluate("document.querySelectorAll('details.save-menu').forEach(menu => { menu.open = true; })")
     with page.expect_download() as offered:
         click()
     return Path(offered.value.path()).read_bytes(), offered.value.suggested_filename

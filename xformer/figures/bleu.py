@@ -75,7 +75,7 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
              go.Scatter(x=[parts.length], y=[parts.brevity_penalty], mode="markers", name=mark,
                         marker={"color": ORANGE, "size": 12})]
     title = say("bleu_lab_brevity", length=parts.length, reference=reference, value=f"{parts.brevity_penalty:.3f}")
-    return go.Figure(drawn, layout(title, 330, x=axis(say("bleu_lab_length"), range=[0, longest + 0.5]),
+    return go.Figure(drawn, layout(title, x=axis(say("bleu_lab_length"), range=[0, longest + 0.5]),
                                    y=axis(say("bleu_lab_penalty"), range=[0, 1.06])))
 
 

@@ -73,5 +73,5 @@ def errors(moments: Moments, head: Head, reading: str, at: int, language: Langua
                         marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
                         hovertemplate=f"%{{y:.3f}}{NO_NAME}")]
     ticks = {"tickvals": places, "ticktext": [f"{moment.step:,}" for moment in moments.moments]}
-    return go.Figure(data, layout(say("form_plot_errors"), 360, bottom=120, x=axis(say("form_axis_step"), **ticks),
+    return go.Figure(data, layout(say("form_plot_errors"), x=axis(say("form_axis_step"), **ticks),
                                   y=axis(say("form_axis_error"), range=[0, 1.02])))

@@ -9,7 +9,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import axis, layout, logarithmic
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
 from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
@@ -135,7 +135,7 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
             hovertemplate=f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{NO_NAME}"))
     ticks = {"tickvals": [*places.values()],
              "ticktext": [f"{score.first}–{score.last or ''}<br>{score.sentences:,}" for score in buckets]}
-    return go.Figure(data, layout(say("gen_plot_lengths"), 400, bottom=150, x=axis(say("gen_axis_lengths"), **ticks),
+    return go.Figure(data, layout(say("gen_plot_lengths"), x=axis(say("gen_axis_lengths"), **ticks), margin={"b": 60},
                                   y=axis("BLEU", rangemode="tozero")))
 
 
@@ -155,9 +155,10 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
                                hovertemplate=f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{NO_NAME}"))
     if not data:
         return None
-    kind = {"type": "log"} if curve == "gradient_norm" else {"rangemode": "tozero"} if curve != "loss" else {}
-    return go.Figure(data, layout(say(f"gen_plot_{curve}"), 400, bottom=150, x=axis(say("gen_axis_seen")),
-                                  y=axis(say(f"gen_curve_{curve}"), **kind)))
+    name, values = say(f"gen_curve_{curve}"), [value for one in data for value in one.y]
+    upright = logarithmic(name, values) if curve == "gradient_norm" else axis(
+        name, **({} if curve == "loss" else {"rangemode": "tozero"}))
+    return go.Figure(data, layout(say(f"gen_plot_{curve}"), x=axis(say("gen_axis_seen")), y=upright))
 
 
 def _line(name: str) -> dict[str, str]:
@@ -196,9 +197,8 @@ def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Fi
             for name, colour, dash in (("recurrence", GREY, "dot"), ("library", TEAL, "dash"),
                                        ("attention", BLUE, "solid"))]
     return go.Figure(data, layout(
-        say("gen_plot_times"), 360, bottom=120, x=axis(say("gen_axis_pieces"), type="log", tickvals=pieces,
-                                                       ticktext=[str(one) for one in pieces]),
-        y=axis(say("gen_axis_ms"), type="log")))
+        say("gen_plot_times"), x=axis(say("gen_axis_pieces"), type="log", tickvals=pieces, ticktext=pieces),
+        y=logarithmic(say("gen_axis_ms"), [ms for one in data for ms in one.y])))
 
 
 def times_said(measured: Sequence[LayerTimes], width: int, language: Language = ENGLISH) -> str:

@@ -17,7 +17,7 @@ from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
 TEXTS = ("looks_at", "looks_at_nothing", "looked_at_by", "looked_at_by_nobody", "view_hint", "view_locked",
-         "arcs_drawn", "probability", "line_asks", "line_seen", "more_rows", "copied", "remove_choice")
+         "arcs_drawn", "probability", "line_asks", "line_seen", "more_rows", "remove_choice")
 
 
 def payload(picture: Picture, choice: Choice, checkpoint: str, language: Language = ENGLISH, pair: Sequence[str] = (),

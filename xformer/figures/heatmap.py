@@ -1,4 +1,8 @@
-"""Labelled plotly heatmaps, for everything but single attention heads: differences, effects, vectors."""
+"""Labelled plotly heatmaps, for everything but single attention heads: differences, effects, vectors.
+
+They look as assets/head_map.js draws a head: its palette, labels, and colour bar; assets/plot.js brings the labels as
+near as they are long.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.layout import LOOK, literal
+from xformer.figures.layout import FONT, LOOK, literal
 from xformer.figures.palettes import PALETTES
 from xformer.strings import Language
 
@@ -20,9 +24,10 @@ DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 1
 SEQUENTIAL: list[list[object]] = [[i, f"rgba({r}, {g}, {b}, {a:g})"]
                                   for i, (r, g, b, a) in enumerate(PALETTES["blue"])]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
-BAR = 100  # pixels for the colour bar
+BAR, SHORTEST, LONGEST = 92, 120, 320  # pixels for the colour bar, and its length
 AXIS = {"ticks": "outside", "ticklen": 4, "tickcolor": "rgba(0,0,0,0)", "showgrid": False, "zeroline": False}
 Hover = Callable[[str, str, float], str]  # from row, column and value to the hover text of the cell
+GROUND = "rgba(128,128,128,0.10)"  # under the cells, as a head is drawn
 WIDE = 900  # pixels that a strip of many numbers may take
 
 
@@ -44,7 +49,7 @@ class Axis:
     def drawn(self, **more: Any) -> dict[str, Any]:
         """Describe the axis to Plotly."""
         return {"tickvals": self.positions[::self.every], "ticktext": literal(self.labels)[::self.every],
-                "title": {"text": self.title, "standoff": 6}, **AXIS, **more}
+                "title": {"text": self.title}, **AXIS, **more}
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *,
 
     hover: makes the text of a cell, which may hold markup, from labels that are escaped already; or a template of
         plotly's, which is cheaper.
-    cell: width and height in pixels; the colour bar needs 150 of height, and BAR of width.
+    cell: width and height in pixels; the colour bar needs SHORTEST of height, and BAR of width.
     """
     hints = {"hovertemplate": hover} if isinstance(hover, str) else {
         "hovertemplate": "%{text}<extra></extra>",
@@ -70,19 +75,34 @@ def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *,
                   for column_label, value in zip(literal(columns.labels), row, strict=True)]
                  for row_label, row in zip(literal(rows.labels), values.tolist(), strict=True)]}
     x, y = columns.positions, rows.positions
-    left, top = 44 + 7 * max(map(len, rows.labels)), 74 + 7 * max(map(len, columns.labels))
-    heading = {"text": literal([title])[0], "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
-               "yref": "container", "pad": {"t": 8, "l": 8}, "font": {"size": 16}}
-    colour_bar = {"title": {"text": scale.title, "side": "right"}, "thickness": 14, "len": 1, "y": 0.5,
-                  "outlinewidth": 1}
+    left, top = 14 + 7 * max(map(len, rows.labels)), 28 + 7 * max(map(len, columns.labels))
+    height = cell[1] * len(y)
+    below = max(8.0, SHORTEST + 12 - height)
     drawn = go.Heatmap(z=values, x=x, y=y, zmin=-scale.most if scale.signed else 0, zmax=scale.most,
                        xgap=1 if cell[0] > 8 else 0, ygap=1, colorscale=DIVERGING if scale.signed else SEQUENTIAL,
-                       **hints, colorbar=colour_bar)
+                       **hints, colorbar=bar(scale, height))
     return go.Figure(drawn, {
-        "title": heading, "width": left + cell[0] * len(x) + BAR, "height": top + max(cell[1] * len(y), 150) + 12,
-        "autosize": False, "margin": {"l": left, "r": BAR, "t": top, "b": 12, "autoexpand": False},
-        "xaxis": columns.drawn(tickangle=-90, side="top", range=[x[0] - 0.5, x[-1] + 0.5]),
-        "yaxis": rows.drawn(range=[y[-1] + 0.5, y[0] - 0.5]), **LOOK})
+        "title": {"text": literal([title])[0]}, "width": left + cell[0] * len(x) + BAR, "height": top + height + below,
+        "autosize": False, "margin": {"l": left, "r": BAR, "t": top, "b": below, "autoexpand": False},
+        "xaxis": columns.drawn(tickangle=-90 if columns.every == 1 else 0, side="top", tickfont={"size": font(cell[0])},
+                               range=[x[0] - 0.5, x[-1] + 0.5]),
+        "yaxis": rows.drawn(range=[y[-1] + 0.5, y[0] - 0.5], tickfont={"size": font(cell[1])}),
+        "meta": {"map": True}, **LOOK, "plot_bgcolor": GROUND})
+
+
+def font(cell: float) -> float:
+    """The size of labels beside cells of so many pixels."""
+    return min(float(FONT), max(10.0, cell - 4))
+
+
+def bar(scale: Scale, height: float) -> dict[str, Any]:
+    """Describe to Plotly the colour bar beside a map of a height in pixels."""
+    shares = (-1, -0.5, 0, 0.5, 1) if scale.signed else (0, 0.25, 0.5, 0.75, 1)
+    marks = [share * scale.most for share in shares]
+    return {"title": {"text": scale.title, "side": "right", "font": {"size": FONT}}, "thickness": 14,
+            "lenmode": "pixels", "len": max(SHORTEST, min(height, LONGEST)), "x": 1, "xpad": 13, "y": 1, "yanchor": "top", "ypad": 0,
+            "ticks": "outside", "ticklen": 3, "tickvals": marks, "ticktext": [f"{mark:.3g}" for mark in marks],
+            "outlinewidth": 1, "outlinecolor": "rgba(128,128,128,0.6)"}
 
 
 def strips(vectors: np.ndarray, names: Sequence[str], *, title: str, scale: Scale, height: float,

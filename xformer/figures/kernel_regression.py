@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from xformer.explain import kernel_regression as kernels
 from xformer.explain.kernel_regression import RANGE, Descent
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import axis, layout, logarithmic
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.strings import ENGLISH, Language
 
@@ -60,7 +60,7 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
         lines.append(go.Scatter(x=descent.bandwidths, y=descent.errors, mode="lines+markers",
                                 name=say("kernel_descent", steps=len(descent.errors) - 1),
                                 line={"color": ORANGE, "width": 1}, marker={"size": 6}, hovertemplate=hover))
-    return go.Figure(lines, layout(say("kernel_errors"), 360, x=axis(say("kernel_bandwidth_h"), type="log"),
+    return go.Figure(lines, layout(say("kernel_errors"), x=logarithmic(say("kernel_bandwidth_h"), widths.tolist()),
                                    y=axis(say("kernel_error"), rangemode="tozero")))
 
 

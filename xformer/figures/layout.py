@@ -1,4 +1,7 @@
-"""The look of every plotly figure: transparent, so that the dark theme shows through, and in the page's font.
+"""The look of every plotly figure: transparent, so that the theme shows through, and in the page's font.
+
+assets/plot.js finishes it for the width of a window: the page shows the title; each upright axis is named above it;
+up to four curves are named at their ends, other traces in a legend right below.
 
 Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layout` and `update_xaxes` take ten times as
 long, which a reader notices when moving a slider.
@@ -6,33 +9,62 @@ long, which a reader notices when moving a slider.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 FONT = 13
 GRID = "rgba(128, 128, 128, 0.25)"
+CLEAR = "rgba(0,0,0,0)"
 LOOK: dict[str, Any] = {"font": {"size": FONT, "family": "system-ui, sans-serif"}, "dragmode": False,
-                        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(128,128,128,0.10)"}
+                        "paper_bgcolor": CLEAR, "plot_bgcolor": CLEAR}
+PLOT, PANEL = 240, 170  # pixels: the height of a plot, and of each of several that stand one above the other
+GAP = 32  # pixels between these; the name of the lower one's axis stands there
+MARGIN = {"l": 48, "r": 16, "t": 26, "b": 44}  # pixels around a plot: the names and the numbers of its axes
+MARKS = 3  # least number of marks on a logarithmic axis
+STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))  # of its marks, within a decade
+PREFIXES = {9: "G", 6: "M", 3: "k", 0: ""}  # of the International System of Units, by the power of ten
 
 
-def layout(title: str, height: int, *, x: dict[str, Any], y: dict[str, Any], bottom: int = 100, **more: Any
-           ) -> dict[str, Any]:
-    """Lay out a figure with two axes and a legend below; it fills the available width, on a phone too.
+def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PLOT, **more: Any) -> dict[str, Any]:
+    """Lay out a figure with two axes; it fills the available width, on a phone too.
 
-    height, bottom: in pixels, of the figure and of the margin below it. more: entries of plotly's layout.
+    height: in pixels, between the axes. more: entries of plotly's layout; those of its margin replace MARGIN's.
     """
-    lines = textwrap.wrap(title, more.get("width", 380) // 10)
-    return {
-        "title": {"text": "<br>".join(literal(lines)), "x": 0, "xref": "container", "y": 1,
-                  "yref": "container", "yanchor": "top", "pad": {"t": 22, "l": 8}, "font": {"size": 15}},
-        "height": height, "autosize": True, "margin": {"l": 58, "r": 16, "t": 74, "b": bottom}, "xaxis": x, "yaxis": y,
-        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}, **LOOK, **more}
+    margin = {**MARGIN, **more.pop("margin", {})}
+    return {"title": {"text": literal([title])[0]}, "height": height + margin["t"] + margin["b"], "autosize": True,
+            "margin": margin, "xaxis": x, "yaxis": y, **LOOK, **more}
+
+
+def panels(count: int, height: int = PANEL) -> tuple[int, list[tuple[float, float]]]:
+    """Place plots one above the other: the height of all, and each one's domain, from the top down."""
+    whole = count * height + (count - 1) * GAP
+    tops = [1 - number * (height + GAP) / whole for number in range(count)]
+    return whole, [(max(0.0, top - height / whole), top) for top in tops]
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis with a title. more: entries of plotly's axis."""
-    return {"title": {"text": title, "standoff": 6}, "gridcolor": GRID, "zeroline": False, **more}
+    return {"title": {"text": title, "standoff": 6, "font": {"size": FONT}}, "gridcolor": GRID, "zeroline": False,
+            "automargin": "height+width", **more}
+
+
+def logarithmic(title: str, values: Iterable[float | None], **more: Any) -> dict[str, Any]:
+    """A logarithmic axis for these values, with marks at 1, 10, 100, or closer where they are of few powers of ten."""
+    known = [value for value in values if value is not None and math.isfinite(value) and value > 0] or [1.0]
+    low, high = math.log10(min(known)), math.log10(max(known))
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    for steps in STEPS:
+        marks = [step * 10.0 ** decade for decade in decades for step in steps]
+        if sum(low <= math.log10(mark) <= high for mark in marks) >= MARKS:
+            break
+    return axis(title, type="log", tickvals=marks, ticktext=[short(mark) for mark in marks], **more)
+
+
+def short(value: float) -> str:
+    """Write a number as a mark of an axis: 0.05, 20, 3 k."""
+    power = next((power for power in PREFIXES if abs(value) >= 0.9999 * 10 ** power), 0)
+    return f"{value / 10 ** power:.3g} {PREFIXES[power]}".rstrip()
 
 
 def literal(labels: Sequence[str]) -> list[str]:

@@ -65,8 +65,7 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
                  in zip(x, adds.tolist(), found.weights[order].tolist(), literal(given), strict=True)]
     tall = ROW * len(names)
     whole, hover = tall + GAP + BARS, {"hovertemplate": "%{text}<extra></extra>"}
-    colour_bar = {"title": {"text": say("gives_number"), "side": "top"}, "orientation": "h", "thickness": 12,
-                  "len": 0.6, "y": 0, "yref": "container", "yanchor": "bottom", "outlinewidth": 1}
+    colour_bar = heatmap.bar(heatmap.Scale(say("gives_number"), reach, signed=True), tall)
     drawn = [go.Heatmap(z=values, x=x, y=y, zmin=-reach, zmax=reach, colorscale=heatmap.DIVERGING, xgap=1, ygap=1,
                         text=hints, colorbar=colour_bar, name=say("gives_number"), **hover),
              go.Bar(x=x, y=adds, yaxis="y2", name=say("gives_adds"), showlegend=False, text=bar_hints,
@@ -74,12 +73,9 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
     frame = {"type": "rect", "xref": "x", "yref": "y", "line": {"color": FRAME, "width": 2}}
     frames = [{**frame, "x0": i - 0.5, "x1": i + 0.5, "y0": row - 0.5, "y1": row + 0.5}
               for i, row in enumerate(givers)]
-    title = say("gives_picture", count=len(x), all=len(found.weights))
-    left = 44 + 7 * max(map(len, names))
-    top, bottom = 66, 110
     return go.Figure(drawn, layout(
-        title, top + whole + bottom, bottom=bottom, shapes=frames, bargap=0.25,
-        margin={"l": left, "r": 16, "t": top, "b": bottom},
+        say("gives_picture", count=len(x), all=len(found.weights)), height=whole, shapes=frames, bargap=0.25,
+        margin={"l": 20 + 7 * max(map(len, names)), "r": heatmap.BAR, "b": 64},
         x=axis(say("gives_dimensions"), type="category", showgrid=False, anchor="y2",
                tickangle=-90, range=[-0.5, len(x) - 0.5]),
         y=axis(say("review_word"), tickvals=y, ticktext=literal(names), range=[len(y) - 0.5, -0.5], showgrid=False,

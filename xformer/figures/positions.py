@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
@@ -22,7 +21,7 @@ from xformer.figures.ablation import changed_words, piece_table
 from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, shown_all
-from xformer.figures.layout import GRID, axis, layout, literal
+from xformer.figures.layout import GRID, PLOT, axis, layout, literal, logarithmic, panels
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
 from xformer.results import Embedded, LengthScore, Moved, Positions
@@ -30,8 +29,6 @@ from xformer.strings import ENGLISH, Language
 
 COLOURS = {100.0: ORANGE, 1_000.0: TEAL, 10_000.0: BLUE}  # of the bases that are always compared; any other is grey
 LINES = (BLUE, ORANGE, TEAL, "#a855f7", "#dc2626", GREY)  # colours of the curves of dimensions
-HEIGHT = 330  # pixels, of a plot
-GAP = 30  # pixels between heatmaps that stand one below the other
 DOWN = {"autorange": "reversed", "showgrid": False}  # rows from the top down
 NO_NAME = "<extra></extra>"  # at the end of a plotly hover text: without it, the curve's name stands beside the text
 # MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
@@ -70,8 +67,9 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
         hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{NO_NAME}")
         for name, exponent, own in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))]
     title = say("pos_plot_table", last=length - 1, d_model=d_model, base=_base(base))
-    return go.Figure(maps, layout(title, 420, bottom=48, x=axis(say("pos_dimension")),
-                                  y=axis(say("pos_position"), **DOWN), coloraxis=_scale(say("pos_value"), 1)))
+    return go.Figure(maps, layout(title, height=320, x=axis(say("pos_dimension")),
+                                  y=axis(say("pos_position"), **DOWN), plot_bgcolor=heatmap.GROUND,
+                                  coloraxis=_scale(say("pos_value"), 1, 320)))
 
 
 def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: Language = ENGLISH) -> go.Figure:
@@ -85,7 +83,7 @@ def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: L
             name=say("pos_curve", dimension=dimension, wavelength=_number(wave)),
             hovertemplate=f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{NO_NAME}"))
     return go.Figure(lines, layout(
-        say("pos_plot_curves", base=_base(base)), HEIGHT, x=axis(say("pos_position")),
+        say("pos_plot_curves", base=_base(base)), x=axis(say("pos_position")),
         y=axis(say("pos_value"), range=[-1.08, 1.08])))
 
 
@@ -99,8 +97,8 @@ def wavelengths(d_model: int, bases: Sequence[float], length: int, language: Lan
         x=[0, d_model // 2 - 1], y=[length, length], mode="lines", line={"color": GREY, "dash": "dash"},
         name=say("pos_length_line", length=length), hoverinfo="name")
     return go.Figure([*lines, across], layout(
-        say("pos_plot_waves", d_model=d_model), HEIGHT, x=axis(say("pos_pair")),
-        y=axis(say("pos_wavelength"), type="log", dtick=1)))
+        say("pos_plot_waves", d_model=d_model), x=axis(say("pos_pair")),
+        y=logarithmic(say("pos_wavelength"), [float(wave) for line in lines for wave in line.y])))
 
 
 def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> go.Figure:
@@ -112,7 +110,7 @@ def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) 
         d_model, dots = rows.shape[1], explain.dot_products(rows)
         lines.append(go.Scatter(y=dots, customdata=dots * 2 / d_model, **_line(base, language), hovertemplate=hover))
     return go.Figure(lines, layout(
-        say("pos_plot_distance", most=d_model // 2), HEIGHT, x=axis(say("pos_distance")), y=axis(say("pos_dot"))))
+        say("pos_plot_distance", most=d_model // 2), x=axis(say("pos_distance")), y=axis(say("pos_dot"))))
 
 
 def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> str:
@@ -158,7 +156,7 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
     title = say("pos_plot_rotation", pair=pair, position=position, to=position + steps,
                 degrees=f"{math.degrees(steps * angle):.1f}")
     return go.Figure(parts, layout(
-        title, 430, x=axis(say("pos_cosine", dimension=2 * pair + 1), range=[-1.15, 1.15]),
+        title, height=320, x=axis(say("pos_cosine", dimension=2 * pair + 1), range=[-1.15, 1.15]),
         y=axis(say("pos_sine", dimension=2 * pair), range=[-1.15, 1.15], scaleanchor="x")))
 
 
@@ -180,7 +178,7 @@ def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int
     lines = [go.Scatter(x=noise, y=100 * values, **_line(base, language), hovertemplate=hover)
              for base, values in shares.items()]
     return go.Figure(lines, layout(
-        say("pos_plot_noise", length=length, d_model=d_model), HEIGHT, x=axis(say("pos_noise")),
+        say("pos_plot_noise", length=length, d_model=d_model), x=axis(say("pos_noise")),
         y=axis(say("pos_confused"), range=[-3, 103])))
 
 
@@ -193,27 +191,16 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
     pieces = literal([f"{i} · {piece}" for i, piece in enumerate(shown_all(embedded.pieces))])
     names = [say(f"pos_part_{name}", size=f"{math.sqrt(float((part ** 2).mean())):.2f}")
              for name, part in parts.items()]
-    row_height = 13 * len(pieces)
-    plots = 3 * row_height + 2 * GAP
-    figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=GAP / plots)
     hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + NO_NAME
-    for row, (name, part) in enumerate(parts.items(), 1):
-        figure.add_trace(go.Heatmap(name=say(f"pos_name_{name}"), z=part.astype(np.float32), coloraxis="coloraxis",
-                                    hovertemplate=hover), row=row, col=1)
+    height, domains = panels(3, 13 * len(pieces))
     labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, "tickfont": {"size": 11}, **DOWN}
-    top, bottom = 100, 110
-    # One scale for all three, below them: beside them it would leave too little room on a phone.
-    scale = _scale(say("pos_value"), reach)
-    scale["colorbar"] |= {"orientation": "h", "y": -60 / plots, "yanchor": "top", "thickness": 12,
-                          "title": {"text": say("pos_value"), "side": "top"}}
-    notes = [{"text": name, "xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "showarrow": False,
-              "y": 1 - i * (row_height + GAP) / plots, "yanchor": "bottom", "xshift": -60, "font": {"size": 13}}
-             for i, name in enumerate(names)]
-    figure.update_layout(layout(say("pos_plot_sentence"), top + plots + bottom, x=axis(""), y=axis("", **labels),
-                                bottom=bottom, coloraxis=scale, annotations=notes))
-    figure.update_layout(margin={"t": top, "b": bottom}, xaxis2=axis(""), xaxis3=axis(say("pos_dimension")),
-                         yaxis3=axis("", **labels), yaxis2=axis("", **labels))
-    return figure
+    maps = [go.Heatmap(name=say(f"pos_name_{name}"), z=part.astype(np.float32), coloraxis="coloraxis",
+                       yaxis=f"y{which}", hovertemplate=hover)
+            for which, (name, part) in zip(("", "2", "3"), parts.items(), strict=True)]
+    first, second, third = (axis(name, domain=domain, **labels) for name, domain in zip(names, domains, strict=True))
+    return go.Figure(maps, layout(
+        say("pos_plot_sentence"), height=height, x=axis(say("pos_dimension"), anchor="y3", showgrid=False), y=first,
+        yaxis2=second, yaxis3=third, coloraxis=_scale(say("pos_value"), reach, height), margin={"l": 90}))
 
 
 def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
@@ -259,23 +246,23 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
     say, scores = language.say, [score for score in scores if score.sentences >= FEWEST]
     places, known = list(range(len(scores))), any(score.training for score in scores)
     bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
-    title, quality = say("pos_plot_lengths"), axis(say("pos_quality"), rangemode="tozero")
-    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.08) if known \
-        else make_subplots(1, 1)
+    (height, domains) = panels(2) if known else (PLOT, [(0.0, 1.0)])
+    data = list[Any]()
     for name, values, colour in (("BLEU", [score.bleu for score in scores], BLUE),
                                  ("chrF", [score.chrf for score in scores], ORANGE)):
         hints = [say("pos_hover_length", value=value, sentences=score.sentences)
                  for value, score in zip(values, scores, strict=True)]
-        figure.add_trace(go.Scatter(x=places, y=values, mode="lines+markers", line={"color": colour}, name=name,
-                                    text=hints, hovertemplate=f"%{{fullData.name}} %{{text}}{NO_NAME}"), row=1, col=1)
-    if not known:
-        return figure.update_layout(layout(title, 360, x=axis(say("pos_pieces"), **bins), y=quality))
-    figure.add_trace(go.Bar(
-        x=places, y=[score.training for score in scores], marker={"color": GREY}, name=say("pos_training"),
-        hovertemplate=say("pos_hover_training", count="%{y:,}") + NO_NAME), row=2, col=1)
-    figure.update_layout(layout(title, 470, x=axis("", **bins), y=quality))
-    figure.update_layout(xaxis2=axis(say("pos_pieces"), **bins), yaxis2=axis(say("pos_learned")))
-    return figure
+        data.append(go.Scatter(x=places, y=values, mode="lines+markers", line={"color": colour}, name=name, text=hints,
+                               hovertemplate=f"%{{fullData.name}} %{{text}}{NO_NAME}"))
+    more = {}
+    if known:
+        data.append(go.Bar(x=places, y=[score.training for score in scores], marker={"color": GREY}, yaxis="y2",
+                           name=say("pos_training"), showlegend=False,
+                           hovertemplate=say("pos_hover_training", count="%{y:,}") + NO_NAME))
+        more["yaxis2"] = axis(say("pos_learned"), domain=domains[1])
+    return go.Figure(data, layout(
+        say("pos_plot_lengths"), height=height, x=axis(say("pos_pieces"), anchor=f"y{len(domains)}", **bins),
+        y=axis(say("pos_quality"), rangemode="tozero", domain=domains[0]), **more))
 
 
 def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
@@ -308,7 +295,7 @@ def _number(value: float) -> str:
     return f"{value:,.1f}".replace(",", "\u202f")
 
 
-def _scale(name: str, reach: float) -> dict[str, Any]:
-    """A colour axis from -reach to reach."""
-    bar = {"title": {"text": name, "side": "right"}, "thickness": 14, "outlinewidth": 1}
-    return {"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach, "colorbar": bar}
+def _scale(name: str, reach: float, height: float) -> dict[str, Any]:
+    """A colour axis from -reach to reach, beside maps of a height in pixels."""
+    return {"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach,
+            "colorbar": heatmap.bar(heatmap.Scale(name, reach, signed=True), height)}

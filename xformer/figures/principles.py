@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,7 +15,7 @@ from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import lesson, of_pair, percent, shown, shown_all
-from xformer.figures.layout import axis, layout, literal
+from xformer.figures.layout import axis, layout, literal, logarithmic, panels
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.figures.tables import header
 from xformer.results import Walk
@@ -103,9 +102,8 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
     heads, head = d_model // d, walk.head.head - 1
     cut = walk.every_q.reshape(length, heads, d).transpose(1, 0, 2)  # (H, L, d)
     wide, tall = max(2.0, WIDE / d_model), min(16.0, max(3.0, 480 / (heads * length)))
-    top, gap, left = 96, 70, 110
+    gap, left = 44, 110
     upper, lower = 16.0 * length, tall * heads * length  # each upper row has a label of 13 pixels
-    height = top + upper + gap + lower + 20
     reach = max(1e-6, float(np.abs(cut).max()))
     names = literal(shown_all(walk.queries))
 
@@ -126,21 +124,20 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
               "y1": length - 0.5},
              {**box, "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * head - 0.5,
               "y1": length * (head + 1) - 0.5}]
-    figure = go.Figure(maps, layout(
-        say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), round(height), bottom=20,
-        width=left + wide * d_model + 100, autosize=False, shapes=[*lines, *boxes],
-        x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], domain=[0, 1], showgrid=False),
-        y=axis("", tickvals=list(range(length)), ticktext=names,
-               range=[length - 0.5, -0.5], domain=[1 - upper / (upper + gap + lower), 1], showgrid=False),
-        coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach,
-                   "colorbar": {"title": {"text": say("first_bar_number"), "side": "right"}, "thickness": 14}},
-        margin={"l": left, "r": 100, "t": top, "b": 20, "autoexpand": False}))
     small = min(1.0, max(0.3, d * wide * 3 / (wide * d_model)))
-    return figure.update_layout(
+    return go.Figure(maps, layout(
+        say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), height=round(upper + gap + lower),
+        width=left + wide * d_model + heatmap.BAR, autosize=False, shapes=[*lines, *boxes],
+        margin={"l": left, "r": heatmap.BAR, "b": 8, "autoexpand": False},
+        x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], showgrid=False),
+        y=axis("", tickvals=list(range(length)), ticktext=names, range=[length - 0.5, -0.5], showgrid=False,
+               domain=[1 - upper / (upper + gap + lower), 1]),
         xaxis2=axis("", side="top", domain=[0, small], anchor="y2", showgrid=False),
         yaxis2=axis("", tickvals=[length * h + (length - 1) / 2 for h in range(heads)], anchor="x2", showgrid=False,
                     ticktext=[f"{say('head')} {h + 1}" for h in range(heads)], range=[heads * length - 0.5, -0.5],
-                    domain=[0, lower / (upper + gap + lower)]))
+                    domain=[0, lower / (upper + gap + lower)]),
+        coloraxis={"colorscale": heatmap.DIVERGING, "cmin": -reach, "cmax": reach,
+                   "colorbar": heatmap.bar(Scale(say("first_bar_number"), reach, signed=True), upper + gap + lower)}))
 
 
 def vectors(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
@@ -328,10 +325,11 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
                           mode="lines+markers", line={"color": colour}, hovertemplate=steep)
                for name, y, colour in (("q·k", measured.slope_plain, ORANGE),
                                        ("q·k / √dₖ", measured.slope_scaled, BLUE))]
-    figure = go.Figure(curves, _wide(say("first_variance"), 620, 520,
-                                     x=axis("dₖ", type="log", tickvals=measured.d, anchor="y2"),
-                                     y=axis(say("first_axis_variance"), type="log", domain=[0.48, 1])))
-    figure.update_layout(yaxis2=axis(say("first_axis_slope"), domain=[0, 0.4], range=[0, 1]))
+    height, (upper, lower) = panels(2)
+    figure = go.Figure(curves, layout(
+        say("first_variance"), height=height, x=logarithmic("dₖ", measured.d, anchor="y2"),
+        y=logarithmic(say("first_axis_variance"), [value for one in curves[:2] for value in one.y], domain=upper),
+        yaxis2=axis(say("first_axis_slope"), domain=lower, range=[0, 1])))
     return figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
                             annotation={"text": say("first_this_model", d=d), "x": math.log10(d)})
 
@@ -384,9 +382,3 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: Language
             f'<p>{html(said, title=title, percent=percent(float(weights[best])))}</p></div>'
             f'<table class="plain bars"><caption>{html("store_caption", beta=beta_label(beta))}</caption>'
             f'{header(names)}<tbody>{rows}</tbody></table>')
-
-
-def _wide(title: str, width: int, height: int, *, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
-    """Lay out a plot with a width of its own, which a phone scrolls, and its legend above."""
-    return layout(title, height, x=x, y=y, width=width, autosize=False, margin={"l": 70, "r": 20, "t": 70, "b": 90},
-                  bargap=0.25, legend={"orientation": "h", "x": 0, "y": 1.14})

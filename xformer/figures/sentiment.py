@@ -21,7 +21,6 @@ from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, 
 from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
-HEIGHT = 400  # pixels, of a plot
 LEAST_REACH = 0.25  # nats; if no word has a larger effect, all stay pale
 MARKED = 0.1  # of the reach; weaker effects are not underlined
 MOST = 8  # words in the table
@@ -238,7 +237,7 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
         go.Scatter(x=confidence, y=accuracy, mode="lines+markers", line={"color": BLUE},
                    name=say("calibration_model"), marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]},
                    text=hints, hovertemplate="%{text}<extra></extra>")],
-        layout(say("calibration_plot"), HEIGHT,
+        layout(say("calibration_plot"),
                x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
                y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
 
@@ -270,7 +269,7 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
     shares = sorted({one.share for one in scores})
     percents = [f"{100 * share:g} %" for share in shares]
     return go.Figure(curves, layout(
-        say("shares_plot"), HEIGHT, x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
+        say("shares_plot"), x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
         y=axis(say("shares_accuracy"))))
 
 

@@ -29,7 +29,7 @@ def parameters(parts: Sequence[Part], language: Language = ENGLISH) -> go.Figure
                   text=[f"{part.parameters / 1e6:.2f} M" if part.parameters >= 1e6 else f"{part.parameters:,}"
                         for part in parts], textposition="outside", cliponaxis=False,
                   hovertemplate="%{y}: %{x:,}<extra></extra>")
-    return go.Figure(data, layout(say("sizes_total", n=total), 130 + 30 * len(parts), bottom=50, showlegend=False,
+    return go.Figure(data, layout(say("sizes_total", n=total), height=30 * len(parts), showlegend=False,
                                   x=axis(say("sizes_column_parameters"), nticks=4,
                                          range=[0, 1.45 * max(part.parameters for part in parts)]),
                                   y={"autorange": "reversed", "automargin": True, "gridcolor": "rgba(0,0,0,0)"}))

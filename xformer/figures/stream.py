@@ -7,12 +7,11 @@ from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from xformer.figures import heatmap
 from xformer.figures.heatmap import Axis, Scale
 from xformer.figures.labels import lesson, shown, shown_all
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import axis, layout, panels
 from xformer.figures.palettes import BLUE, ORANGE, TEAL
 from xformer.figures.tables import savable
 from xformer.results import Stream, Sublayer
@@ -131,27 +130,27 @@ def course(stream: Stream, piece: int, language: Language = ENGLISH) -> go.Figur
     lengths = np.linalg.norm(states, axis=2)  # (layers + 1, L)
     cosines = np.stack([_cosines(a, b) for a, b in zip(states, states[1:], strict=False)])
     places = list(range(layers + 1))
-    figure = make_subplots(3, 1, shared_xaxes=True, vertical_spacing=0.07)
-    for row, x, values in ((1, places, lengths), (2, places[1:], cosines)):
+    curves = list[go.Scatter]()
+    for which, x, values in (("", places, lengths), ("2", places[1:], cosines)):
         for name, y, dash in ((say("rest_this_piece"), values[:, piece], "solid"),
                               (say("rest_mean_of_all"), values.mean(axis=1), "dash")):
-            figure.add_trace(go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=row == 1,
-                                        mode="lines+markers", line={"color": "#a855f7", "dash": dash},
-                                        hovertemplate="%{x}: %{y:.3f}"), row=row, col=1)
+            curves.append(go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=not which, yaxis=f"y{which}",
+                                     mode="lines+markers", line={"color": "#a855f7", "dash": dash},
+                                     hovertemplate="%{x}: %{y:.3f}"))
     for sublayer, colour in COLOURS.items():
         some = [one for one in stream.sublayers if one.name == sublayer]
-        for which, dash in ((say("rest_this_piece"), "solid"), (say("rest_mean_of_all"), "dash")) if some else ():
+        for of, dash in ((say("rest_this_piece"), "solid"), (say("rest_mean_of_all"), "dash")) if some else ():
             shares = [float(_measures(one)[2][piece] if dash == "solid" else _measures(one)[2].mean()) for one in some]
             name = say(f"train_{sublayer}")
-            figure.add_trace(go.Scatter(
-                x=[one.layer for one in some], y=shares, name=name if dash == "solid" else f"{name}, {which}",
+            curves.append(go.Scatter(
+                x=[one.layer for one in some], y=shares, name=name if dash == "solid" else f"{name}, {of}", yaxis="y3",
                 showlegend=dash == "solid", mode="lines+markers", line={"color": colour, "dash": dash},
-                hovertemplate="%{x}: %{y:.3f}"), row=3, col=1)
-    ticks = {"dtick": 1, "range": [-0.2, layers + 0.2]}
+                hovertemplate="%{x}: %{y:.3f}"))
+    height, (first, second, third) = panels(3)
     title = say("rest_course", piece=shown(stream.pieces[piece]), layers=layers,
                 side=say("rest_side_decoder" if stream.predicted else "rest_side_encoder"))
-    figure.update_layout(layout(title, 620, bottom=120, x=axis("", **ticks),
-                                y=axis(say("rest_length"), rangemode="tozero")))
-    return figure.update_layout(
-        xaxis2=axis("", **ticks), yaxis2=axis(say("rest_cosine_layers")),
-        xaxis3=axis(say("rest_after_layer"), **ticks), yaxis3=axis(say("rest_share"), rangemode="tozero"))
+    return go.Figure(curves, layout(
+        title, height=height, x=axis(say("rest_after_layer"), anchor="y3", dtick=1, range=[-0.2, layers + 0.2]),
+        y=axis(say("rest_length"), rangemode="tozero", domain=first),
+        yaxis2=axis(say("rest_cosine_layers"), domain=second),
+        yaxis3=axis(say("rest_share"), rangemode="tozero", domain=third)))

@@ -7,11 +7,10 @@ from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from xformer.explain.recorded import highest_rate, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import axis, layout, logarithmic, panels
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
 from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, TrainingCourse
@@ -28,25 +27,26 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
     """Plot the norm of each sub-layer's gradient by depth, the encoder above the decoder (Xiong et al. 2020, figure 3).
     """
     say = language.say
-    figure = make_subplots(2, 1, vertical_spacing=0.14)
-    for row, stack in enumerate(("encoder", "decoder"), 1):
+    traces, axes, (height, domains) = list[go.Scatter](), dict[str, Any](), panels(2)
+    for which, stack, domain in zip(("", "2"), ("encoder", "decoder"), domains, strict=True):
         for norm, every in found.items():
             for name, (dash, mark) in SUBLAYERS.items():
                 some = [one for one in every if (one.stack, one.sublayer) == (stack, name)]
                 if some:
-                    figure.add_trace(go.Scatter(
-                        x=[one.layer for one in some], y=[one.norm for one in some], mode="lines+markers",
+                    traces.append(go.Scatter(
+                        yaxis=f"y{which}", mode="lines+markers", x=[one.layer for one in some],
+                        y=[one.norm for one in some],
                         name=f"{say(f'train_order_{norm}')}, {say(f'train_{name}')}", legendgroup=f"{norm} {name}",
                         showlegend=stack == "decoder", line={"color": COLOURS[norm], "dash": dash},
                         marker={"symbol": mark, "size": 7},
-                        hovertemplate=say("train_hover_gradient", layer="%{x}", norm="%{y:.3g}")), row=row, col=1)
+                        hovertemplate=say("train_hover_gradient", layer="%{x}", norm="%{y:.3g}")))
+        axes[f"yaxis{which}"] = logarithmic(
+            say("train_norm_in", stack=say(f"train_{stack}")), domain=domain,
+            values=[one.norm for every in found.values() for one in every if one.stack == stack])
     depth = max(one.layer for every in found.values() for one in every)
     layers = {"dtick": 1 if depth <= 12 else 2, "range": [0.7, depth + 0.3]}
-    figure.update_layout(layout(
-        say("train_plot_gradients", layers=depth), 560, bottom=130, x=axis("", **layers),
-        y=axis(say("train_norm_in", stack=say("train_encoder")), type="log")))
-    return figure.update_layout(xaxis2=axis(say("train_layer"), **layers),
-                                yaxis2=axis(say("train_norm_in", stack=say("train_decoder")), type="log"))
+    return go.Figure(traces, layout(say("train_plot_gradients", layers=depth), height=height,
+                                    x=axis(say("train_layer"), anchor="y2", **layers), y=axes.pop("yaxis"), **axes))
 
 
 def growth(found: Gradients, language: Language = ENGLISH) -> str:
@@ -67,27 +67,23 @@ def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
                         warmup=settings.warmup, peak=f"{settings.peak:g}")
 
 
-Panel = tuple[Sequence[go.Scatter], str, dict[str, Any]]  # curves, the title of their axis, entries of that axis
-GAP = 0.06  # between panels that stand one above the other, as a share of their height
+Panel = tuple[Sequence[go.Scatter], dict[str, Any]]  # curves, and their upright axis
 
 
-def _stacked(panels: Sequence[Panel], title: str, height: int, language: Language, bottom: int = 96) -> go.Figure:
+def _stacked(parts: Sequence[Panel], title: str, language: Language) -> go.Figure:
     """Plot sets of curves over the steps of training, one above the other, with the legend of the first.
 
     It does without plotly's `make_subplots`, which is too slow for a figure that is drawn twice a second.
     """
-    traces, axes = list[go.Scatter](), dict[str, Any]()
-    share = (1 - GAP * (len(panels) - 1)) / len(panels)
-    for number, (some, name, more) in enumerate(panels, 1):
-        which, top = "" if number == 1 else str(number), 1 - (number - 1) * (share + GAP)
-        last = number == len(panels)
-        axes[f"xaxis{which}"] = axis(language.say("live_step") if last else "", anchor=f"y{which}", showticklabels=last,
-                                     rangemode="tozero", **({} if last else {"matches": f"x{len(panels)}"}))
-        axes[f"yaxis{which}"] = axis(name, domain=[max(0.0, top - share), top], **more)
+    traces, axes, (height, domains) = list[go.Scatter](), dict[str, Any](), panels(len(parts))
+    for number, ((some, upright), domain) in enumerate(zip(parts, domains, strict=True), 1):
+        which = "" if number == 1 else str(number)
+        axes[f"yaxis{which}"] = {**upright, "domain": domain}
         for trace in some:
-            trace.update(xaxis=f"x{which}", yaxis=f"y{which}", showlegend=number == 1)
+            trace.update(yaxis=f"y{which}", showlegend=number == 1)
             traces.append(trace)
-    return go.Figure(traces, {**layout(title, height, bottom=bottom, x={}, y={}), **axes})
+    x = axis(language.say("live_step"), anchor=f"y{len(parts)}", rangemode="tozero")
+    return go.Figure(traces, layout(title, height=height, x=x, y=axes.pop("yaxis"), **axes))
 
 
 def _curve(number: int, course: TrainingCourse, x: Sequence[float], y: Sequence[float], what: str,
@@ -105,8 +101,8 @@ def progress(courses: Sequence[TrainingCourse], language: Language = ENGLISH) ->
     losses = [_curve(i, one, one.step, one.loss, say("live_loss"), language) for i, one in enumerate(courses)]
     shares = [_curve(i, one, [step for step, _, _ in one.scores], [100 * share for _, _, share in one.scores],
                      say("live_accuracy"), language, mode="lines+markers") for i, one in enumerate(courses)]
-    return _stacked([(losses, say("live_axis_loss"), {"rangemode": "tozero"}),
-                     (shares, say("live_axis_right"), {"range": [-4, 104]})], say("live_plot_progress"), 470, language)
+    return _stacked([(losses, axis(say("live_axis_loss"), rangemode="tozero")),
+                     (shares, axis(say("live_axis_right"), range=[-4, 104]))], say("live_plot_progress"), language)
 
 
 def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: Language = ENGLISH) -> go.Figure:
@@ -119,8 +115,13 @@ def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: 
         line={"color": GREY, "dash": "dash"}, hovertemplate=say("live_hover", number="–", what=say("live_rate"),
                                                                 step="%{x}", value="%{y:.4g}")))
     norms = [_curve(i, one, one.step, one.norm, say("live_norm"), language) for i, one in enumerate(courses)]
-    return _stacked([(rates, say("live_rate"), {"rangemode": "tozero"}), (norms, say("live_norm"), {"type": "log"})],
-                    say("live_plot_pace"), 470, language)
+    return _stacked([(rates, axis(say("live_rate"), rangemode="tozero")), (norms, _norms(courses, language))],
+                    say("live_plot_pace"), language)
+
+
+def _norms(courses: Sequence[TrainingCourse], language: Language) -> dict[str, Any]:
+    """The axis for the gradient norms of runs."""
+    return logarithmic(language.say("live_norm"), [norm for one in courses for norm in one.norm])
 
 
 def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
@@ -187,11 +188,11 @@ def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, l
         return made
 
     return _stacked([
-        (curves(say("live_loss"), lambda one: (one.step, one.loss)), say("live_axis_loss"), {}),
+        (curves(say("live_loss"), lambda one: (one.step, one.loss)), axis(say("live_axis_loss"))),
         (curves("BLEU", lambda one: ([step for step, _, _ in one.scores], [bleu for _, _, bleu in one.scores]),
-                mode="lines+markers"), "BLEU", {"rangemode": "tozero"}),
-        (curves(say("live_norm"), lambda one: (one.step, one.norm)), say("live_norm"), {"type": "log"})],
-        say("recorded_plot", steps=max(one.settings.steps for one in courses)), 720, language, bottom=150)
+                mode="lines+markers"), axis("BLEU", rangemode="tozero")),
+        (curves(say("live_norm"), lambda one: (one.step, one.norm)), _norms(courses, language))],
+        say("recorded_plot", steps=max(one.settings.steps for one in courses)), language)
 
 
 def recorded_name(course: TrainingCourse, language: Language = ENGLISH) -> str:

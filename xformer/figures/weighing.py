@@ -103,7 +103,7 @@ def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, wid
         hovertemplate=say("weigh_hover", beta="%{customdata}", value="%{y:.2f}") + f"<extra>{say(f'stack_{stack}')}"
         "</extra>") for stack, values in swept.items()]
     figure = go.Figure(lines, layout(
-        say("weigh_curve", text=textwrap.shorten(text, LONGEST, placeholder=" …")), 400,
+        say("weigh_curve", text=textwrap.shorten(text, LONGEST, placeholder=" …")),
         x=axis(say("weigh_axis_beta"), tickvals=places, ticktext=TICKS, range=[-6.4, 6.4]),
         y=axis(say("weigh_axis_total"))))
     beta = {"beta": change.beta, "unscaled": math.sqrt(width)}.get(change.kind)

@@ -46,15 +46,28 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: Langu
            files: Sequence[str] = FILES) -> gr.HTML:
     """A component that assets/`script` draws from its value, and that may trigger events of its own.
 
-    save: the language of buttons that save it from the browser, by assets/save.js, as each of `files`; None for none.
+    save: the language of the toolbar above it, which saves it from the browser, by assets/save.js, as each of `files`,
+        and copies the page's address; None for none.
     (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
     """
     if save is not None:
-        buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="'
-                          f'{save.html("save_as", kind=kind.upper())}">{kind.upper()}</button>'
-                          for kind in files)
-        template += f'<div class="tools">{buttons}</div>'
+        template = f'<div class="tools">{save_menu(save, files)}{copy_link(save)}</div>{template}'
     return gr.HTML(value, html_template=template, elem_classes=name.split(), js_on_load=_loader(script))
+
+
+def save_menu(language: Language, files: Sequence[str] = FILES, more: str = "") -> str:
+    """The menu of a toolbar that saves its picture as each of `files`. more: what else stands in it; HTML."""
+    html = language.html
+    items = "".join(f'<button type="button" data-save="{kind}" aria-label="{html("save_as", kind=kind.upper())}">'
+                    f"{kind.upper()}</button>" for kind in files)
+    return (f'<details class="save-menu"><summary>{html("save_menu")}</summary><div role="group">{items}{more}'
+            "</div></details>")
+
+
+def copy_link(language: Language) -> str:
+    """The button of a toolbar that copies the page's address, and the place where it says so; HTML."""
+    return (f'<button type="button" data-act="copy" data-said="{language.html("copied")}">'
+            f'{language.html("copy_link")}</button><span class="copied" role="status"></span>')
 
 
 def _loader(script: str) -> str:

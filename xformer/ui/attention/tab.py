@@ -23,7 +23,7 @@ from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
-from xformer.ui.components import FILES, canvas, script, small_maps
+from xformer.ui.components import canvas, copy_link, save_menu, script, small_maps
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
@@ -236,16 +236,13 @@ def _view_menu(look: Controls, language: Language) -> None:
 def _toolbar(language: Language) -> str:
     """The picture's place and what stands above it, as a template of `canvas`."""
     html = language.html
-    buttons = "".join(f'<button type="button" data-save="{kind}" aria-label="{html("save_as", kind=kind.upper())}">'
-                      f"{kind.upper()}</button>" for kind in FILES)
     of_all = "".join(f'<button type="button" data-export="{kind}">{html(f"export_{kind}")}</button>'
                      for kind in export.KINDS)
-    return (f'<div class="toolbar"><span class="chips"></span><span class="copied" role="status"></span>'
-            f'<details class="save-menu"><summary>{html("save_menu")}</summary><div role="group">{buttons}'
-            f'<p class="sub">{html("export")}</p>{of_all}</div></details>'
+    menu = save_menu(language, more=f'<p class="sub">{html("export")}</p>{of_all}')
+    return (f'<div class="toolbar"><span class="chips"></span>{menu}'
             f'<button type="button" data-zoom="-1" title="{html("smaller")}" aria-label="{html("smaller")}">−</button>'
             f'<button type="button" data-zoom="1" title="{html("larger")}" aria-label="{html("larger")}">+</button>'
-            f'<button type="button" data-act="copy">{html("copy_link")}</button>'
+            f'{copy_link(language)}'
             f'<button type="button" data-act="projector">{html("projector")}</button></div>'
             f'<button type="button" class="leave" data-act="projector" aria-label="{html("projector_leave")}" '
             f'title="{html("projector_leave")}">×</button><div class="drawing"></div>')
