@@ -252,7 +252,7 @@ export default function start({element, props, trigger, watch}) {
     if (event.key === 'Escape' && isLarge()) trigger('project');
   });
   onLock(showLocked);
-  saveOnClick(element, {title: () => map.title, table: () => tableOf(map), picture: kind => {
+  saveOnClick(element, {title: () => map.title, pair: () => map.pair, table: () => tableOf(map), picture: kind => {
     const {svg, width, height} = filePicture(
       map, size(), locked, {ink: getComputedStyle(element).color, paper: background(element)});
     return pictureAddress(kind, svg, width, height);

@@ -1,5 +1,5 @@
 // Makes a picture of a figure that is written in HTML: the HTML and its style rules inside an SVG.
-import {background, checkpoint, pictureAddress} from './save.js';
+import {background, checkpoint, pairIn, pictureAddress} from './save.js';
 import {escapeHtml} from './shared.js';
 
 const MARGIN = 16;  // pixels around a picture
@@ -26,10 +26,9 @@ function heightAlone(copy) {
 // What a picture is of, for its lower edge: the sentence and its translation, where the figure names a pair (data-pair:
 // a list of texts), and the model.
 function about(element, part) {
-  const named = part.dataset.pair === undefined ? part.querySelector('[data-pair]') : part;
   const {name, identity} = checkpoint(element), below = document.createElement('div');
   below.style.cssText = 'margin-top: 12px; font-size: 12px; line-height: 1.5; overflow-wrap: anywhere';
-  below.innerHTML = [named && JSON.parse(named.dataset.pair).join(' → '), `${name} ${identity}`].filter(Boolean)
+  below.innerHTML = [pairIn(part).join(' → '), `${name} ${identity}`].filter(Boolean)
     .map(text => `<div>${escapeHtml(text)}</div>`).join('');
   return below;
 }

@@ -5,7 +5,7 @@ import {bytes, escapeHtml} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LINE = 20;  // pixels: the height of a line of the legend, and of a title in a file
-const LEAST = 13, BAR = 56, PADDING = 24;  // pixels: a map's column; beside a map, in its figure and in its block
+const LEAST = 13, BAR = 70, PADDING = 24;  // pixels: a map's column; beside a map, in its figure and in its block
 const CELL = 20, GAP = 24;  // pixels: a column of each of three maps in a row, and what lies between them
 const MOST = 4;  // curves that are named at their ends; more of them have a legend
 const EDGE = 16;  // pixels around a picture in a file
@@ -50,7 +50,7 @@ function fittedMap({data, layout}, room) {
     {...ofAxis(`${yaxis.title.text} ↓`), xanchor: 'left', x: 0, xshift: -left, yshift: over - LINE},
     {...ofAxis(`${xaxis.title.text} →`), xanchor: 'right', x: 1, yshift: over - LINE}];
   // Titles that would run into each other stand one above the other.
-  if (textWidth(titles.map(one => one.text)) > (left + width) / 2) {
+  if (textWidth([titles[0].text]) + textWidth([titles[1].text]) + 16 > left + width) {
     titles[0].yshift += LINE;
     Object.assign(titles[1], {xanchor: 'left', x: 0, xshift: -left});
   }
@@ -85,16 +85,32 @@ function fittedPlot({data, layout}, room, ink) {
     if (labels && across < .3 * room) {
       margin.r = across + 16;
       annotations.push(...labels);
+      Object.assign(shown, withinCurves(named, shown));
       shown.showlegend = false;
     } else {
       const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
+      const plot = layout.height - layout.margin.t - layout.margin.b;
+      shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', entrywidth: across + 10,
+                      entrywidthmode: 'pixels'};
       margin.b += 8 + LINE * Math.ceil(named.length / inLine);
-      shown.legend = {orientation: 'h', x: 0, yref: 'container', y: 0, yanchor: 'bottom',
-                      entrywidth: across + 10, entrywidthmode: 'pixels'};
     }
   }
   const width = layout.width ?? (room || undefined);
   return {data, layout: {...shown, margin, annotations, width, height: layout.height - layout.margin.b + margin.b}};
+}
+
+// The level axes of curves, to their ends and no further: names beside these would make Plotly leave room for them.
+function withinCurves(curves, layout) {
+  const axes = {};
+  for (const key of Object.keys(layout).filter(name => name.startsWith('xaxis') && !layout[name].range)) {
+    const own = curves.filter(one => `xaxis${(one.xaxis ?? 'x').slice(1)}` === key);
+    const xs = own.flatMap(one => decode(one.x) ?? [...decode(one.y).keys()]).filter(Number.isFinite);
+    if (!xs.length) continue;
+    const isLog = layout[key].type === 'log', ends = [Math.min(...xs), Math.max(...xs)];
+    const [low, high] = isLog ? ends.map(Math.log10) : ends, pad = .02 * (high - low || 1);
+    axes[key] = {...layout[key], range: [layout[key].rangemode === 'tozero' ? 0 : low - pad, high + pad]};
+  }
+  return axes;
 }
 
 // A colour that can be read as text: a good part of it is the page's ink.
@@ -177,7 +193,7 @@ export default function start({element, props, trigger, watch}) {
   let draws = 0;
   const inside = selector => element.querySelector(selector);
   const title = () => plainText(figure.layout.title?.text);
-  const pair = () => props.value.pair ?? [];  // the sentence and its translation, of which it is
+  const pair = () => figure.layout.meta?.pair ?? [];  // the sentence and its translation, of which it is
   const ink = () => getComputedStyle(element).color;
   const fitted = (shown, width) => shown.layout.meta?.map ? fittedMap(shown, width) : fittedPlot(shown, width, ink());
 
@@ -236,7 +252,6 @@ export default function start({element, props, trigger, watch}) {
     const inFile = {
       ...layout, width, height, font, paper_bgcolor: background(element),
       margin: {...margin, l: margin.l + EDGE, r: margin.r + EDGE, t: margin.t + above, b: margin.b + under},
-      legend: {...layout.legend, y: under / height},
       title: {text: bold(lines.map(escapeHtml).join('<br>')), font: {size: 16}, x: EDGE / width, xanchor: 'left',
               xref: 'container', y: 1 - EDGE / height, yanchor: 'top', yref: 'container'},
       annotations: [...layout.annotations ?? [], {

@@ -37,16 +37,20 @@ function csvCell(value) {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function csv(element, title, {columns: [first, ...others], rows}) {
+function csv(element, title, pair, {columns: [first, ...others], rows}) {
   const {name, identity} = checkpoint(element);
-  const corner = [title, first, `${name} ${identity}`].filter(Boolean).join(' · ');
+  const corner = [title, pair.join(' → '), first, `${name} ${identity}`].filter(Boolean).join(' · ');
   return [[corner, ...others], ...rows].map(row => row.map(csvCell).join(',')).join('\n') + '\n';
 }
 
-function json(element, title, table) {
-  const about = {title, model: modelText(element), checkpoint: checkpoint(element), address: publicAddress()};
+function json(element, title, pair, table) {
+  const about = {title, ...(pair.length && {pair}), model: modelText(element), checkpoint: checkpoint(element), address: publicAddress()};
   return JSON.stringify({...about, ...table});
 }
+
+// The sentence and its translation, of which a figure is that names them (data-pair).
+export const pairIn = element =>
+  JSON.parse((element.matches('[data-pair]') ? element : element.querySelector('[data-pair]'))?.dataset.pair ?? '[]');
 
 const blobAddress = (text, type) => URL.createObjectURL(new Blob([text], {type}));
 
@@ -68,12 +72,12 @@ async function copyLink(button) {
   button.addEventListener('blur', () => { note.textContent = ''; }, {once: true});
 }
 
-// Saves a figure when one of its buttons is clicked, and copies the address. title() → text, table() → {columns, rows}, picture(kind) → a
-// promise of the address of an 'svg' or a 'png'.
-export function saveOnClick(element, {title, table, picture}) {
+// Saves a figure when one of its buttons is clicked, and copies the address. title() → text, table() → {columns, rows},
+// picture(kind) → a promise of the address of an 'svg' or a 'png', pair() → the texts that it is of.
+export function saveOnClick(element, {title, table, picture, pair = () => pairIn(element)}) {
   const addressOf = {
-    csv: () => blobAddress(csv(element, title(), table())),
-    json: () => blobAddress(json(element, title(), table())),
+    csv: () => blobAddress(csv(element, title(), pair(), table())),
+    json: () => blobAddress(json(element, title(), pair(), table())),
   };
   element.addEventListener('click', async event => {
     const button = event.target.closest('button'), kind = button?.dataset.save;

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from xformer.explain.attribution_methods import Answers
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import shown, shown_all
+from xformer.figures.labels import sentence, shown, shown_all
 from xformer.figures.tables import header
 from xformer.results import Occlusion
 from xformer.strings import ENGLISH, Language
@@ -28,7 +28,8 @@ def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
     reach = max(1.0, float(np.abs(effects.effect).max()))
     return matrix(effects.effect, Axis(say("occlusion_rows"), shown_all(effects.predicted)),
                   Axis(say("occlusion_columns"), shown_all(effects.words)), hover, title=say("occlusion_title"),
-                  scale=Scale(say("occlusion_bar"), reach, signed=True))
+                  scale=Scale(say("occlusion_bar"), reach, signed=True),
+                  pair=(sentence(effects.words), sentence(effects.predicted)))
 
 
 def compared(answers: Answers, word: str, where: str, language: Language = ENGLISH,

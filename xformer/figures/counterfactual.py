@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from xformer.explain import counterfactual
 from xformer.figures.ablation import changed_words
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import place, shown, shown_all
+from xformer.figures.labels import place, sentence, shown, shown_all
 from xformer.figures.layout import literal
 from xformer.results import Candidate, Head, Trace
 from xformer.strings import ENGLISH, Language
@@ -41,7 +41,8 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     return matrix(values.reshape(len(heads), -1), Axis(say("rivals_rows"), rows),
                   Axis(say("axis_seen_source_piece"), shown_all(old.source)), hover,
                   title=say("rivals_title", old=old_piece, new=new_piece),
-                  scale=Scale(say("rivals_bar"), reach, signed=True))
+                  scale=Scale(say("rivals_bar"), reach, signed=True), pair=(
+                      sentence(old.source), f"{sentence(old.predicted)} / {sentence(new.predicted)}"))
 
 
 def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trace, step: int,

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from xformer.figures.layout import axis, layout, logarithmic
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
-from xformer.figures.tables import header
+from xformer.figures.tables import header, row
 from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
 
@@ -67,33 +67,31 @@ def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
 
 def translations(answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH) -> str:
     """Tabulate every generation's translation; HTML. waiting: names of the generations that still translate."""
+    names = [language.say(f"gen_column_{name}", runs=WARM) for name in ("generation", "translation", "time", "sure")]
     rows = []
     for answer in answers:
-        name = escape(label(answer.name, language))
+        name = label(answer.name, language)
         if answer.refusal:
-            rows.append(f"<tr><th scope=row>{name}</th><td colspan=3>{escape(answer.refusal)}</td></tr>")
+            rows.append(f"<tr><th scope=row>{escape(name)}</th><td colspan=3>{escape(answer.refusal)}</td></tr>")
             continue
         took = language.html("gen_took", ms=round(1000 * answer.seconds))
-        rows.append(f'<tr><th scope=row>{name}</th><td lang="es" class="said">{escape(answer.text)}</td><td>{took}</td>'
-                    f"<td>{math.exp(answer.log_prob):.2f}</td></tr>")
-    rows += [f"<tr><th scope=row>{escape(label(name, language))}</th><td>…</td><td></td><td></td></tr>"
-             for name in waiting]
-    names = [language.say(f"gen_column_{name}", runs=WARM) for name in ("generation", "translation", "time", "sure")]
+        rows.append(row(name, [f'<span lang="es" class="said">{escape(answer.text)}</span>', took,
+                               f"{math.exp(answer.log_prob):.2f}"], names))
+    rows += [row(label(name, language), ["…", "", ""], names) for name in waiting]
     return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
 
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     """Tabulate size, training and scores; HTML. A note below names histories that cannot be read."""
     rows, sets = [], list(dict.fromkeys(name for one in found for name in one.scores))
+    names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
+    names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     for one in found:
         kept = one.kept
         cells = [f"{one.info.parameters / 1e6:.1f} M", "–" if kept is None else f"{kept.seen / 1e6:.2f} M",
                  "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
                  _number(one.bleu, 1), *(_number(one.scores.get(name), 1) for name in sets), _number(one.error, 3)]
-        rows.append(f"<tr><th scope=row>{escape(label(one.name, language))}</th>"
-                    + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
-    names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
+        rows.append(row(label(one.name, language), [*map(escape, cells)], names))
     broken = "".join(f'<p class="note">{escape(one.broken)}</p>' for one in found if one.broken)
     broken += "".join(f'<p class="note">{_early(one, language)}</p>' for one in found if _early(one, language))
     lacking = [label(one.name, language) for one in found if one.history is None and not one.broken]
@@ -178,12 +176,10 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
              (k * n * d * d, "k · n · d²")),
             ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
              (4 * n * d * d + 2 * n * n * d, "4 · n · d² + 2 · n² · d")))
-    body = ""
-    for name, *cells in rows:
-        shown = "".join(f'<td><b>{html("first_number", n=value)}</b> <span class="formula">{formula}</span></td>'
-                        for value, formula in cells)
-        body += f"<tr><th scope=row>{html(f'gen_layer_{name}')}</th>{shown}</tr>"
     names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work", "products")]
+    body = "".join(row(language.say(f"gen_layer_{name}"), [
+        f'<b>{html("first_number", n=value)}</b> <span class="formula">{formula}</span>' for value, formula in cells],
+        names) for name, *cells in rows)
     return (f'<table class="plain generations">{header(names)}<tbody>{body}</tbody></table>'
             f'<p class="note">{html("gen_complexity_text", n=n, d=d, k=k, dilated=dilated)}</p>')
 

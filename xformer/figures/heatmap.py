@@ -62,12 +62,13 @@ class Scale:
 
 
 def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *, title: str, scale: Scale,
-           cell: tuple[float, float] = (CELL, CELL)) -> go.Figure:
+           cell: tuple[float, float] = (CELL, CELL), pair: Sequence[str] = ()) -> go.Figure:
     """Plot values (rows, columns) as a heatmap with a colour bar.
 
     hover: makes the text of a cell, which may hold markup, from labels that are escaped already; or a template of
         plotly's, which is cheaper.
     cell: width and height in pixels; the colour bar needs SHORTEST of height, and BAR of width.
+    pair: the sentence and its translation, of which it is, for saved files.
     """
     hints = {"hovertemplate": hover} if isinstance(hover, str) else {
         "hovertemplate": "%{text}<extra></extra>",
@@ -87,7 +88,7 @@ def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *,
         "xaxis": columns.drawn(tickangle=-90 if columns.every == 1 else 0, side="top", tickfont={"size": font(cell[0])},
                                range=[x[0] - 0.5, x[-1] + 0.5]),
         "yaxis": rows.drawn(range=[y[-1] + 0.5, y[0] - 0.5], tickfont={"size": font(cell[1])}),
-        "meta": {"map": True}, **LOOK, "plot_bgcolor": GROUND})
+        "meta": {"map": True, "pair": list(pair)}, **LOOK, "plot_bgcolor": GROUND})
 
 
 def font(cell: float) -> float:
@@ -100,20 +101,21 @@ def bar(scale: Scale, height: float) -> dict[str, Any]:
     shares = (-1, -0.5, 0, 0.5, 1) if scale.signed else (0, 0.25, 0.5, 0.75, 1)
     marks = [share * scale.most for share in shares]
     return {"title": {"text": scale.title, "side": "right", "font": {"size": FONT}}, "thickness": 14,
-            "lenmode": "pixels", "len": max(SHORTEST, min(height, LONGEST)), "x": 1, "xpad": 13, "y": 1, "yanchor": "top", "ypad": 0,
-            "ticks": "outside", "ticklen": 3, "tickvals": marks, "ticktext": [f"{mark:.3g}" for mark in marks],
-            "outlinewidth": 1, "outlinecolor": "rgba(128,128,128,0.6)"}
+            "lenmode": "pixels", "len": max(SHORTEST, min(height, LONGEST)), "x": 1, "xpad": 13, "y": 1,
+            "yanchor": "top", "ypad": 0, "ticks": "outside", "ticklen": 3, "tickvals": marks,
+            "ticktext": [f"{float(f'{mark:.2g}'):g}" for mark in marks], "outlinewidth": 1,
+            "outlinecolor": "rgba(128,128,128,0.6)"}
 
 
 def strips(vectors: np.ndarray, names: Sequence[str], *, title: str, scale: Scale, height: float,
-           language: Language, dimensions: Sequence[str] = ()) -> go.Figure:
+           language: Language, dimensions: Sequence[str] = (), pair: Sequence[str] = ()) -> go.Figure:
     """Plot vectors, one a row, by their names. dimensions: their labels, if they are not the numbers from 1.
-    height: of a row, in pixels."""
+    height: of a row, in pixels. pair: as in `matrix`."""
     say, count = language.say, vectors.shape[1]
     labels = dimensions or [str(i + 1) for i in range(count)]
     return matrix(vectors, Axis(say("first_axis_vector"), names),
                   Axis(say("first_axis_dimension"), labels, every=max(1, count // 16), first=1), number(language),
-                  title=title, scale=scale, cell=(min(16.0, WIDE / count), height))
+                  title=title, scale=scale, cell=(min(16.0, WIDE / count), height), pair=pair)
 
 
 def number(language: Language, row: str = "%{y}") -> str:

@@ -26,14 +26,16 @@ STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8,
 PREFIXES = {9: "G", 6: "M", 3: "k", 0: ""}  # of the International System of Units, by the power of ten
 
 
-def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PLOT, **more: Any) -> dict[str, Any]:
+def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PLOT, pair: Sequence[str] = (),
+           **more: Any) -> dict[str, Any]:
     """Lay out a figure with two axes; it fills the available width, on a phone too.
 
-    height: in pixels, between the axes. more: entries of plotly's layout; those of its margin replace MARGIN's.
+    height: in pixels, between the axes. pair: the sentence and its translation, of which it is, for saved files. more:
+    entries of plotly's layout; those of its margin replace MARGIN's.
     """
     margin = {**MARGIN, **more.pop("margin", {})}
     return {"title": {"text": literal([title])[0]}, "height": height + margin["t"] + margin["b"], "autosize": True,
-            "margin": margin, "xaxis": x, "yaxis": y, **LOOK, **more}
+            "margin": margin, "xaxis": x, "yaxis": y, "meta": {"pair": list(pair)}, **LOOK, **more}
 
 
 def panels(count: int, height: int = PANEL) -> tuple[int, list[tuple[float, float]]]:

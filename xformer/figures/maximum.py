@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
+from xformer.figures.labels import sentence
 from xformer.figures.layout import GRID, axis, layout, literal
 from xformer.figures.palettes import BLUE, ORANGE
 from xformer.figures.sentiment import label_name
@@ -75,6 +76,7 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
               for i, row in enumerate(givers)]
     return go.Figure(drawn, layout(
         say("gives_picture", count=len(x), all=len(found.weights)), height=whole, shapes=frames, bargap=0.25,
+        pair=[sentence(found.words)],
         margin={"l": 20 + 7 * max(map(len, names)), "r": heatmap.BAR, "b": 64},
         x=axis(say("gives_dimensions"), type="category", showgrid=False, anchor="y2",
                tickangle=-90, range=[-0.5, len(x) - 0.5]),

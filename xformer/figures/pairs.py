@@ -180,12 +180,13 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
     asks = "source" if head.stack == "encoder_self" else "predicted" if to_come else "given"
 
     def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, hover: Hover,
-             reach: float | None = None) -> go.Figure:
-        """Plot one of the maps. reach: the largest value of a difference, whose colours go both ways."""
+             of: Sequence[str], reach: float | None = None) -> go.Figure:
+        """Plot one of the maps. of: the sentence and its translation. reach: the largest value of a difference, whose
+        colours go both ways."""
         scale = Scale(say("probability")) if reach is None else Scale(say("pairs_change"), reach, signed=True)
         return matrix(values, Axis(say(f"axis_asks_{asks}_word"), labels[0]),
                       Axis(say(f"axis_seen_{SIDES[head.stack][1]}_word"), labels[1]), hover,
-                      title=f"{name} · {where}", scale=scale, cell=(CELL, CELL))
+                      title=f"{name} · {where}", scale=scale, cell=(CELL, CELL), pair=of)
 
     def share(query: str, key: str, value: float) -> str:
         missing = value != value
@@ -195,12 +196,14 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
         missing = value != value
         return say("pairs_no_word") if missing else f"{query} → {key}: {value:+.3f}"
 
+    pairs = [(one.source, one.best.text) for one in compared.translations]
     one, other = (plot(values, (_own(rows, sides[side].line, side), _own(columns, sides[side].keys, side)), NAMES[side],
-                       share) for side, values in ((0, first), (1, second)))
+                       share, pairs[side]) for side, values in ((0, first), (1, second)))
     asking = [label(row, sides[0].line, sides[1].line) for row in rows]
     seen = [label(column, sides[0].keys, sides[1].keys) for column in columns]
     reach = max(0.1, float(np.nanmax(np.abs(difference), initial=0)))
-    apart = plot(difference, (asking, seen), "B − A", change, reach)
+    both = [" / ".join(texts) for texts in zip(*pairs, strict=True)]
+    apart = plot(difference, (asking, seen), "B − A", change, both, reach)
     return HeadMaps(one, other, apart, _most_changed(difference, asking, seen, where, language))
 
 

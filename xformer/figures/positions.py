@@ -21,6 +21,7 @@ from xformer.figures.ablation import changed_words, piece_table
 from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, shown_all
+from xformer.figures.labels import sentence as spelled_out
 from xformer.figures.layout import GRID, PLOT, axis, layout, literal, logarithmic, panels
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import header
@@ -200,7 +201,8 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
     first, second, third = (axis(name, domain=domain, **labels) for name, domain in zip(names, domains, strict=True))
     return go.Figure(maps, layout(
         say("pos_plot_sentence"), height=height, x=axis(say("pos_dimension"), anchor="y3", showgrid=False), y=first,
-        yaxis2=second, yaxis3=third, coloraxis=_scale(say("pos_value"), reach, height), margin={"l": 90}))
+        yaxis2=second, yaxis3=third, coloraxis=_scale(say("pos_value"), reach, height), margin={"l": 90},
+        pair=[spelled_out(embedded.pieces)]))
 
 
 def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
@@ -254,7 +256,7 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
                  for value, score in zip(values, scores, strict=True)]
         data.append(go.Scatter(x=places, y=values, mode="lines+markers", line={"color": colour}, name=name, text=hints,
                                hovertemplate=f"%{{fullData.name}} %{{text}}{NO_NAME}"))
-    more = {}
+    more: dict[str, Any] = {}
     if known:
         data.append(go.Bar(x=places, y=[score.training for score in scores], marker={"color": GREY}, yaxis="y2",
                            name=say("pos_training"), showlegend=False,

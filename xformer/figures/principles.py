@@ -55,7 +55,7 @@ def heading(name: str, language: Language = ENGLISH, **values: object) -> str:
     return lesson(language.say(f"first_title_{name}"), FORMULAS[name], language.say(f"first_text_{name}", **values))
 
 
-def inputs(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+def inputs(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot x of the query, and below it W_Q of the head: a row a number of q, a column a dimension of the model.
 
     The last column is for the bias: x ends with a 1, and each row of W_Q with a number of b_Q. x has a scale of its
@@ -69,7 +69,7 @@ def inputs(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
     title = say("first_inputs", query=query_label(walk, query, language), **_shape(walk))
     figure = heatmap.strips(np.vstack([np.full_like(x, np.nan), weights]), rows, title=title, height=9,
                             scale=Scale(say("first_bar_weight"), reach, signed=True), language=language,
-                            dimensions=columns)
+                            dimensions=columns, pair=pair)
     own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=heatmap.number(language))
     marked = [0, *range(5, len(rows), 5)]
     return figure.add_trace(own).update_layout(
@@ -92,7 +92,7 @@ def _with_bias(walk: Walk, query: int) -> tuple[np.ndarray, np.ndarray]:
     return np.append(walk.x[query], 1), np.column_stack([walk.w_q.T, walk.b_q])
 
 
-def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
+def reshape(walk: Walk, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot the queries of all heads before and after the cut into heads: L × D, and below it H × L × d, head by head.
 
     The block of the walk's head is outlined in both.
@@ -128,6 +128,7 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
     return go.Figure(maps, layout(
         say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), height=round(upper + gap + lower),
         width=left + wide * d_model + heatmap.BAR, autosize=False, shapes=[*lines, *boxes],
+        plot_bgcolor=heatmap.GROUND, pair=pair,
         margin={"l": left, "r": heatmap.BAR, "b": 8, "autoexpand": False},
         x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], showgrid=False),
         y=axis("", tickvals=list(range(length)), ticktext=names, range=[length - 0.5, -0.5], showgrid=False,
@@ -140,14 +141,14 @@ def reshape(walk: Walk, language: Language = ENGLISH) -> go.Figure:
                    "colorbar": heatmap.bar(Scale(say("first_bar_number"), reach, signed=True), upper + gap + lower)}))
 
 
-def vectors(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+def vectors(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot q of the query, and below it k of every key: a row a vector, a column a dimension of the head.
 
     The MARKED largest products of a number of q with a number of a visible key are outlined.
     """
     rows = ["q", *(f"k · {key}" for key in shown_all(walk.keys))]
     title = language.say("first_vectors", query=query_label(walk, query, language), **_shape(walk))
-    figure = _strips(np.vstack([walk.q[query], walk.k]), rows, title, language)
+    figure = _strips(np.vstack([walk.q[query], walk.k]), rows, title, language, pair)
     products = np.where(walk.mask[query][:, None], walk.q[query] * walk.k, 0)
     return _outlined(figure, products, 1, "first_hover_product", language)
 
@@ -193,7 +194,7 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, pair: Seq
             f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')
 
 
-def values(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+def values(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot v of every key with its weight, and below them their weighted sum: a column a dimension of the head.
 
     The MARKED largest products of a weight with a number are outlined.
@@ -201,15 +202,15 @@ def values(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
     rows = [f"{percent(float(weight))} · {key}"
             for weight, key in zip(walk.probabilities[query], shown_all(walk.keys), strict=True)]
     figure = _strips(np.vstack([walk.v, walk.answers[query]]), [*rows, language.say("first_sum")],
-                     language.say("first_values", **_shape(walk)), language)
+                     language.say("first_values", **_shape(walk)), language, pair)
     return _outlined(figure, walk.probabilities[query][:, None] * walk.v, 0, "first_hover_product", language)
 
 
-def output(walk: Walk, query: int, language: Language = ENGLISH) -> go.Figure:
+def output(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot the head's share of the output, and the output of all heads: a column a dimension of the model."""
     rows = [language.say("first_this_head"), language.say("first_all_heads")]
     return _strips(np.stack([walk.shares[query], walk.output[query]]), rows,
-                   language.say("first_output", **_shape(walk)), language)
+                   language.say("first_output", **_shape(walk)), language, pair)
 
 
 def _shape(walk: Walk) -> dict[str, int]:
@@ -217,10 +218,11 @@ def _shape(walk: Walk) -> dict[str, int]:
     return {"keys": len(walk.keys), "d": walk.q.shape[1], "d_model": walk.output.shape[1]}
 
 
-def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language) -> go.Figure:
+def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language, pair: Sequence[str]
+            ) -> go.Figure:
     """Plot vectors (rows, dimensions) as strips of colour, one below the other."""
     scale = Scale(language.say("first_bar_number"), max(1e-6, float(np.abs(numbers).max())), signed=True)
-    return heatmap.strips(numbers, rows, title=title, scale=scale, height=22, language=language)
+    return heatmap.strips(numbers, rows, title=title, scale=scale, height=22, language=language, pair=pair)
 
 
 def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language) -> go.Figure:
@@ -264,7 +266,8 @@ def _own_label(walk: Walk, rule: str, beta: float) -> str:
     return beta_label(beta, own, "D" if rule == "identity" else "dₖ")
 
 
-def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Language = ENGLISH) -> go.Figure:
+def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Language = ENGLISH,
+                pair: Sequence[str] = ()) -> go.Figure:
     """Plot the attention of every query with one thing changed, as a map; masked cells are grey."""
     say = language.say
 
@@ -278,7 +281,7 @@ def all_queries(walk: Walk, rule: str, power: float, mask: str, language: Langua
     title = f"{say(f'first_mask_{mask}')} · {_own_label(walk, rule, beta)} · {len(rows)} × {len(walk.keys)}"
     figure = heatmap.matrix(np.where(allowed, weights, np.nan), Axis(say("first_axis_query"), rows),
                             Axis(say("first_axis_key"), shown_all(walk.keys)), hover, title=title,
-                            scale=Scale(say("probability")))
+                            scale=Scale(say("probability")), pair=pair)
     figure.add_trace(go.Heatmap(z=np.where(allowed, np.nan, 1), x=list(range(len(walk.keys))),
                                 y=list(range(len(rows))), colorscale=HIDDEN, showscale=False, hoverinfo="skip", xgap=1,
                                 ygap=1))

@@ -87,7 +87,7 @@ def before_after(before: Trace, after: Trace, head: Head, language: Language = E
                 "looks_at", query=query, list=f"{key} {percent(value)}")
         return matrix(values, Axis(say("axis_asks_source_word"), sides[0].line),
                       Axis(say("axis_seen_source_word"), sides[0].keys), hover, title=f"{name} · {where}", scale=scale,
-                      cell=(CELL, CELL))
+                      cell=(CELL, CELL), pair=[after.text])
 
     shares, change = Scale(say("probability")), Scale(say("pairs_change"), reach, signed=True)
     return BeforeAfter(plot(sides[0].values, say("maps_before"), shares),

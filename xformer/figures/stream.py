@@ -35,7 +35,7 @@ def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
     return lesson(language.say(f"rest_title_{name}"), FORMULAS[name], language.say(text))
 
 
-def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> go.Figure:
+def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot a piece's state through a layer, a row a vector: the state, LayerNorm with γ and β, and what is added."""
     say, names, rows = language.say, list[str](), list[np.ndarray]()
     for one in stream.of_layer(layer):
@@ -50,7 +50,7 @@ def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
     count, reach = numbers.shape[1], float(np.quantile(np.abs(numbers), 0.98)) or 1.0
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer, d_model=count)
     return heatmap.strips(numbers, [*names, say("rest_state")], title=title, height=20, language=language,
-                          scale=Scale(say("first_bar_number"), reach, signed=True))
+                          scale=Scale(say("first_bar_number"), reach, signed=True), pair=pair)
 
 
 def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), language: Language = ENGLISH) -> str:
@@ -98,7 +98,7 @@ def _network(stream: Stream, layer: int) -> np.ndarray:
     return hidden
 
 
-def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> go.Figure:
+def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot the units that fire most on a piece: a row a unit, a column a piece of the sentence."""
     say, hidden = language.say, _network(stream, layer)
     chosen = np.argsort(-hidden[piece], kind="stable")[:UNITS]
@@ -111,7 +111,7 @@ def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) 
         shown_units, Axis(say("rest_axis_unit"), [say("rest_unit", unit=int(unit) + 1) for unit in chosen]),
         Axis(say("rest_axis_piece"), shown_all(stream.pieces)), heatmap.weight(language), cell=(24, 18),
         title=say("rest_units", layer=layer, units=len(chosen), piece=shown(stream.pieces[piece])),
-        scale=Scale(say("rest_activation"), max(1e-6, float(shown_units.max()))))
+        scale=Scale(say("rest_activation"), max(1e-6, float(shown_units.max()))), pair=pair)
 
 
 def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
@@ -122,7 +122,7 @@ def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH)
         pieces=len(fires), mean=f"{fires.mean():.0f}", moved=f"{stream.moved:.1e}" if stream.moved else "0") + "</p>"
 
 
-def course(stream: Stream, piece: int, language: Language = ENGLISH) -> go.Figure:
+def course(stream: Stream, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot a piece's state through all layers: its length, its cosine with the previous state, and the additions."""
     say, layers = language.say, stream.sublayers[-1].layer
     after = (stream.of_layer(layer)[-1].after for layer in range(1, layers + 1))
@@ -150,7 +150,8 @@ def course(stream: Stream, piece: int, language: Language = ENGLISH) -> go.Figur
     title = say("rest_course", piece=shown(stream.pieces[piece]), layers=layers,
                 side=say("rest_side_decoder" if stream.predicted else "rest_side_encoder"))
     return go.Figure(curves, layout(
-        title, height=height, x=axis(say("rest_after_layer"), anchor="y3", dtick=1, range=[-0.2, layers + 0.2]),
+        title, height=height, pair=pair,
+        x=axis(say("rest_after_layer"), anchor="y3", dtick=1, range=[-0.2, layers + 0.2]),
         y=axis(say("rest_length"), rangemode="tozero", domain=first),
         yaxis2=axis(say("rest_cosine_layers"), domain=second),
         yaxis3=axis(say("rest_share"), rangemode="tozero", domain=third)))

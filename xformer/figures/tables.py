@@ -15,6 +15,13 @@ def header(names: Sequence[str]) -> str:
     return f"<thead><tr>{cells}</tr></thead>"
 
 
+def row(first: str, cells: Sequence[str], names: Sequence[str]) -> str:
+    """A row of a table that is a card where there is little room: its header, and cells (HTML), each with its column's
+    name. names: of all columns."""
+    rest = "".join(f'<td data-name="{escape(name)}">{cell}</td>' for name, cell in zip(names[1:], cells, strict=False))
+    return f"<tr><th scope=row>{escape(first)}</th>{rest}</tr>"
+
+
 def savable(body: str, rules: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]],
             pair: Sequence[str] = ()) -> str:
     """Wrap HTML so that assets/part.js can save it, as a picture and as the numbers of a table.

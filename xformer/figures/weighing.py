@@ -90,11 +90,11 @@ def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: L
             replace(new, title=f"{new.title} · {named(change, language)}"))
 
 
-def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, width: int, language: Language = ENGLISH
-          ) -> go.Figure:
+def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, width: int, language: Language = ENGLISH,
+          source: str = "") -> go.Figure:
     """Plot the log-probability of the original translation, `text`, against beta, one curve per stack.
 
-    change: a line marks its beta. width: d_k, which gives the beta of "unscaled".
+    source: its sentence. change: a line marks its beta. width: d_k, which gives the beta of "unscaled".
     """
     say, places = language.say, list(range(POWERS[0], POWERS[1] + 1))
     lines = [go.Scatter(
@@ -104,6 +104,7 @@ def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, wid
         "</extra>") for stack, values in swept.items()]
     figure = go.Figure(lines, layout(
         say("weigh_curve", text=textwrap.shorten(text, LONGEST, placeholder=" …")),
+        pair=[one for one in (source, text) if one],
         x=axis(say("weigh_axis_beta"), tickvals=places, ticktext=TICKS, range=[-6.4, 6.4]),
         y=axis(say("weigh_axis_total"))))
     beta = {"beta": change.beta, "unscaled": math.sqrt(width)}.get(change.kind)

@@ -133,4 +133,4 @@ def draw_curve(service: TranslationService, swept: Mapping[str, Sequence[float]]
                change: Weighing, language: Language) -> Any:
     """Draw how probable the translation is by β."""
     width = service.info.d_model // service.info.n_heads
-    return figures.curve(swept, translation.best.text, change, width, language)
+    return figures.curve(swept, translation.best.text, change, width, language, translation.source)
