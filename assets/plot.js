@@ -82,7 +82,7 @@ function fittedPlot({data, layout}, room, ink) {
   const named = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
   if (layout.showlegend !== false && named.length > 1) {
     const labels = room >= NARROW && endLabels(named, layout, ink), across = textWidth(named.map(one => one.name));
-    if (labels && across < .3 * room) {
+    if (labels && across < .36 * room) {
       margin.r = across + 16;
       annotations.push(...labels);
       Object.assign(shown, withinCurves(named, shown));
@@ -90,8 +90,8 @@ function fittedPlot({data, layout}, room, ink) {
     } else {
       const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
       const plot = layout.height - layout.margin.t - layout.margin.b;
-      shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', entrywidth: across + 10,
-                      entrywidthmode: 'pixels'};
+      shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', tracegroupgap: 0,
+                      entrywidth: across + 10, entrywidthmode: 'pixels'};
       margin.b += 8 + LINE * Math.ceil(named.length / inLine);
     }
   }

@@ -357,7 +357,7 @@ def test_of_a_long_text_and_many_dimensions_the_picture_has_what_counts():
     assert len(drawn.x) == of_maximum.DIMENSIONS and len(drawn.y) == of_maximum.ROWS + 1
     assert len(figure.layout.shapes) == of_maximum.DIMENSIONS, "a word that is not drawn gives too"
     assert figure.layout.yaxis.ticktext[-1] == f"{len({*found.givers}) - of_maximum.ROWS} more words"
-    assert "64 of 256 dimensions" in figure.layout.title.text.replace("<br>", " ")
+    assert "64 of 256 dimensions" in figure.layout.title.text
 
 
 def test_the_words_that_give_are_tabled_with_what_that_adds():

@@ -317,6 +317,6 @@ def test_the_curve_marks_what_is_chosen_where_it_has_it():
     for (kind, beta), power in at.items():
         drawn = figures.curve(swept, "El perro.", Weighing(Head("cross", 1, 1), "stack", kind, beta), 8)
         assert drawn.layout.shapes[0].x0 == pytest.approx(power)
-    assert "of “El perro.” against β" in drawn.layout.title.text.replace("<br>", " ")
+    assert "of “El perro.” against β" in drawn.layout.title.text
     assert not figures.curve(swept, "El perro.", Weighing(Head("cross", 1, 1), "stack", "queries"), 8).layout.shapes
     assert len(figures.TICKS) == len(walkthrough.BETAS)

@@ -11,7 +11,7 @@ from tests.browser.acts import expect_fits, open_tab, translate
 def test_the_sentence_of_the_bar_goes_through_the_generations(same_page, learned_pairs):
     page = same_page
     open_tab(page, "training")
-    rows = page.locator(".generations:visible td.said")
+    rows = page.locator(".generations:visible .said")
     expect(rows).to_have_count(4)
     expect(page.locator(".gen-pre-norm .title")).to_contain_text("alignment error 0.250")
     expect(page.locator(".gen-gru-attention .title")).to_contain_text("alignment error 0.300")

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -36,6 +38,57 @@ def test_two_sentences_are_compared_and_the_address_keeps_them(page, learned_pai
     assert rows[1][:2] == ["A", "El"] and name.endswith(".csv")
     picture, _ = saved(page, page.locator(".compared").get_by_role("button", name="Save as SVG").click)
     assert b"gato" in picture and b".contrasted" in picture
+
+
+def test_one_menu_saves_a_picture_and_is_used_from_the_keyboard(page):
+    part(page, "Two sentences")
+    figure = page.locator(".picture.pair-difference")
+    menu, png = figure.locator("details.save-menu"), figure.get_by_role("button", name="Save as PNG")
+    menu.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(png).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(png).to_be_hidden()
+    expect(menu.locator("summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.mouse.click(5, 5)
+    expect(png).to_be_hidden()  # a click elsewhere closes it too
+    menu.locator("summary").focus()
+    page.keyboard.press("Enter")
+    on_top = png.evaluate("""button => {
+        const box = button.getBoundingClientRect();
+        return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === button; }""")
+    assert on_top, "something lies over the menu"
+    page.keyboard.press("Tab")
+    expect(png).to_be_focused()
+    with page.expect_download() as offered:
+        page.keyboard.press("Enter")
+    assert offered.value.suggested_filename.endswith(".png")
+    assert Path(offered.value.path()).read_bytes().startswith(b"\x89PNG")
+    expect(png).to_be_hidden()
+    expect(menu.locator("summary")).to_be_focused()
+
+
+def test_the_address_is_copied_beside_every_picture(page):
+    part(page, "Two sentences")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    figure = page.locator(".picture.pair-difference")
+    figure.get_by_role("button", name="Copy link").click()
+    expect(figure.locator(".copied")).to_have_text("Link copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.evaluate("location.href")
+    figure.locator("summary").focus()
+    expect(figure.locator(".copied")).to_have_text("")
+
+
+def test_a_saved_map_names_both_sentences_and_their_translations(page):
+    part(page, "Two sentences")
+    figure = page.locator(".picture.pair-difference")
+    content, _ = saved(page, figure.get_by_role("button", name="Save as JSON").click)
+    found = json.loads(content)
+    assert len(found["pair"]) == 2 and all(" / " in text for text in found["pair"])
+    drawing = saved(page, figure.get_by_role("button", name="Save as SVG").click)[0].decode()
+    words = " ".join(re.findall(r">([^<>]+)<", drawing))
+    assert found["title"] in words and found["pair"][0].split()[0] in words and found["checkpoint"]["identity"] in words
 
 
 def test_the_laboratory_follows_what_is_typed(page):
