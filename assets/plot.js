@@ -140,10 +140,11 @@ function endLabels(traces, layout, ink) {
   const scale = (layout.height - t - b) * (to - from) / (high - low || 1);
   let above = Infinity;
   return ends.sort((one, other) => other.y - one.y).map(({trace, x, y}) => {
+    const mark = [trace.marker?.size ?? 0].flatMap(decode).at(-1);
     const place = (y - low) * scale, free = Math.min(place, above - 16);
     above = free;
     return {text: `<span style="color: ${readable(trace.line.color, ink)}">${trace.name}</span>`, showarrow: false, x, y,
-            xref: trace.xaxis ?? 'x', yref: trace.yaxis ?? 'y', xanchor: 'left', xshift: 6, yshift: free - place,
+            xref: trace.xaxis ?? 'x', yref: trace.yaxis ?? 'y', xanchor: 'left', xshift: 6 + mark / 2, yshift: free - place,
             font: {size: 13}, borderpad: 0};
   });
 }
