@@ -18,6 +18,7 @@ from xformer.__main__ import main
 from xformer.explain import positions as explain
 from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
+from xformer.figures.layout import GAP
 from xformer.model import sinusoids
 from xformer.results import POSITION_KINDS, Embedded, EmbedSource, LengthScore, Move, Positions, UserError
 from xformer.serve.limits import Guard
@@ -378,12 +379,12 @@ def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
     np.testing.assert_allclose(figure.data[2].z, figure.data[0].z + figure.data[1].z)
     assert {trace.coloraxis for trace in figure.data} == {"coloraxis"}
     assert figure.layout.yaxis2.ticktext == ("0 · &lt;b&gt;", "1 · the", "2 · the", "3 · &lt;/s&gt;")
-    assert [note.text for note in figure.layout.annotations] == [
-        "embeddings (RMS 2.00)", "+ positions (RMS 0.71)", figure.layout.annotations[2].text]
+    names = [figure.layout[key].title.text for key in ("yaxis", "yaxis2", "yaxis3")]
+    assert names[:2] == ["embeddings (RMS 2.00)", "+ positions (RMS 0.71)"] and names[2].startswith("=")
     gaps = [figure.layout[above].domain[0] - figure.layout[below].domain[1]
             for above, below in (("yaxis", "yaxis2"), ("yaxis2", "yaxis3"))]
     plots = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
-    assert [round(gap * plots) for gap in gaps] == [figures.GAP] * 2, "however long the sentence is"
+    assert [round(gap * plots) for gap in gaps] == [GAP] * 2, "however long the sentence is"
     assert [trace.name for trace in figure.data] == ["embeddings", "positions", "sum"], "what saved numbers are called"
 
 
