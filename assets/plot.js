@@ -64,13 +64,14 @@ function fittedMap({data, layout}, room) {
 const ofAxis = text => ({text, showarrow: false, xref: 'paper', yref: 'paper', y: 1, yanchor: 'bottom', align: 'left',
                          font: {size: 13}, borderpad: 0});
 
-// A plot in a room of this width: each upright axis is named above it, curves at their ends where there are a few, other
-// traces in a legend right below.
+// A plot in a room of this width: each upright axis is named above it, curves at their ends where there are a few,
+// other traces in a legend right below.
 function fittedPlot({data, layout}, room, ink) {
   const margin = {...layout.margin}, annotations = [...layout.annotations ?? []], shown = {...layout, title: null};
   for (const key of Object.keys(layout).filter(name => name.startsWith('yaxis'))) {
     const {title, domain, ...axis} = layout[key], [, y] = domain ?? [0, 1];
-    if (title?.text) annotations.push({...ofAxis(title.text), y, x: 0, xanchor: 'left', xshift: 6 - margin.l, yshift: 4});
+    const place = {y, x: 0, xanchor: 'left', xshift: 6 - margin.l, yshift: 4};
+    if (title?.text) annotations.push({...ofAxis(title.text), ...place});
     shown[key] = {...axis, ...(domain && {domain})};
   }
   const [under] = Object.keys(layout).filter(name => name.startsWith('xaxis') && layout[name].title?.text).slice(-1);
@@ -143,9 +144,9 @@ function endLabels(traces, layout, ink) {
     const mark = [trace.marker?.size ?? 0].flatMap(decode).at(-1);
     const place = (y - low) * scale, free = Math.min(place, above - 16);
     above = free;
-    return {text: `<span style="color: ${readable(trace.line.color, ink)}">${trace.name}</span>`, showarrow: false, x, y,
-            xref: trace.xaxis ?? 'x', yref: trace.yaxis ?? 'y', xanchor: 'left', xshift: 6 + mark / 2, yshift: free - place,
-            font: {size: 13}, borderpad: 0};
+    const text = `<span style="color: ${readable(trace.line.color, ink)}">${trace.name}</span>`;
+    return {text, x, y, xref: trace.xaxis ?? 'x', yref: trace.yaxis ?? 'y', xanchor: 'left', xshift: 6 + mark / 2,
+            yshift: free - place, showarrow: false, font: {size: 13}, borderpad: 0};
   });
 }
 

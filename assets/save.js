@@ -1,5 +1,5 @@
-// The toolbar of a figure: saves it as a file, and copies the page's address. Pictures have the page's colours, light or
-// dark.
+// The toolbar of a figure: saves it as a file, and copies the page's address. Pictures have the page's colours, light
+// or dark.
 import {watchMenus} from './menus.js';
 import {download, publicAddress} from './shared.js';
 
@@ -44,7 +44,8 @@ function csv(element, title, pair, {columns: [first, ...others], rows}) {
 }
 
 function json(element, title, pair, table) {
-  const about = {title, ...(pair.length && {pair}), model: modelText(element), checkpoint: checkpoint(element), address: publicAddress()};
+  const about = {title, ...(pair.length && {pair}), model: modelText(element), checkpoint: checkpoint(element),
+                 address: publicAddress()};
   return JSON.stringify({...about, ...table});
 }
 
