@@ -59,7 +59,7 @@ function groupRadios() {
 }
 
 // The main picture of each tab, to which the skip link leads.
-const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .readings, ' +
+const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .whole-pass, .readings, ' +
   '.picture:not([data-empty=true]), .architecture';
 
 // Moves the focus to the main picture of the open tab.

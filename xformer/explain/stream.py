@@ -67,7 +67,8 @@ def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> S
         for number, layer in enumerate(encoder, 1):
             way.go(number, "self_attention", layer.self_residual, layer.self_attention)
             way.go(number, "feed_forward", layer.feed_residual, layer.feed_forward)
-        return Stream(tuple(tokenizer.pieces(pair.source)), (), model.config.norm, tuple(way.sublayers), way.moved)
+        return Stream(tuple(tokenizer.pieces(pair.source)), (), model.config.norm, tuple(way.sublayers), way.moved,
+                      _numpy(model.encoder.norm(way.x)))
     memory, memory_mask = model.encode(source)
     mask, way = future_mask(len(pair.given), device), _Follower(model.embedding(given))
     for number, layer in enumerate(decoder, 1):
@@ -77,4 +78,5 @@ def follow(model: Transformer, tokenizer: Tokenizer, pair: Pair, side: str) -> S
                partial(layer.cross_attention, mask=memory_mask, memory=keys_values))
         way.go(number, "feed_forward", layer.feed_residual, layer.feed_forward)
     pieces, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in (pair.given, pair.predicted))
-    return Stream(pieces, predicted, model.config.norm, tuple(way.sublayers), way.moved)
+    return Stream(pieces, predicted, model.config.norm, tuple(way.sublayers), way.moved,
+                  _numpy(model.decoder.norm(way.x)))

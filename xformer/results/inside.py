@@ -84,6 +84,7 @@ class Stream:
     norm: str  # "pre" or "post"
     sublayers: tuple[Sublayer, ...]
     moved: float  # largest change of any output of a feed-forward network where its pieces stand in reverse order
+    output: np.ndarray  # (L, D), the last state as the next part reads it: in "pre" order after one more LayerNorm
 
     def of_layer(self, layer: int) -> list[Sublayer]:
         """The sub-layers of a layer, from 1."""

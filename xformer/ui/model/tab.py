@@ -1,17 +1,17 @@
-"""The Model tab: how the loaded model is built, a calculator for others, and its pieces and vectors."""
+"""The Model tab: a whole pass in one picture, how the model is built, a calculator for others, pieces and vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xformer.ui import parts
-from xformer.ui.model import architecture, sizes, vocabulary
+from xformer.ui.model import architecture, sizes, vocabulary, whole_pass
 from xformer.ui.tabs import Page, Tab
 
 ID = "model"
-PARTS: Sequence[parts.Part] = (architecture, sizes, vocabulary)
+PARTS: Sequence[parts.Part] = (whole_pass, architecture, sizes, vocabulary)
 
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    return parts.build(page, ID, "model_part", PARTS, architecture.ID)
+    return parts.build(page, ID, "model_part", PARTS, whole_pass.ID)

@@ -1,0 +1,238 @@
+// Shows a whole pass in one picture, from props.value (xformer/figures/whole_pass.py), and plays it: whole_picture.js
+// draws. Buttons, the slider and ← → choose a step, which triggers 'choose' {step}; a piece of the sentence is
+// followed, which locks it and triggers 'lock'; a layer is opened, which triggers 'open' {block}, '' to close it.
+import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
+import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
+import {escapeHtml, fill, whenOutOfSight} from './shared.js';
+import {decoderPart, encoderPart, filePicture, layOut, movingPart, readPass, said, tableOf} from './whole_picture.js';
+
+const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
+const LEAST_ROOM = 1010;  // pixels: a narrower page scrolls
+const TRANSPORT = '<button type="button" data-by="-1">◀</button><button type="button" class="toggle"></button>' +
+  '<button type="button" data-by="1">▶</button><input type="range" min="1" max="1" value="1" step="1">' +
+  '<output></output>';
+const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+export default function start({element, props, trigger, watch}) {
+  let pass = null, place = null;
+  let step = 1, from = 1, amount = 1, timer = 0, frame = 0;
+  let opening = null;  // the layer that a person has just asked to open
+  const inside = selector => element.querySelector(selector);
+  const column = () => element.closest('.whole');
+  const say = (key, values = {}) => fill(pass.texts[key], values);
+  const opened = () => column()?.querySelector('.whole-panel')?.dataset.block ?? '';
+
+  function mark() {
+    const {asks, seen} = placeLock(['en', 'en'], lockText()), at = seen ?? asks;
+    return at === null || at >= pass.source.length ? null : at;
+  }
+
+  const state = () => ({step, from, amount, mark: mark(), block: opened(), paper: background(element)});
+
+  function receive() {
+    halt();
+    const before = pass?.pair.join('\n');
+    pass = props.value ? readPass(props.value) : null;
+    element.dataset.empty = !pass;
+    if (!pass || !inside('.drawing')) return;
+    if (before !== pass.pair.join('\n')) step = pass.step;
+    from = step = Math.min(step, pass.steps.length);
+    amount = 1;
+    layDown();
+    if (before !== pass.pair.join('\n') && !isStill())
+      inside('svg.pass').animate({clipPath: ['inset(0 100% 0 0)', 'inset(0)']}, {duration: REVEAL});
+  }
+
+  // Lays out what is the same at every step.
+  function layDown() {
+    const transport = inside('.transport'), room = Math.max(LEAST_ROOM, element.clientWidth);
+    place = layOut(pass, room);
+    if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
+    transport.setAttribute('aria-label', say('decode_steps'));
+    inside('.drawing').innerHTML = '<p class="said" role="status"></p><div class="scroll">' +
+      `<svg class="pass" role="group" width="${place.width}" height="${place.height}" viewBox="0 0 ${place.width} ${place.height}">` +
+      '<g class="moving" aria-hidden="true"></g><g class="of-encoder"></g><g class="of-decoder"></g></svg></div>' +
+      `<p class="caption">${escapeHtml(say('whole_follow'))} ${escapeHtml(pass.how)} ${escapeHtml(pass.rule)}</p>`;
+    Object.assign(inside('input'), {min: 1, max: pass.steps.length});
+    inside('input').setAttribute('aria-label', say('play_step'));
+    inside('[data-by="-1"]').setAttribute('aria-label', say('play_previous'));
+    inside('[data-by="1"]').setAttribute('aria-label', say('play_next'));
+    showFollowed();
+    show();
+  }
+
+  // Draws again without losing the focus.
+  function redraw(selector, svg) {
+    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+    inside(selector).innerHTML = svg;
+    const again = focused && inside(`${selector} [data-key="${CSS.escape(focused)}"]`);
+    if (again && document.activeElement !== again) again.focus({preventScroll: true});
+  }
+
+  function showFollowed() {
+    redraw('.of-encoder', encoderPart(pass, place, state()));
+  }
+
+  function showMoving() {
+    inside('.moving').innerHTML = movingPart(pass, place, state());
+  }
+
+  function show() {
+    const now = pass.steps[step - 1], slider = inside('input');
+    slider.value = step;
+    inside('output').textContent = say('play_of', {step, steps: pass.steps.length});
+    slider.setAttribute('aria-valuetext', `${inside('output').textContent}: ${now.wanted}`);
+    inside('[data-by="-1"]').disabled = step === 1;
+    inside('[data-by="1"]').disabled = step === pass.steps.length;
+    inside('.toggle').textContent = say(timer ? 'play_stop' : 'play_start');
+    inside('svg.pass').setAttribute('aria-label',
+                                    say('whole_picture', {pieces: pass.source.length, piece: now.wanted}));
+    inside('.said').textContent = said(pass, step);
+    redraw('.of-decoder', decoderPart(pass, place, state()));
+    showMoving();
+    element.dataset.step = step;
+  }
+
+  function go(to, told = true) {
+    const next = Math.max(1, Math.min(pass.steps.length, to));
+    if (next === step) return;
+    cancelAnimationFrame(frame);
+    [from, step, amount] = [step, next, isStill() ? 1 : 0];
+    show();
+    if (!amount) frame = requestAnimationFrame(begun => move(begun, begun));
+    const box = inside('.scroll');
+    if (box.scrollWidth > box.clientWidth + 2)  // on a phone, what is written comes into sight
+      box.scrollTo({left: place.channel - 40, behavior: isStill() ? 'auto' : 'smooth'});
+    if (told) trigger('choose', {step});
+  }
+
+  function move(begun, now) {
+    const passed = Math.min(1, (now - begun) / MOVE);
+    amount = 1 - (1 - passed) ** 3;
+    showMoving();
+    if (passed < 1) frame = requestAnimationFrame(later => move(begun, later));
+  }
+
+  function halt() {
+    clearInterval(timer);
+    cancelAnimationFrame(frame);
+    timer = 0;
+    amount = 1;
+  }
+
+  function toggle() {
+    if (timer) halt();
+    else {
+      if (step === pass.steps.length) go(1);
+      timer = setInterval(() => {
+        if (step === pass.steps.length || !element.isConnected) halt();
+        else go(step + 1);
+        show();
+      }, PAUSE);
+    }
+    show();
+  }
+
+  function follow(piece) {
+    setLock(mark() === piece ? '' : writeLock(null, {side: 'en', position: piece}));
+    trigger('lock');
+  }
+
+  function openBlock(block) {
+    opening = block;
+    if (!block) delete column().dataset.open;
+    trigger('open', {block});
+  }
+
+  function closeBlock() {
+    const block = opened();
+    openBlock('');
+    inside(`[data-block="${block}"]`)?.focus({preventScroll: true});
+  }
+
+  // Shows the layer that has come, from where it stands in the picture.
+  function showOpened() {
+    const panel = column().querySelector('.whole-panel'), block = opened();
+    if (block) column().dataset.open = block.split('.')[0];
+    else delete column().dataset.open;
+    if (!pass || !place) return;
+    for (const one of element.querySelectorAll('[data-block]'))
+      one.setAttribute('aria-expanded', one.dataset.block === block);
+    if (!block || opening !== block) return;
+    opening = null;
+    const button = inside(`[data-block="${block}"]`).getBoundingClientRect(), box = panel.getBoundingClientRect();
+    if (!isStill())
+      panel.animate({transform: ['scale(.15)', 'none'], opacity: [.2, 1]}, {duration: OPEN, easing: 'ease-out'});
+    panel.style.transformOrigin = `${button.left + button.width / 2 - box.left}px ${button.top - box.top + 20}px`;
+    panel.focus({preventScroll: true});
+    if (getComputedStyle(panel.closest('.whole-block')).position === 'static') panel.scrollIntoView({block: 'nearest'});
+  }
+
+  function act(target) {
+    if (target.dataset.piece) follow(Number(target.dataset.piece));
+    else if (opened() === target.dataset.block) closeBlock();
+    else openBlock(target.dataset.block);
+  }
+
+  element.addEventListener('click', event => {
+    const target = event.target.closest('[role=button], button');
+    if (!pass || !target || target.dataset.save) return;
+    if (target.matches('[role=button]')) return act(target);
+    if (target.matches('.toggle')) return toggle();
+    halt();
+    if (target.dataset.by) go(step + Number(target.dataset.by));
+    show();
+  });
+  element.addEventListener('input', event => {
+    if (!pass || event.target.type !== 'range') return;
+    halt();
+    go(Number(event.target.value), false);
+  });
+  element.addEventListener('change', event => event.target.type === 'range' && trigger('choose', {step}));
+  element.addEventListener('keydown', event => {
+    if (!pass || event.target.type === 'range') return;
+    const by = {ArrowLeft: -1, ArrowRight: 1}[event.key], target = event.target.closest('[role=button]');
+    const along = target?.dataset.piece && {ArrowUp: -1, ArrowDown: 1}[event.key];
+    if (by) {
+      halt();
+      go(step + by);
+      show();
+    } else if (target && (event.key === 'Enter' || event.key === ' ')) act(target);
+    else if (along) inside(`[data-piece="${Number(target.dataset.piece) + along}"]`)?.focus();
+    else return;
+    event.preventDefault();
+  });
+  column().addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || !pass) return;
+    if (opened()) closeBlock();
+    else if (mark() !== null) follow(mark());
+  });
+  column().addEventListener('click', event => event.target.closest('[data-close]') && closeBlock());
+  new MutationObserver(showOpened).observe(column(), {childList: true, subtree: true});
+  onLock(() => {
+    if (!pass || !place || !inside('.pass')) return;
+    showFollowed();
+    show();
+  });
+  whenOutOfSight(element, () => {
+    if (!timer) return;
+    halt();
+    show();
+  });
+  saveOnClick(element, {title: () => pass.title, table: () => tableOf(pass, step), picture: kind => {
+    const {name, identity} = checkpoint(element), ink = getComputedStyle(element).color;
+    const {svg, width, height} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...state(), amount: 1},
+                                             {ink, checkpoint: `${name} ${identity}`});
+    return pictureAddress(kind, svg, width, height);
+  }});
+  let width = 0;
+  new ResizeObserver(() => {
+    const now = element.clientWidth;
+    if (!pass || !now || now === width || !inside('.drawing')) return;
+    width = now;
+    halt();
+    layDown();
+  }).observe(element);
+  watch('value', receive);
+  receive();
+}

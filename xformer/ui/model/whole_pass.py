@@ -1,0 +1,105 @@
+"""Part of the Model tab: the whole pass in one picture, from the sentence to the next word, played step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from xformer.figures import whole_pass as figure
+from xformer.figures.locked_word import locked
+from xformer.results import EmbedSource, Follow, Force, Message, Stream, Trace, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import TRANSPORT, canvas, script
+from xformer.ui.controls import Controls, OneOf, Values, Whole
+from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
+from xformer.ui.pictures import Pictures
+from xformer.ui.tabs import Page, Tab
+
+ID = "whole"
+TAB = "model"
+OF_SENTENCE = True
+FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
+
+
+def build(page: Page, opened: gr.Textbox) -> Tab:
+    """Lay the part out; called inside it."""
+    language, say, controls = page.language, page.language.say, Controls(page.service)
+    problem = gr.HTML(elem_classes="status")
+    with gr.Column(elem_classes="whole"):
+        with gr.Row(elem_classes="controls whole-head"):
+            gr.HTML(f'<p class="question">{language.html("whole_look")}</p>')
+            controls.add("whole_heads", OneOf(figure.HOWS, "mean"), gr.Radio, label=say("whole_heads"), container=False,
+                         choices=language.choices("whole_heads_{}", figure.HOWS))
+        picture = canvas("whole_pass.js", TRANSPORT, "whole-pass", save=language)
+        block = canvas("part.js", "${value}", "tables whole-block", save=language)
+    controls.add("whole_step", FIRST, gr.Number, visible=False, precision=0)
+    controls.add("whole_block", block_of, gr.Textbox, visible=False)
+    pictures = Pictures(page, controls, ID, tab=TAB, cleared={"picture": None, "block": ""})
+    pictures.follow(first_step, **controls.named("whole_step"))
+    pictures.fact("passed", passed)
+    pictures.add("picture", picture, draw_picture)
+    pictures.add("block", block, draw_block)
+    pictures.listen(problem, opened.change, page.lock.change)
+    picture.choose(**pictures.listener(problem, step_to, outputs=controls.named("whole_step")),
+                   trigger_mode="always_last", **SWIFT)
+    picture.open(**pictures.listener(problem, open_block, outputs=controls.named("whole_block")),
+                 trigger_mode="always_last", **SWIFT)
+    picture.lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
+    return Tab(controls)
+
+
+def block_of(service: TranslationService, so_far: Values) -> OneOf:
+    """The layers that open, by side and number; "" for none."""
+    return OneOf(("", *(f"{side}.{layer}" for side, stacks in figure.SIDES.items()
+                        for layer in range(1, service.info.layers(stacks[0]) + 1))), "")
+
+
+def first_step(trace: Trace | None, whole_step: int | None, before: dict[str, Any]) -> dict[str, Any] | None:
+    """Begin another pair at its first step; None where there is no pair yet."""
+    if trace is None:
+        return None
+    is_new = before and before["trace"] is not trace
+    step = 1 if is_new else min(max(1, int(whole_step or 1)), len(trace.target))
+    return {} if step == whole_step else {"whole_step": step}
+
+
+@needs(trace="no_trace")
+def passed(service: TranslationService, trace: Trace) -> dict[str, Stream]:
+    """Follow the states through both sides of the model. Raises UserError for a model without layers of attention."""
+    if service.info.architecture != "transformer":
+        raise UserError(Message.of("whole_recurrent", model=service.info.name))
+    return {side: service.ask(Follow(trace.text, trace.tokens, side)) for side in figure.SIDES}
+
+
+def draw_picture(service: TranslationService, trace: Trace, passed: dict[str, Stream], whole_heads: str,
+                 whole_step: int, language: Language, before: dict[str, Any]) -> Any:
+    """Draw the pass; the script goes to other steps itself."""
+    if before and before["passed"] is passed and before["whole_heads"] == whole_heads:
+        return gr.skip()
+    embedded, forced = service.ask(EmbedSource(trace.text)), service.ask(Force(trace.text, trace.tokens))
+    return figure.payload(trace, passed, embedded, forced, whole_heads, whole_step, language)
+
+
+def draw_block(trace: Trace, passed: dict[str, Stream], whole_block: str, whole_step: int, lock: str,
+               language: Language) -> str:
+    """Draw the layer that is open, for the word that is locked; else for the English word that matters most here."""
+    if not whole_block:
+        return ""
+    words, piece = locked(lock), whole_step - 1
+    if whole_block.startswith("encoder"):
+        [piece, *_] = [at for side, at in filter(None, (words.asks, words.seen))
+                       if side == "source" and at < len(trace.source)] or [figure.looked_at(trace, whole_step)]
+    return figure.block(trace, passed, whole_block, piece, language)
+
+
+def step_to(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, int]:
+    """Keep the step that the picture shows, for the address and for the layer that is open."""
+    return {"whole_step": number_of(event, "step")}
+
+
+def open_block(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, str]:
+    """Open a layer; "" closes it."""
+    name = text_of(event, "block")
+    return {"whole_block": name if name in block_of(service, {}).options else ""}
