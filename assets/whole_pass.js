@@ -1,6 +1,6 @@
 // Shows a whole pass in one picture, from props.value (xformer/figures/whole_pass.py), and plays it: whole_picture.js
-// draws. Buttons, the slider and ← → choose a step, which triggers 'choose' {step}; a piece of the sentence is
-// followed, which locks it and triggers 'lock'; a layer is opened, which triggers 'open' {block}, '' to close it.
+// draws. Buttons, the slider and ← → choose a step, a piece of the sentence is followed, which locks it,
+// and a layer opens: all of which trigger 'choose' {step, block, lock}; block is '' where no layer is open.
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
 import {escapeHtml, fill, whenOutOfSight} from './shared.js';
@@ -16,18 +16,19 @@ const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 export default function start({element, props, trigger, watch}) {
   let pass = null, place = null;
   let step = 1, from = 1, amount = 1, timer = 0, frame = 0;
-  let opening = null;  // the layer that a person has just asked to open
+  let block = null, panel = null;  // the layer that is or shall be open, null as the page begins; and what shows it
+  let isAsked = false;  // whether a person waits for it
   const inside = selector => element.querySelector(selector);
   const column = () => element.closest('.whole');
   const say = (key, values = {}) => fill(pass.texts[key], values);
-  const opened = () => column()?.querySelector('.whole-panel')?.dataset.block ?? '';
+  const tell = () => trigger('choose', {step, block: block ?? '', lock: lockText()});
 
   function mark() {
     const {asks, seen} = placeLock(['en', 'en'], lockText()), at = seen ?? asks;
     return at === null || at >= pass.source.length ? null : at;
   }
 
-  const state = () => ({step, from, amount, mark: mark(), block: opened(), paper: background(element)});
+  const state = () => ({step, from, amount, mark: mark(), block, paper: background(element)});
 
   function receive() {
     halt();
@@ -50,7 +51,7 @@ export default function start({element, props, trigger, watch}) {
     if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
     transport.setAttribute('aria-label', say('decode_steps'));
     inside('.drawing').innerHTML = '<p class="said" role="status"></p><div class="scroll">' +
-      `<svg class="pass" role="group" width="${place.width}" height="${place.height}" viewBox="0 0 ${place.width} ${place.height}">` +
+      `<svg class="pass" role="group" width="${place.width}" height="${place.height}">` +
       '<g class="moving" aria-hidden="true"></g><g class="of-encoder"></g><g class="of-decoder"></g></svg></div>' +
       `<p class="caption">${escapeHtml(say('whole_follow'))} ${escapeHtml(pass.how)} ${escapeHtml(pass.rule)}</p>`;
     Object.assign(inside('input'), {min: 1, max: pass.steps.length});
@@ -103,7 +104,7 @@ export default function start({element, props, trigger, watch}) {
     const box = inside('.scroll');
     if (box.scrollWidth > box.clientWidth + 2)  // on a phone, what is written comes into sight
       box.scrollTo({left: place.channel - 40, behavior: isStill() ? 'auto' : 'smooth'});
-    if (told) trigger('choose', {step});
+    if (told) tell();
   }
 
   function move(begun, now) {
@@ -135,43 +136,41 @@ export default function start({element, props, trigger, watch}) {
 
   function follow(piece) {
     setLock(mark() === piece ? '' : writeLock(null, {side: 'en', position: piece}));
-    trigger('lock');
+    tell();
   }
 
-  function openBlock(block) {
-    opening = block;
-    if (!block) delete column().dataset.open;
-    trigger('open', {block});
-  }
-
-  function closeBlock() {
-    const block = opened();
-    openBlock('');
-    inside(`[data-block="${block}"]`)?.focus({preventScroll: true});
+  // Opens a layer, or closes the one that is open.
+  function openBlock(name) {
+    const former = name ? '' : block;
+    block = name;
+    isAsked = Boolean(name);
+    if (!name) showOpened();
+    tell();
+    if (former) inside(`[data-block="${former}"]`)?.focus({preventScroll: true});
   }
 
   // Shows the layer that has come, from where it stands in the picture.
   function showOpened() {
-    const panel = column().querySelector('.whole-panel'), block = opened();
-    if (block) column().dataset.open = block.split('.')[0];
+    block ??= panel?.dataset.block ?? null;
+    const isOpen = Boolean(panel) && panel.dataset.block === block;
+    if (isOpen) column().dataset.open = block.split('.')[0];
     else delete column().dataset.open;
-    if (!pass || !place) return;
     for (const one of element.querySelectorAll('[data-block]'))
-      one.setAttribute('aria-expanded', one.dataset.block === block);
-    if (!block || opening !== block) return;
-    opening = null;
-    const button = inside(`[data-block="${block}"]`).getBoundingClientRect(), box = panel.getBoundingClientRect();
+      one.setAttribute('aria-expanded', isOpen && one.dataset.block === block);
+    const button = isOpen && isAsked && inside(`[data-block="${block}"]`);
+    if (!button) return;
+    isAsked = false;
+    const at = button.getBoundingClientRect(), to = panel.getBoundingClientRect(), pane = panel.closest('.block');
+    pane.style.transformOrigin = `${at.left + at.width / 2 - to.left}px ${at.top - to.top + 20}px`;
     if (!isStill())
-      panel.animate({transform: ['scale(.15)', 'none'], opacity: [.2, 1]}, {duration: OPEN, easing: 'ease-out'});
-    panel.style.transformOrigin = `${button.left + button.width / 2 - box.left}px ${button.top - box.top + 20}px`;
+      pane.animate({transform: ['scale(.15)', 'none'], opacity: [.2, 1]}, {duration: OPEN, easing: 'ease-out'});
     panel.focus({preventScroll: true});
-    if (getComputedStyle(panel.closest('.whole-block')).position === 'static') panel.scrollIntoView({block: 'nearest'});
+    if (getComputedStyle(pane).position === 'static') panel.scrollIntoView({block: 'nearest'});
   }
 
   function act(target) {
     if (target.dataset.piece) follow(Number(target.dataset.piece));
-    else if (opened() === target.dataset.block) closeBlock();
-    else openBlock(target.dataset.block);
+    else openBlock(target.dataset.block === block ? '' : target.dataset.block);
   }
 
   element.addEventListener('click', event => {
@@ -188,7 +187,7 @@ export default function start({element, props, trigger, watch}) {
     halt();
     go(Number(event.target.value), false);
   });
-  element.addEventListener('change', event => event.target.type === 'range' && trigger('choose', {step}));
+  element.addEventListener('change', event => event.target.type === 'range' && tell());
   element.addEventListener('keydown', event => {
     if (!pass || event.target.type === 'range') return;
     const by = {ArrowLeft: -1, ArrowRight: 1}[event.key], target = event.target.closest('[role=button]');
@@ -204,11 +203,16 @@ export default function start({element, props, trigger, watch}) {
   });
   column().addEventListener('keydown', event => {
     if (event.key !== 'Escape' || !pass) return;
-    if (opened()) closeBlock();
+    if (block) openBlock('');
     else if (mark() !== null) follow(mark());
   });
-  column().addEventListener('click', event => event.target.closest('[data-close]') && closeBlock());
-  new MutationObserver(showOpened).observe(column(), {childList: true, subtree: true});
+  column().addEventListener('click', event => event.target.closest('[data-close]') && openBlock(''));
+  new MutationObserver(() => {
+    const now = column().querySelector('.whole-panel');
+    if (now === panel) return;
+    panel = now;
+    showOpened();
+  }).observe(column(), {childList: true, subtree: true});
   onLock(() => {
     if (!pass || !place || !inside('.pass')) return;
     showFollowed();

@@ -1,12 +1,12 @@
 // Makes the picture of a whole pass as SVG text, for the page and for files. Nothing here listens to events or keeps
 // anything; whole_pass.js does.
 // pass: a payload of xformer/figures/whole_pass.py, read by `readPass`. place: where things stand, by `layOut`.
-// state: {step, from, amount, mark, block, paper}: the step shown and the one before it, from 1, and how far the picture
-// is on its way between them, 0 to 1; the source piece that is followed, or null; the layer that is open, or ''.
+// state: {step, from, amount, mark, block, paper}: the step shown and the one before it, from 1; how far the picture is
+// on its way between them, 0 to 1; the source piece that is followed, or null; the layer that is open, or ''.
 import {brokenLines} from './save.js';
 import {bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect} from './shared.js';
 
-export const LEAST = .02;  // attention below this is not drawn
+export const LEAST = .03;  // attention below this is not drawn
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 const SIGNED = [[43, 122, 246, 1], [43, 122, 246, 0], [217, 119, 6, 0], [217, 119, 6, 1]];
@@ -43,7 +43,7 @@ export function readPass(payload) {
 export function layOut(pass, room) {
   const {encoder: deep, decoder: high} = pass.layers, sources = pass.source.length, targets = pass.given.length;
   const width = labels => 10 + LETTER * Math.max(...labels.map(text => cut(text).length));
-  const left = width(pass.source), given = width(pass.given);
+  const left = Math.max(72, width(pass.source)), given = width(pass.given);
   const fixed = left + given + STRIP * (deep + high + 6) + 14 + 18 + 30 + 92 + 20 + 30 + NEXT;
   const gap = Math.max(18, Math.min(46, (room - fixed) / (deep + high)));
   const embedding = left, position = embedding + STRIP + 14, first = position + STRIP + 18;
@@ -63,10 +63,10 @@ const picture = (href, x, y, height) => `<image href="${href}" x="${x}" y="${y.t
   `height="${height.toFixed(1)}" preserveAspectRatio="none" style="image-rendering: pixelated"/>`;
 const frame = (x, y, height) => rect(x - 1, y.toFixed(1), STRIP + 2, Math.max(2, height).toFixed(1),
   `fill="none" stroke="${MARK}" stroke-width="1.5"`);
-const title = (text, x, more = '') => label(text, x, 14, `font-weight="650" font-size="12.5" ${more}`);
+const title = (text, x, more = '') => label(text, x, 14, `font-weight="650" font-size="12" ${more}`);
 
-// Flows from the vectors of one layer to those of the next, those of a width as one path. ends: {from, to, width, isMarked}
-// of each.
+// Flows from the vectors of one layer to those of the next, those of a width as one path. ends: {from, to,
+// width, isMarked} of each.
 function flows(ends, x, gap, marked) {
   const paths = new Map();
   for (const {from, to, width, isMarked} of ends) {
@@ -77,7 +77,7 @@ function flows(ends, x, gap, marked) {
   }
   return [...paths].sort().map(([key, line]) => {
     const [isMarked, width] = key.split(' ');
-    const opacity = isMarked === '1' ? .75 : marked ? .13 : .42;
+    const opacity = isMarked === '1' ? .75 : marked ? .12 : .32;
     return `<path d="${line}" fill="none" stroke="${isMarked === '1' ? MARK : OWN}" stroke-opacity="${opacity}" ` +
       `stroke-width="${width}"/>`;
   }).join('');
@@ -114,10 +114,10 @@ function layerButton(pass, side, layer, x, isOpen) {
 
 // The sentence, its vectors, the encoder and the memory; this changes with what is followed alone.
 export function encoderPart(pass, place, {mark, block}) {
-  const {texts, images, source, layers} = pass, {row, sourceY, encoder} = place, every = Math.ceil(11 / row);
+  const {texts, images, source, layers} = pass, {row, sourceY, encoder} = place, every = Math.ceil(13 / row);
   const all = source.length * row, first = sourceY(0), parts = [];
   parts.push(title(texts.whole_sentence, 0), title(texts.whole_embedding, place.embedding),
-    title(texts.whole_encoder, encoder[0] + STRIP + place.gap),
+    title(texts.whole_encoder, encoder[1] + 14),
     label(texts.whole_memory, place.memory + STRIP / 2, 36, 'text-anchor="middle" font-size="11"'));
   for (let layer = 1; layer <= layers.encoder; layer++) {
     const x = encoder[layer - 1] + STRIP, isMarked = (q, k) => q === mark || k === mark;
@@ -133,7 +133,7 @@ export function encoderPart(pass, place, {mark, block}) {
   for (let layer = 1; layer <= layers.encoder; layer++)
     parts.push(layerButton(pass, 'encoder', layer, encoder[layer], block === `encoder.${layer}`));
   source.forEach((piece, i) => {
-    const isMark = i === mark, bold = isMark ? `font-weight="700" fill="${MARK}"` : '';
+    const isMark = i === mark, bold = isMark ? 'font-weight="700"' : '';
     parts.push(`<g role="button" data-piece="${i}" data-key="piece${i}" tabindex="${i === (mark ?? 0) ? 0 : -1}" ` +
       `aria-pressed="${isMark}" aria-label="${escapeHtml(piece)}" lang="en"><title>${escapeHtml(piece)}</title>` +
       rect(0, sourceY(i).toFixed(1), place.left - 3, row.toFixed(1), 'class="area" fill="transparent"') +
@@ -146,7 +146,7 @@ export function encoderPart(pass, place, {mark, block}) {
 // The Spanish so far, its vectors in the decoder, and the likeliest pieces.
 export function decoderPart(pass, place, {step, mark, block}) {
   const {texts, images, given, layers} = pass, {later, targetY, decoder} = place, now = step - 1, parts = [];
-  const every = Math.ceil(11 / later), shown = step * later;
+  const every = Math.ceil(13 / later), shown = step * later;
   parts.push(title(texts.whole_decoder, decoder[0]), title(texts.whole_next, place.next),
     label(texts.whole_written, place.begun - 6, 36, 'text-anchor="end" font-size="11"'),
     label(texts.whole_output, place.output + STRIP / 2, 36, 'text-anchor="middle" font-size="11"'));
@@ -180,9 +180,9 @@ function nextPart({texts}, {next}, one) {
     label(percent(p), next + NEXT - 2, barY(i) + 4, 'text-anchor="end" font-size="12.5"'));
   const y = barY(rows.length) + 26;
   const lines = brokenLines(one.so_far || '…', NEXT - 8, `13px ${FONT}`).slice(-10);
-  return rows.join('') + label(`→ ${cut(one.wanted)}`, next, y,
-    `font-size="20" font-weight="700" fill="${MARK}" lang="es" data-written="${escapeHtml(one.wanted)}"`) +
-    label(texts.whole_written, next, y + 28, 'font-size="11" fill-opacity=".75"') +
+  return rows.join('') + rect(next, y - 22, NEXT - 2, 31, `rx="5" fill="${MARK}" fill-opacity=".22"`) +
+    label(`→ ${cut(one.wanted)}`, next + 8, y, 'font-size="20" font-weight="700" lang="es"') +
+    label(texts.whole_so_far, next, y + 28, 'font-size="11" fill-opacity=".75"') +
     lines.map((text, i) => label(text, next, y + 46 + 17 * i, 'font-size="13" lang="es"')).join('');
 }
 

@@ -23,9 +23,9 @@ LIKELIEST = 5  # pieces that are listed for each step
 SIDES = {"encoder": ("encoder_self",), "decoder": ("decoder_self", "cross")}  # the stacks of a layer
 # Texts that the script fills in itself.
 TEXTS = ("whole_title", "whole_sentence", "whole_embedding", "whole_encoder", "whole_memory", "whole_decoder",
-         "whole_output", "whole_next", "whole_layer", "whole_layer_name", "whole_written", "whole_cross", "whole_scale",
-         "whole_said", "whole_said_words", "whole_said_other", "whole_said_head", "whole_said_mean",
-         "whole_follow", "whole_followed", "whole_picture", "whole_part", "whole_from", "whole_to", "whole_weight",
+         "whole_output", "whole_next", "whole_layer", "whole_layer_name", "whole_written", "whole_so_far",
+         "whole_cross", "whole_said", "whole_said_words", "whole_said_other", "whole_said_head", "whole_said_mean",
+         "whole_follow", "whole_picture", "whole_part", "whole_from", "whole_to", "whole_weight",
          "play_step", "play_of", "play_previous", "play_next", "play_start", "play_stop", "decode_steps")
 
 

@@ -11,9 +11,10 @@ from xformer.figures.locked_word import locked
 from xformer.results import EmbedSource, Follow, Force, Message, Stream, Trace, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import TRANSPORT, canvas, script
+from xformer.ui.attention.tab import Locks
+from xformer.ui.components import TRANSPORT, canvas
 from xformer.ui.controls import Controls, OneOf, Values, Whole
-from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
+from xformer.ui.handlers import SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Page, Tab
 
@@ -41,12 +42,10 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     pictures.fact("passed", passed)
     pictures.add("picture", picture, draw_picture)
     pictures.add("block", block, draw_block)
-    pictures.listen(problem, opened.change, page.lock.change)
-    picture.choose(**pictures.listener(problem, step_to, outputs=controls.named("whole_step")),
-                   trigger_mode="always_last", **SWIFT)
-    picture.open(**pictures.listener(problem, open_block, outputs=controls.named("whole_block")),
-                 trigger_mode="always_last", **SWIFT)
-    picture.lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
+    pictures.listen(problem, opened.change)
+    # One event for all three, so that an older answer never comes after a newer one.
+    picture.choose(**pictures.listener(problem, choose, outputs={
+        "lock": page.lock, **controls.named("whole_step", "whole_block")}), trigger_mode="always_last", **SWIFT)
     return Tab(controls)
 
 
@@ -94,12 +93,8 @@ def draw_block(trace: Trace, passed: dict[str, Stream], whole_block: str, whole_
     return figure.block(trace, passed, whole_block, piece, language)
 
 
-def step_to(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, int]:
-    """Keep the step that the picture shows, for the address and for the layer that is open."""
-    return {"whole_step": number_of(event, "step")}
-
-
-def open_block(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, str]:
-    """Open a layer; "" closes it."""
-    name = text_of(event, "block")
-    return {"whole_block": name if name in block_of(service, {}).options else ""}
+def choose(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
+    """Keep what the picture shows, for the address and for the layer that is open."""
+    return {"whole_step": number_of(event, "step"), "lock": text_of(event, "lock") and Locks().read(
+        "lock", text_of(event, "lock")), "whole_block": block_of(service, {}).read("whole_block", text_of(
+            event, "block"))}
