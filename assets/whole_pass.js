@@ -50,9 +50,10 @@ export default function start({element, props, trigger, watch}) {
     place = layOut(pass, room);
     if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
     transport.setAttribute('aria-label', say('decode_steps'));
-    inside('.drawing').innerHTML = '<p class="said" role="status"></p><div class="scroll">' +
+    inside('.drawing').innerHTML = '<div class="scroll">' +
       `<svg class="pass" role="group" width="${place.width}" height="${place.height}">` +
       '<g class="moving" aria-hidden="true"></g><g class="of-encoder"></g><g class="of-decoder"></g></svg></div>' +
+      '<p class="said" role="status"></p>' +
       `<p class="caption">${escapeHtml(say('whole_follow'))} ${escapeHtml(pass.how)} ${escapeHtml(pass.rule)}</p>`;
     Object.assign(inside('input'), {min: 1, max: pass.steps.length});
     inside('input').setAttribute('aria-label', say('play_step'));

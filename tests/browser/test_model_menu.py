@@ -68,6 +68,7 @@ def test_a_model_of_another_shape_is_chosen_and_every_tab_is_its_own(visit, lear
     page.get_by_role("tab", name="First principles").click()
     page.locator(".first-scores td").first.wait_for()
     page.get_by_role("tab", name="Model", exact=True).click()
+    page.get_by_test_id("This model-radio-label").click()
     expect(page.locator(".architecture button[data-stack=cross]")).to_have_count(1)
     expect(page.locator(".architecture button[data-stack=encoder_self]")).to_have_count(3)
     choose(page, "tiny-en-es")  # the way back
@@ -149,7 +150,7 @@ def test_a_recurrent_model_translates_and_every_tab_shows_something_or_says_what
     no_attention = "This model has no attention"
     recurrent = "is a recurrent model, without heads, layers or positions to show"
     shown = {"attention": no_attention if attention == "none" else "Cross-attention (Spanish looks at English)",
-             "positions": recurrent, "principles": recurrent, "model": "GRU, from both ends"}
+             "positions": recurrent, "principles": recurrent, "model": recurrent}
     for tab in page.locator("[role=tab][data-tab-id]").evaluate_all(
             "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
         if tab in shown:

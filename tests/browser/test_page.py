@@ -178,7 +178,7 @@ def test_the_keyboard_reaches_the_picture_in_three_steps(visit):
     page.get_by_role("tab", name="Model", exact=True).click()
     skip.focus()
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.closest('.architecture') !== null")
+    assert page.evaluate("document.activeElement.closest('.whole-pass') !== null")
 
 
 def test_a_group_of_radio_buttons_is_one_stop_and_arrow_keys_choose_in_it(visit):

@@ -15,7 +15,7 @@ def address(start, tiny_checkpoint, tiny_classifier):
 
 
 def test_tabs_in_the_opposite_order_know_the_same_words_and_heads(visit, learned_pairs):
-    page = visit(f"/?tab=translate&lock=es1&text={quote(learned_pairs[0][0])}")
+    page = visit(f"/?tab=translate&model_part=architecture&lock=es1&text={quote(learned_pairs[0][0])}")
     assert page.locator("[role=tab]").first.text_content().strip() == "Model"
     open_tab(page, "principles")  # laid out before the tab in which words are locked
     expect(page.get_by_label("Who asks").first).to_have_value(re.compile(r"^1 · .*El$"))

@@ -192,8 +192,8 @@ def test_a_point_of_the_regression_is_moved_and_the_bandwidth_fitted(visit):
 
 
 @pytest.mark.parametrize(("path", "tab", "box", "title"), [
-    ("/", "Model", "Self-attention", "Encoder self-attention · layer 1 of 2 · head 1 of 4"),
-    ("/es", "Modelo", "Autoatención", "capa 1 de 2 · cabeza 1 de 4")])
+    ("/?model_part=architecture", "Model", "Self-attention", "Encoder self-attention · layer 1 of 2 · head 1 of 4"),
+    ("/es?model_part=architecture", "Modelo", "Autoatención", "capa 1 de 2 · cabeza 1 de 4")])
 def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
     page = visit(path)
     page.get_by_role("tab", name=tab, exact=True).click()
@@ -209,7 +209,7 @@ def test_a_block_of_the_model_opens_its_heads(visit, path, tab, box, title):
 
 
 def test_one_layer_is_drawn_and_the_others_are_opened(visit):
-    page = visit("/?tab=model")
+    page = visit("/?tab=model&model_part=architecture")
     second = page.locator(".architecture button[data-stack=encoder_self][data-layer='2']")
     expect(page.locator(".architecture .times").first).to_have_text("× 2")
     expect(second).to_be_hidden()
@@ -263,7 +263,7 @@ def test_the_numbers_of_a_step_are_saved(visit, learned_pairs):
 
 
 def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_checkpoint):
-    page = visit("/?tab=model")
+    page = visit("/?tab=model&model_part=architecture")
     figure = page.locator(".block.architecture").first
     content, _ = saved(page, figure.get_by_role("button", name="Save as CSV").click)
     (corner, *columns), *rows = csv.reader(io.StringIO(content.decode()))
@@ -280,7 +280,7 @@ def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_c
 
 
 def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
-    page = visit("/?tab=model")
+    page = visit("/?tab=model&model_part=architecture")
     figure = page.locator(".block.architecture").nth(1)
     content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
     assert name == "Post-norm-and-pre-norm.svg" and "LayerNorm" in content.decode()
@@ -289,7 +289,7 @@ def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
 
 
 def test_the_classifier_is_saved_under_its_own_name(visit, measured_classifier):
-    page = visit("/?tab=model")
+    page = visit("/?tab=model&model_part=architecture")
     content, name = saved(page, page.locator(".block.architecture").nth(2).get_by_role("button", name="CSV").click)
     about = examine(measured_classifier)
     assert name == f"The-classifier-of-reviews-{about.name}.csv"

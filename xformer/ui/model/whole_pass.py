@@ -8,7 +8,7 @@ import gradio as gr
 
 from xformer.figures import whole_pass as figure
 from xformer.figures.locked_word import locked
-from xformer.results import EmbedSource, Follow, Force, Message, Stream, Trace, UserError
+from xformer.results import EmbedSource, Follow, Force, Stream, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention.tab import Locks
@@ -66,9 +66,7 @@ def first_step(trace: Trace | None, whole_step: int | None, before: dict[str, An
 
 @needs(trace="no_trace")
 def passed(service: TranslationService, trace: Trace) -> dict[str, Stream]:
-    """Follow the states through both sides of the model. Raises UserError for a model without layers of attention."""
-    if service.info.architecture != "transformer":
-        raise UserError(Message.of("whole_recurrent", model=service.info.name))
+    """Follow the states through both sides of the model; a recurrent one has none, which the service says."""
     return {side: service.ask(Follow(trace.text, trace.tokens, side)) for side in figure.SIDES}
 
 
