@@ -117,7 +117,7 @@ export function encoderPart(pass, place, {mark, block}) {
   const {texts, images, source, layers} = pass, {row, sourceY, encoder} = place, every = Math.ceil(13 / row);
   const all = source.length * row, first = sourceY(0), parts = [];
   parts.push(title(texts.whole_sentence, 0), title(texts.whole_embedding, place.embedding),
-    title(texts.whole_encoder, encoder[1] + 14),
+    title(texts.whole_encoder, Math.max(encoder[1] + 14, place.embedding + 150)),
     label(texts.whole_memory, place.memory + STRIP / 2, 36, 'text-anchor="middle" font-size="11"'));
   for (let layer = 1; layer <= layers.encoder; layer++) {
     const x = encoder[layer - 1] + STRIP, isMarked = (q, k) => q === mark || k === mark;

@@ -1,13 +1,90 @@
-"""The Model tab: the lines behind a block, and the calculator."""
+"""The Model tab: the whole pass in one picture, the lines behind a block, and the calculator."""
+
+import json
+from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, open_tab
+from tests.browser.acts import expect_fits, open_tab, saved
+from xformer.figures.whole_pass import flows
+
+
+def whole_pass(page):
+    """The picture of the pass, when it is drawn."""
+    picture = page.locator(".block.whole-pass")
+    expect(picture.locator("svg.pass")).to_be_visible()
+    expect(picture.locator(".of-encoder [data-piece]").last).to_have_attribute("aria-label", "</s>")
+    return picture
+
+
+def test_the_tab_opens_with_the_whole_pass_and_play_writes_the_translation(visit, learned_pairs):
+    english, spanish = learned_pairs[0]
+    page = visit(f"/?tab=model&text={quote(english)}")
+    picture = whole_pass(page)
+    expect(page.get_by_text("What happens between the English sentence and the next Spanish word?")).to_be_visible()
+    expect(picture.get_by_role("slider", name="Step")).to_have_value("1")
+    picture.get_by_role("button", name="Play").click()
+    expect(picture.get_by_role("button", name="Pause")).to_be_visible()
+    expect(picture.get_by_role("button", name="Play")).to_be_visible()  # it has come to the end by itself
+    said = picture.get_by_role("status")
+    expect(said).to_contain_text("To write “</s>”, the decoder looked most at")
+    written = picture.locator(".of-decoder text[lang=es]").evaluate_all("all => all.map(one => one.textContent)")
+    assert "".join(written[written.index("→ </s>") + 1:]).replace(" ", "") == spanish.replace(" ", "")
+    page.wait_for_url(lambda url: "whole_step=" in url)
+
+
+def test_keys_go_from_step_to_step_follow_a_piece_and_open_a_layer(visit, learned_pairs):
+    page = visit(f"/?tab=model&text={quote(learned_pairs[0][0])}")
+    picture, panel = whole_pass(page), page.locator(".whole-panel")
+    piece = picture.locator("[data-piece='1']")
+    picture.locator("[data-piece='0']").focus()
+    page.keyboard.press("ArrowDown")
+    expect(piece).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(picture.get_by_role("slider", name="Step")).to_have_value("2")
+    page.keyboard.press("Enter")
+    expect(piece).to_have_attribute("aria-pressed", "true")
+    expect(piece).to_be_focused()
+    page.wait_for_url(lambda url: "lock=-en1" in url and "whole_step=2" in url)
+    layer = picture.get_by_role("button", name="Open: encoder, layer 2")
+    layer.focus()
+    page.keyboard.press("Enter")
+    expect(panel).to_be_focused()
+    expect(panel).to_contain_text(f"Encoder, layer 2 · {piece.get_attribute('aria-label')}")
+    expect(layer).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(layer).to_be_focused()
+    page.wait_for_url(lambda url: "whole_block" not in url)
+    picture.get_by_role("button", name="Open: decoder, layer 1").click()
+    panel.get_by_role("button", name="See this head").last.click()
+    expect(page.locator(".view .title")).to_contain_text("Cross-attention (Spanish looks at English) · layer 1 of 2")
+
+
+def test_the_whole_pass_fits_a_phone_and_is_saved(visit, learned_pairs, running):
+    english, spanish = learned_pairs[0]
+    page = visit(f"/?tab=model&text={quote(english)}", width=375)
+    picture = whole_pass(page)
+    expect_fits(page, 375)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 2400
+    page.set_viewport_size({"width": 1280, "height": 900})
+    content, name = saved(page, picture.get_by_role("button", name="Save as SVG").click)
+    text = content.decode()
+    assert name.startswith("One-pass-") and english in text and spanish in text and "tiny-en-es" in text
+    assert "<foreignObject" not in text and text.count("<image") >= 10
+    content, _ = saved(page, picture.get_by_role("button", name="Save as PNG").click)
+    assert content.startswith(b"\x89PNG") and len(content) > 20_000
+    content, _ = saved(page, picture.get_by_role("button", name="Save as JSON").click)
+    trace = running.trace(english, spanish)
+    mean, _ = flows(trace.cross, "mean")
+    found = [weight for part, *_, weight in json.loads(content)["rows"] if part == "cross.2"]
+    assert found == [round(float(p), 4) for p in mean[1, 0] if p >= 0.03]
 
 
 def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(same_page):
     page = same_page
     open_tab(page, "model")
+    page.get_by_test_id("This model-radio-label").click()
     panel, braces = page.locator(".code-of").first, page.get_by_role("button", name="Code of: Cross-attention").first
     braces.click()
     expect(panel).to_be_in_viewport()
