@@ -38,7 +38,8 @@ export default function start({element}) {
   function search() {
     const words = plain(field.value).split(/\s+/);
     for (const [item, text] of entries) item.hidden = !words.every(word => text.includes(word));
-    for (const section of dialog.querySelectorAll('section')) section.hidden = !section.querySelector('li:not([hidden])');
+    for (const section of dialog.querySelectorAll('section'))
+      section.hidden = !section.querySelector('li:not([hidden])');
     dialog.querySelector('.none').hidden = found().length > 0;
   }
 

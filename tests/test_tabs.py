@@ -136,12 +136,12 @@ def test_a_new_picture_takes_two_edits(lay_out, running, translation):
     assert pictures.pictures["count"].component in listener.outputs
 
 
-def test_a_new_tab_takes_three_edits(running, lay_out):
-    """Its module, which the page is given here in place of an import and a place in `page.TABS`."""
+def test_a_new_tab_takes_four_edits(running, lay_out):
+    """Its module, which the page is given here in place of an import and a place in `page.TABS`; and its places."""
     from xformer.ui import page as frame
     source = Path(frame.__file__).read_text(encoding="utf-8")
     mentions = [len(re.findall(rf"\b{name}\b", source)) for name in ("positions", "decoding", "walkthrough")]
-    assert {1 + count for count in mentions} == {EDITS["tab"]}, "a module, its import and its place in TABS"
+    assert {2 + count for count in mentions} == {EDITS["tab"]}, "a module, its import, its places in TABS and PLACES"
     tab, page, _ = lay_out()
     assert tab.ID in page.opened and "ways" in page.controls
     assert SAID["tab_splits"] in [one.label for one in page.demo.blocks.values() if isinstance(one, gr.Tab)]

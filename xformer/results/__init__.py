@@ -29,6 +29,7 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Sublayer.state, added, normed, after | (L, D) | a number of the model |
 | Sublayer.gamma, beta | (D,) | a number of the model |
 | Sublayer.hidden | (L, d_ff) | a number of the model, or None |
+| Stream.output | (L, D) | a number of the model |
 | Embedded.embeddings, positions | (S, D) | a number of the model |
 | Sentiment.weights | (L,) | probability, they sum to 1 |
 | Maximum.values | (W + 2, D) | a number of the model |

@@ -30,7 +30,6 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     problem = gr.HTML(elem_classes="status")
     with gr.Column(elem_classes="whole"):
         with gr.Row(elem_classes="controls whole-head"):
-            gr.HTML(f'<p class="question">{language.html("whole_look")}</p>')
             controls.add("whole_heads", OneOf(figure.HOWS, "mean"), gr.Radio, label=say("whole_heads"), container=False,
                          choices=language.choices("whole_heads_{}", figure.HOWS))
         picture = canvas("whole_pass.js", TRANSPORT, "whole-pass", save=language)
