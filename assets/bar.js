@@ -22,6 +22,17 @@ function showAddress() {
   document.querySelector('.go-back').click();
 }
 
+// Moves the page to a state, as a step of the history. address: values by key; what it lacks gets its default, but for
+// the model and the sentence.
+export function openState(address) {
+  const query = new URLSearchParams(location.search);
+  for (const key of [...query.keys()]) if (!key.startsWith('__') && !['model', 'text'].includes(key)) query.delete(key);
+  for (const [key, value] of Object.entries(address)) query.set(key, value);
+  history.pushState(null, '', `${location.pathname}?${query}`);
+  tell('addresschange');
+  showAddress();
+}
+
 // Notes that a person chose a tab: that is a step of the history, also right after Back.
 function chooseTab(event) {
   if (event.isTrusted && event.target.closest('[role=tab]')) state.returning = false;

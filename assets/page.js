@@ -46,9 +46,9 @@ export function withAddress(chosen, name, sentence) {
   return [chosen, name, sentence, location.search];
 }
 
-// Writes what is on the page into its address, without a request or a jump. Once the page has arrived, another tab or
-// another sentence is a step in the browser's history. own: JSON of the longest value that is written, and by key the
-// value that is left out; values: those of the controls, in the order of the keys.
+// Writes what is on the page into its address, without a request or a jump. Once the page has arrived, another tab,
+// another sentence or another step of a lesson is a step in the browser's history. own: JSON of the longest value that
+// is written, and by key the value that is left out; values: those of the controls, in the order of the keys.
 export function write(own, ...values) {
   const {longest, left_out} = JSON.parse(own), query = new URLSearchParams();
   // Gradio's own keys, such as the theme, are kept.
@@ -61,7 +61,8 @@ export function write(own, ...values) {
   const former = new URLSearchParams(location.search);
   if (state.returning && former.get('tab') !== query.get('tab')) return;  // of a tab that was left by Back since
   state.returning = false;
-  const step = state.settled && ['tab', 'text'].some(key => former.has(key) && former.get(key) !== query.get(key));
+  const isOther = key => former.has(key) && former.get(key) !== query.get(key);
+  const step = state.settled && ['tab', 'text', 'lesson'].some(isOther);
   const hash = step ? '' : location.hash;  // of a part of what is shown
   history[step ? 'pushState' : 'replaceState'](null, '', `${location.pathname}?${query}${hash}`);
   state.writtenAddress = location.search;

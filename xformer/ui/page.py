@@ -16,7 +16,7 @@ from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
-from xformer.ui import positions
+from xformer.ui import lessons, positions
 from xformer.ui import steps as decoding
 from xformer.ui import translate as translation
 from xformer.ui.attention import tab as attention
@@ -126,6 +126,7 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
                 status=frame.status, search=frame.search, controls=controls, spanish=spanish, tab=tab, model=model,
                 translation=gr.State(), trace=gr.State(), tabs=gr.Tabs(overflow_behavior="wrap"),
                 lock=gr.Textbox("", visible=False))
+    lessons.build(page)
     _lay_out(page, tabs)
     controls.include(of_model)  # the last, so that it is set first
     _add_views(page, frame)
@@ -150,7 +151,8 @@ def _frame(models: ModelPool, language: Language) -> Frame:
                 button = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
             examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
                                   label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-        gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{_languages(language)}', elem_classes="languages")
+        gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{lessons.button(language)}{_languages(language)}',
+                elem_classes="languages")
         overview(language)
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
             choice = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),

@@ -1,0 +1,169 @@
+// The panel of lessons beside the page: draws props.value (xformer/ui/lessons.py), {at, html} or {at, address} or
+// {at, reply}. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
+// What was answered, and the step on which each lesson was left, is kept in this browser.
+import {openState} from './bar.js';
+import {state} from './state.js';
+
+const KEY = 'lessons';
+const SMALL = '(max-width: 640px)';
+
+// By lesson: {at: the last step, right: the steps whose question was answered rightly}.
+function kept() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function keep(at, right) {
+  const [name, step] = at.split('.'), all = kept(), own = all[name] ?? {at: 1, right: []};
+  own.at = Number(step);
+  if (right && !own.right.includes(own.at)) own.right.push(own.at);
+  try {
+    localStorage.setItem(KEY, JSON.stringify({...all, [name]: own}));
+  } catch { /* a browser that keeps nothing */ }
+}
+
+// The words of the sentence on the page, or of its translation, each once.
+function wordsOf(side) {
+  const pieces = [...document.querySelectorAll('.translation .piece:not(.end)')];
+  const text = side === 'en' ? new URLSearchParams(location.search).get('text') ?? '' :
+    pieces.map(piece => piece.firstChild.textContent).join('');
+  return [...new Set(text.match(/[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu) ?? [])];
+}
+
+// Marks what a step means, whenever that comes on the page; the first time it is brought into sight.
+function watchPointed() {
+  let selector = '', isNew = false, waiting = false;
+  const mark = () => {
+    waiting = false;
+    const former = document.querySelector('[data-pointed]');
+    const meant = selector && [...document.querySelectorAll(selector)].find(one => one.checkVisibility());
+    if (former !== meant) former?.removeAttribute('data-pointed');
+    if (!meant) return;
+    meant.dataset.pointed = '';
+    if (isNew && state.settled) {
+      meant.scrollIntoView({block: 'nearest'});
+      isNew = false;
+    }
+  };
+  const soon = () => {
+    if (!waiting && (selector || document.querySelector('[data-pointed]'))) {
+      waiting = true;
+      requestAnimationFrame(mark);
+    }
+  };
+  new MutationObserver(soon).observe(document.body, {childList: true, subtree: true, attributeFilter: ['style']});
+  window.addEventListener('settled', soon);
+  return to => {
+    isNew = to !== selector;
+    selector = to;
+    soon();
+    if (!to) mark();
+  };
+}
+
+export default function start({element, props, trigger, watch}) {
+  const panel = element.querySelector('aside'), inside = selector => panel.querySelector(selector);
+  const point = watchPointed();
+  let at = '', isAsked = false;  // whether the reader has moved, so that the focus goes along
+
+  const go = to => {
+    isAsked = true;
+    trigger('go', {to});
+  };
+
+  function fillWords() {
+    const words = inside('.words');
+    if (!words) return;
+    const found = wordsOf(words.dataset.side), radios = [...words.querySelectorAll('input')];
+    if (found.join() === radios.map(radio => radio.value).join()) return;
+    words.replaceChildren(...found.map(word => {
+      const label = document.createElement('label');
+      label.append(Object.assign(document.createElement('input'), {type: 'radio', name: 'answer', value: word}), word);
+      return label;
+    }));
+  }
+
+  function fillList() {
+    const all = kept();
+    for (const button of panel.querySelectorAll('[data-questions]')) {
+      const own = all[button.dataset.lesson], done = button.querySelector('.done');
+      if (!own) continue;
+      const questions = button.dataset.questions.split(',').map(Number);
+      const right = questions.filter(one => own.right.includes(one)).length;
+      const text = right === questions.length ? done.dataset.all : done.dataset.some;
+      done.textContent = text.replace('{right}', right).replace('{count}', questions.length);
+      button.dataset.lesson += `.${right === questions.length ? 1 : own.at}`;
+    }
+  }
+
+  function draw(value) {
+    const isOpened = !at && value.at;
+    if (value.at === at && panel.childElementCount) return;
+    at = value.at;
+    panel.innerHTML = value.html;
+    document.body.classList.toggle('with-lesson', Boolean(at));
+    window.dispatchEvent(new Event('resize'));
+    if (isOpened) document.body.classList.remove('lesson-folded');
+    fillWords();
+    fillList();
+    if (at.includes('.')) keep(at);
+    panel.scrollTop = 0;
+    point(inside('[data-point]')?.dataset.point ?? '');
+    if (isAsked) (inside('h2') ?? document.querySelector('.lessons-button')).focus();
+    isAsked = false;
+  }
+
+  function receive() {
+    const value = props.value;
+    if (value.address) {
+      at = '';  // the same step is drawn again
+      openState(value.address);
+    } else if (value.reply) {
+      const reply = inside('.reply');
+      if (value.at !== at || !reply) return;
+      reply.innerHTML = value.reply.html;
+      reply.dataset.right = value.reply.right;
+      if (value.reply.right) keep(at, true);
+    } else draw(value);
+  }
+
+  document.addEventListener('click', event => {
+    const named = event.target.closest('[data-lesson]');
+    if (named) go(named.dataset.lesson);
+  });
+  panel.addEventListener('submit', event => {
+    event.preventDefault();
+    inside('.reply').textContent = '…';
+    trigger('answer', {answer: new FormData(event.target).get('answer') ?? ''});
+  });
+  panel.addEventListener('input', event => {
+    const output = event.target.parentElement.querySelector('output');
+    if (output) output.textContent = event.target.value;
+    if (!event.target.matches('.filter')) return;
+    const wanted = event.target.value.trim().toLowerCase(), entries = [...panel.querySelectorAll('dl > div')];
+    for (const entry of entries) entry.hidden = !entry.textContent.toLowerCase().includes(wanted);
+    inside('.none').hidden = entries.some(entry => !entry.hidden);
+  });
+  panel.addEventListener('click', event => {
+    const fold = event.target.closest('.fold');
+    if (fold) fold.setAttribute('aria-expanded', !document.body.classList.toggle('lesson-folded'));
+    else if (event.target.closest('[data-address]') && matchMedia(SMALL).matches) {
+      document.body.classList.add('lesson-folded');  // so that what is shown can be seen
+      inside('.fold').setAttribute('aria-expanded', false);
+    }
+  });
+  for (const event of ['addresschange', 'settled']) window.addEventListener(event, fillWords);
+  panel.addEventListener('focusin', fillWords);
+  panel.addEventListener('pointerenter', fillWords);
+  watch('value', receive);
+  receive();
+
+  // A link that names a lesson and no state of the page: the page moves to the state of the step.
+  const [opening] = performance.getEntriesByType('navigation');
+  const query = new URL(opening?.name ?? location.href).searchParams;
+  if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab'))
+    window.addEventListener('settled', () => at.includes('.') && trigger('go', {to: at}), {once: true});
+}

@@ -1,0 +1,471 @@
+"""Checks of answers: each computes what is true of the model on the page, by the name that a lesson's file gives it.
+
+Parameters name words, settings and models; none is an answer, so a question can be asked of other sentences and other
+weights. A check raises UserError where it makes no sense there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from xformer.explain.alignment import given_heads
+from xformer.explain.recorded import learned
+from xformer.figures.labels import percent, place, shown
+from xformer.figures.locked_word import Lock
+from xformer.figures.word_link import grid, text_of
+from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays
+from xformer.pieces import words
+from xformer.results import (
+    GENERATIONS,
+    GREEDY,
+    Head,
+    Message,
+    Move,
+    Occlude,
+    Options,
+    Positions,
+    ReadDecoder,
+    Reweigh,
+    TrainingCourse,
+    TranslateByLayer,
+    UserError,
+    Walk,
+    WalkHead,
+    Weighing,
+)
+
+Values = dict[str, Any]
+
+
+def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
+    """How much a word looks at another in each head of a stack, (layers, heads), as the page shows it."""
+    given = given_heads(scene.service.info, scene.service.alignment_errors)
+    found = grid(scene.passed, stack, Lock(asks, seen), given)
+    if not np.isfinite(found).any():
+        raise UserError(Message.of("error_answer_data"))
+    return np.nan_to_num(found)
+
+
+def _best(shares: np.ndarray, stack: str) -> tuple[Head, float]:
+    layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
+    return Head(stack, int(layer) + 1, int(head) + 1), float(shares[layer, head])
+
+
+def _row(scene: Scene, head: Head, asks: Word) -> dict[str, float]:
+    """How much a word looks at each English word in one head."""
+    return {text_of(scene.passed, one): float(_shares(scene, head.stack, asks, one)[head.layer - 1, head.head - 1])
+            for one in scene.every("source")}
+
+
+def _errors(scene: Scene, head: Head) -> tuple[float, float]:
+    errors = scene.service.alignment_errors(head)
+    if errors is None:
+        raise UserError(Message.of("error_answer_data"))
+    return errors
+
+
+def _name(scene: Scene, head: Head) -> str:
+    return f"{scene.language.say(f'stack_{head.stack}')}, {place(head, scene.language)}"
+
+
+def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
+    """The walk of First principles, and the masked scores of its row."""
+    walk = scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
+    return walk, walk.masked[min(scene.query or 1, len(walk.queries)) - 1]
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+# Probabilities
+
+
+@number
+def sure_of(scene: Scene, *, place: int) -> tuple[float, Values]:
+    """How sure the model is of the piece at a place of its translation, in percent."""
+    best = scene.translated.best
+    at = min(place, len(best.pieces)) - 1
+    return 100 * math.exp(best.log_probs[at]), {"piece": shown(best.pieces[at])}
+
+
+@most
+def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
+    """The Spanish word of the pass with the lowest probability."""
+    trace = scene.passed
+    sure = {text_of(trace, one): -math.exp(sum(trace.log_probs[i - 1] for i in group))
+            for one in scene.every("target") for group in words(trace.target) if one[1] in group}
+    return sure, {}
+
+
+@choice
+def whole(scene: Scene) -> tuple[str, Values]:
+    """Whether the whole translation is less likely than its least likely piece: "smaller", "same" or "greater"."""
+    logs = scene.translated.best.log_probs
+    true = "same" if math.isclose(sum(logs), min(logs)) else "smaller" if sum(logs) < min(logs) else "greater"
+    return true, {"whole": percent(math.exp(sum(logs))), "least": percent(math.exp(min(logs)))}
+
+
+@judged
+def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
+    """A typed sentence whose translation begins with a piece less sure than so many percent."""
+    best = scene.service.translate(scene.typed).best
+    sure = math.exp(best.log_probs[0])
+    return 100 * sure < below, "", {"text": best.text, "piece": shown(best.pieces[0]), "share": percent(sure)}
+
+
+# Attention
+
+
+@most
+def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]:
+    """The English word that a Spanish one looks at most in the head that aligns best."""
+    head = scene.service.best_head
+    return _row(scene, head, scene.position("target", word)), {"word": word, "head": place(head, scene.language)}
+
+
+@most
+def looks_most(scene: Scene, *, word: str, among: Sequence[str]) -> tuple[Mapping[str, float], Values]:
+    """Of some English words, the one that a word looks at most, in whichever head of the encoder that is."""
+    asks = scene.position("source", word)
+    found = {one: _best(_shares(scene, "encoder_self", asks, scene.position("source", one)), "encoder_self")
+             for one in among}
+    best = max(found.values(), key=lambda one: one[1])[0]
+    return {one: share for one, (_, share) in found.items()}, {"word": word, "head": place(best, scene.language)}
+
+
+@judged
+def head_for(scene: Scene, *, word: str, target: str, part: float) -> tuple[bool, str, Values]:
+    """A head of the encoder in which a word looks at another, with at least this part of the largest share."""
+    shares = _shares(scene, "encoder_self", scene.position("source", word), scene.position("source", target))
+    (best, share), head = _best(shares, "encoder_self"), scene.head
+    own = float(shares[head.layer - 1, head.head - 1]) if head.stack == "encoder_self" else 0.0
+    return own >= part * share, f"{_name(scene, head)}, {own:.2f}", {
+        "head": place(best, scene.language), "word": word, "target": target, "share": f"{share:.2f}"}
+
+
+@judged
+def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
+    """A head of the cross-attention whose alignment error is near the lowest."""
+    best = min(_errors(scene, scene.service.best_head))
+    own = min(_errors(scene, scene.head)) if scene.head.stack == "cross" else 1.0
+    return own <= best + near, f"{_name(scene, scene.head)}, {own:.2f}", {
+        "head": place(scene.service.best_head, scene.language), "error": f"{best:.2f}"}
+
+
+@choice
+def row_reading(scene: Scene) -> tuple[str, Values]:
+    """Which piece a row of the best head stands for: the one it was "given", or "predicted"."""
+    predicted, given = _errors(scene, scene.service.best_head)
+    return "given" if given < predicted else "predicted", {"given": f"{given:.2f}", "predicted": f"{predicted:.2f}"}
+
+
+@stays
+def without_head(scene: Scene) -> tuple[str, str]:
+    """The translation without the head on the page."""
+    before = scene.translated
+    return before.best.text, scene.service.translate(before.source, before.options, off=[scene.head]).best.text
+
+
+@choice
+def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
+    """What costs the translation more: the "head" on the page, or a "word" of the source."""
+    trace = scene.passed
+    off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
+    head = sum(trace.log_probs) - sum(off.log_probs)
+    found = scene.service.ask(Occlude(trace.text, trace.tokens))
+    spelled = [shown(one).lower() for one in found.words]
+    if word.lower() not in spelled:
+        raise UserError(Message.of("error_answer_word", word=word[:40]))
+    lost = float(found.effect[:, spelled.index(word.lower())].sum())
+    return "head" if head > lost else "word", {
+        "word": word, "lost": f"{lost:.2f}", "less": f"{head:.2f}", "head": place(scene.head, scene.language)}
+
+
+# One head, number by number
+
+
+@most
+def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
+    """The English word that the row of First principles looks at most."""
+    walk, scores = _scaled(scene)
+    weights = _softmax(scores)
+    return {text_of(scene.passed, one): sum(float(weights[i]) for group in words(walk.keys) if one[1] in group
+                                            for i in group) for one in scene.every("source")}, {}
+
+
+@number
+def times_larger(scene: Scene) -> tuple[float, Values]:
+    """How many times the second weight of a row the first is."""
+    first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
+    return math.exp(first - second), {"first": f"{first:.2f}", "second": f"{second:.2f}"}
+
+
+@choice
+def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
+    """What a row becomes where scores are multiplied: all on "one" piece, "even", or "between"."""
+    scores = _scaled(scene)[1]
+    weights = _softmax(beta * scores[np.isfinite(scores)])
+    true = "one" if weights.max() > 0.9 else "even" if weights.max() < 1.5 / len(weights) else "between"
+    return true, {"beta": f"{beta:g}", "share": f"{weights.max():.2f}"}
+
+
+@choice
+def unscaled(scene: Scene) -> tuple[str, Values]:
+    """Whether the largest weight is "larger" or "smaller" where scores are not divided by the root of d."""
+    walk, scores = _scaled(scene)
+    now, then = _softmax(scores).max(), _softmax(scores * math.sqrt(walk.q.shape[-1])).max()
+    return "larger" if then > now else "smaller", {"now": f"{now:.3f}", "then": f"{then:.3f}"}
+
+
+# Order, masks
+
+
+@stays
+def moved(scene: Scene, *, kind: str, value: float = 0, seed: int | None = None) -> tuple[str, str]:
+    """The translation with other positions, or with the words of the source shuffled."""
+    before = scene.translated
+    found = scene.service.ask(Move(before, before.best.tokens, Positions(kind, value), seed))
+    return before.best.text, found.translation.best.text
+
+
+@judged
+def keeps_translation(scene: Scene, *, kind: str) -> tuple[bool, str, Values]:
+    """A typed sentence whose translation stays as it is with other positions."""
+    before = scene.service.translate(scene.typed)
+    after = scene.service.translate(before.source, before.options, positions=Positions(kind)).best.text
+    return before.best.text == after, "", {"before": before.best.text, "after": after}
+
+
+def _first_of(scene: Scene, stack: str) -> Walk:
+    return scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, Head(stack, 1, 1)))
+
+
+@number
+def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
+    """How many pieces the piece at a place of the translation may look at, itself and <s> included."""
+    walk = _first_of(scene, "decoder_self")
+    at = min(place, len(walk.queries) - 1)
+    return float(walk.mask[at].sum()), {"piece": shown(walk.queries[at])}
+
+
+@choice
+def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
+    """Whether the first piece of a stack may look at the last: "yes" or "no"."""
+    walk = _first_of(scene, stack)
+    return "yes" if walk.mask[0, -1] else "no", {"first": shown(walk.queries[0]), "last": shown(walk.keys[-1])}
+
+
+@stays
+def weighed(scene: Scene, *, stack: str, kind: str) -> tuple[str, str]:
+    """The translation where all heads of a stack weigh otherwise."""
+    before, change = scene.translated, Weighing(Head(stack, 1, 1), kind=kind)
+    return before.best.text, scene.service.ask(Reweigh(before, before.best.tokens, change)).translation.best.text
+
+
+# Search, layers
+
+
+@stays
+def greedy(scene: Scene) -> tuple[str, str]:
+    """What the beam and what greedy search find for the sentence on the page, or for one that is typed."""
+    text = scene.translated.source if scene.answer in ("same", "other") else scene.typed
+    return scene.service.translate(text).best.text, scene.service.translate(text, GREEDY).best.text
+
+
+@choice
+def likelier(scene: Scene) -> tuple[str, Values]:
+    """Whose translation has the larger probability: "beam", "greedy" or "same"."""
+    text = scene.translated.source
+    beam, alone = (math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in (Options(), GREEDY))
+    true = "same" if math.isclose(beam, alone, rel_tol=1e-3) else "beam" if beam > alone else "greedy"
+    return true, {"beam": percent(beam), "greedy": percent(alone)}
+
+
+@stays
+def length_with(scene: Scene, *, penalty: float, beside: float) -> tuple[str, str]:
+    """The translations with two length penalties."""
+    first, second = (scene.service.translate(scene.translated.source, Options(length_penalty=float(one))).best.text
+                     for one in (beside, penalty))
+    return first, second
+
+
+def _by_layer(scene: Scene) -> list[str]:
+    return [one.text for one in scene.service.ask(TranslateByLayer(scene.translated))]
+
+
+@number
+def first_right_layer(scene: Scene) -> tuple[float, Values]:
+    """The first layer of the encoder from which on the translation is the final one."""
+    texts = _by_layer(scene)
+    first = max((i + 1 for i, text in enumerate(texts) if text != texts[-1]), default=0)
+    return first, {"before": texts[max(0, first - 1)], "after": texts[-1]}
+
+
+@stays
+def layer_reads(scene: Scene, *, layer: int) -> tuple[str, str]:
+    """The translation from an early layer of the encoder."""
+    texts = _by_layer(scene)
+    return texts[-1], texts[min(layer, len(texts) - 1)]
+
+
+@number
+def piece_ready(scene: Scene, *, place: int) -> tuple[float, Values]:
+    """The layer of the decoder from which on the piece at a place is the likeliest."""
+    found = scene.service.ask(ReadDecoder(scene.passed.text, scene.passed.tokens))
+    at = min(place, len(found.predicted)) - 1
+    ready = max((i + 1 for i, rank in enumerate(found.ranks[:, at]) if rank != 1), default=0)
+    return ready, {"piece": shown(found.predicted[at]), "early": shown(found.pieces[max(0, ready - 1)][at])}
+
+
+# Measured and recorded
+
+
+def _bleu(scene: Scene) -> dict[str, float]:
+    """BLEU of each generation, as it was measured."""
+    found = {}
+    for name in GENERATIONS:
+        if name in scene.models.names:
+            with scene.models.lease(name) as service:
+                found[name] = float(service.metrics.get("bleu", 0))
+    if len(found) < len(GENERATIONS):
+        raise UserError(Message.of("error_answer_data"))
+    return found
+
+
+@judged
+def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
+    """The generation that is the best, or the worst, by BLEU."""
+    scores, say = _bleu(scene), scene.language.say
+    true = (min if worst else max)(scores, key=lambda one: scores[one])
+    names = {name: say("gen_" + name.replace("-", "_")) for name in scores}
+    named = {name: f"{names[name]}, {bleu:.1f}" for name, bleu in scores.items()}
+    return scene.answer == true, named.get(scene.answer, ""), {"name": named[true]}
+
+
+@number
+def bleu_gain(scene: Scene, *, first: str, second: str) -> tuple[float, Values]:
+    """By how many points of BLEU the second generation is better than the first."""
+    scores = _bleu(scene)
+    return scores[second] - scores[first], {"before": f"{scores[first]:.1f}", "after": f"{scores[second]:.1f}"}
+
+
+@stays
+def alike(scene: Scene, *, name: str) -> tuple[str, str]:
+    """The translation by one of the generations."""
+    if name not in scene.models.names:
+        raise UserError(Message.of("error_answer_data"))
+    with scene.models.lease(name) as service:
+        return scene.translated.best.text, service.translate(scene.translated.source).best.text
+
+
+def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
+    runs = [one for one in scene.study.recorded().courses
+            if one.settings.norm == norm and (one.settings.warmup > 0) == warm and one.ended != "cut"]
+    if not runs:
+        raise UserError(Message.of("error_answer_data"))
+    return runs
+
+
+@choice
+def run_learns(scene: Scene, *, norm: str, warm: bool, peak: float) -> tuple[str, Values]:
+    """Whether a recorded run at a rate "learned" or "failed"."""
+    run = min(_runs(scene, norm, warm), key=lambda one: abs(math.log(one.settings.peak / peak)))
+    return "learned" if learned(run) else "failed", {
+        "first": f"{run.loss[0]:.2f}", "last": f"{run.loss[-1]:.2f}", "guess": f"{run.guess:.2f}"}
+
+
+@number
+def runs_learned(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]:
+    """How many recorded runs learned."""
+    runs = _runs(scene, norm, warm)
+    return sum(map(learned, runs)), {"count": len(runs)}
+
+
+# Reviews, bias
+
+
+@choice
+def label_of(scene: Scene) -> tuple[str, Values]:
+    """What the classifier makes of the review on the page: "positive" or "negative"."""
+    (found,) = scene.reader.classify([scene.review])
+    return found.label, {"share": percent(found.probability)}
+
+
+@judged
+def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Values]:
+    """A typed review that has a word, and gets a label."""
+    (found,) = scene.reader.classify([scene.typed])
+    has = re.search(rf"\b{re.escape(word)}\b", scene.typed, re.IGNORECASE)
+    return bool(has) and found.label == label, "" if has else scene.language.say("lesson_lacks", word=word), {
+        "label": scene.language.say(f"label_{found.label}"), "share": percent(found.probability)}
+
+
+@number
+def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
+    """How often the classifier is right where it is about so sure, in percent."""
+    bins = [one for one in scene.reader.calibration.bins if one.count] if scene.reader.calibration else []
+    if not bins:
+        raise UserError(Message.of("error_answer_data"))
+    one = min(bins, key=lambda one: abs(100 * one.confidence - confidence))
+    return 100 * one.accuracy, {"sure": percent(one.confidence), "texts": one.count}
+
+
+@number
+def pretraining_gain(scene: Scene, *, share: float) -> tuple[float, Values]:
+    """How many points of accuracy pre-training is worth with a share of the labels."""
+    found = {one.pretrained: one for one in scene.reader.label_shares if math.isclose(one.share, share)}
+    if len(found) < 2:
+        raise UserError(Message.of("error_answer_data"))
+    return 100 * (found[True].imdb - found[False].imdb), {
+        "labels": found[True].labels, "before": percent(found[False].imdb), "after": percent(found[True].imdb)}
+
+
+def _spanish(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+@judged
+def stands_in(scene: Scene) -> tuple[bool, str, Values]:
+    """Which Spanish word stands in the translation: the answer is that word."""
+    text = scene.translated.best.text
+    return scene.answer in _spanish(text), scene.answer, {"text": text}
+
+
+@judged
+def makes(scene: Scene, *, word: str) -> tuple[bool, str, Values]:
+    """A typed sentence whose translation has a Spanish word."""
+    text = scene.service.translate(scene.typed).best.text
+    return word in _spanish(text), "", {"text": text}
+
+
+# Where a step leads, computed: keys and values of the address. The scene is that of the step's sentence.
+
+
+def link(scene: Scene, *, word: str, target: str) -> Values:
+    """The head of the encoder in which a word looks most at another, with both locked."""
+    asks, seen = (scene.position("source", one) for one in (word, target))
+    head, _ = _best(_shares(scene, "encoder_self", asks, seen), "encoder_self")
+    return {**head._asdict(), "lock": f"en{asks[1]}-en{seen[1]}"}
+
+
+def aligned(scene: Scene, *, word: str = "") -> Values:
+    """The head of the cross-attention that aligns best, with a Spanish word locked."""
+    lock = {"lock": f"es{scene.position('target', word)[1]}"} if word else {}
+    return {**scene.service.best_head._asdict(), **lock}
+
+
+def by_hand(scene: Scene, *, word: str) -> Values:
+    """The same head in First principles, and the row of a Spanish word."""
+    best, at = scene.service.best_head, scene.position("target", word)[1]
+    given = best in given_heads(scene.service.info, scene.service.alignment_errors)
+    return {**{f"first_{key}": value for key, value in best._asdict().items()}, "query": at + 1 if given else at}
+
+
+PLACES = {finder.__name__: finder for finder in (link, aligned, by_hand)}

@@ -1,0 +1,181 @@
+"""Lessons and the glossary, read from assets/: texts in two languages, states of the page, and questions.
+
+What a file may hold is said in docs/LESSONS.md. A question names a check and words; it holds no answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+from xformer.lessons.checks import PLACES
+from xformer.lessons.scene import CHECKS
+from xformer.results import Message, UserError
+from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
+
+FOLDER, GLOSSARY = ASSETS / "lessons", ASSETS / "glossary.json"
+KINDS = ("choice", "number", "word", "spanish", "head", "sentence")  # of questions
+MOST_WORDS, MOST_OF_ENTRY, HINTS = 80, 40, 2  # words of a step and of an entry of the glossary; hints of a question
+ORDER = ("probabilities", "by-hand", "alignment", "it", "order", "masks", "search", "layers", "generations", "warm-up",
+         "sentiment", "bias")
+Text = Mapping[str, str]  # by the code of a language
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a reader is asked, and how the answer is checked."""
+
+    ask: Text
+    kind: str  # of KINDS
+    check: str  # a name in CHECKS
+    given: Mapping[str, Any]  # the parameters of the check: words and settings
+    hints: tuple[Text, ...]
+    options: tuple[tuple[str, Text], ...] = ()  # of a choice: answers, and how they read
+    least: float = 0  # of a number, as are the next three
+    most: float = 100
+    by: float = 1
+    within: float = 0  # how far the answer may be off
+
+
+@dataclass(frozen=True)
+class Step:
+    """A text, the state of the page that it speaks about, and perhaps a question."""
+
+    text: Text
+    address: Mapping[str, str]  # keys and values; a key that it lacks has its default, and `text` stays
+    point: str = ""  # a selector of what is meant
+    place: tuple[str, Mapping[str, Any]] | None = None  # a name in PLACES and its parameters: more of the address
+    question: Question | None = None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Steps in order."""
+
+    name: str  # as addresses write it
+    title: Text
+    minutes: int  # that it takes, about
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """An entry of the glossary."""
+
+    term: Text
+    text: Text
+    see: Mapping[str, str]  # the address where it is to be seen
+
+
+@cache
+def lessons() -> dict[str, Lesson]:
+    """All lessons by name, in the order in which they build on one another."""
+    return {name: read(FOLDER / f"{name}.json") for name in ORDER if (FOLDER / f"{name}.json").exists()}
+
+
+@cache
+def glossary() -> tuple[Term, ...]:
+    """All entries, in the order of the file."""
+    stored = _stored(GLOSSARY)
+    return tuple(Term(_text(one, "term", "", MOST_OF_ENTRY), _text(one, "text", "", MOST_OF_ENTRY), one["see"])
+                 for one in stored["terms"])
+
+
+def read(path: Path) -> Lesson:
+    """Read a lesson. Raises UserError, a sentence that names the file and the step, where it cannot be used."""
+    stored = _stored(path)
+    try:
+        steps = []
+        for number, one in enumerate(stored.get("steps", ()), 1):
+            steps.append(_step(one, f"step {number}"))
+        if not steps or not isinstance(stored.get("minutes"), int):
+            raise ValueError("a lesson has `minutes`, a whole number, and `steps`, one or more")
+        return Lesson(path.stem, _text(stored, "title", "", MOST_WORDS), stored["minutes"], tuple(steps))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
+
+
+def _step(stored: Mapping[str, Any], where: str) -> Step:
+    _known(stored, ("text", "address", "point", "place", "question"), where)
+    place = stored.get("place")
+    if place is not None:
+        place = (place["name"], _parameters(PLACES, place, ("name",), where))
+    address = {key: str(value) for key, value in stored.get("address", {}).items()}
+    question = _question(stored["question"], where) if "question" in stored else None
+    return Step(_text(stored, "text", where, MOST_WORDS), address, stored.get("point", ""), place, question)
+
+
+def _question(stored: Mapping[str, Any], where: str) -> Question:
+    numbers = ("least", "most", "by", "within")
+    own = ("name", "ask", "kind", "check", "hints", "options", *numbers)
+    kind, hints = stored.get("kind"), stored.get("hints", [])
+    if kind not in KINDS:
+        raise ValueError(f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}")
+    if len(hints) != HINTS:
+        raise ValueError(f"{where} has {len(hints)} hints; a question has {HINTS}")
+    options = tuple((str(one["answer"]), _text({"option": one}, "option", where, MOST_WORDS))
+                    for one in stored.get("options", ()))
+    if (kind == "choice") != (len(options) > 1):
+        raise ValueError(f"{where} has {len(options)} options; a choice has two or more, other questions none")
+    given = _parameters(CHECKS, {**stored, "name": stored.get("check")}, own, where)
+    limits = {name: float(stored[name]) for name in numbers if name in stored}
+    return Question(_text(stored, "ask", where, MOST_WORDS), kind, stored["check"], given,
+                    tuple(_text({"hint": hint}, "hint", where, MOST_WORDS) for hint in hints), options, **limits)
+
+
+def _parameters(table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], own: tuple[str, ...], where: str
+                ) -> dict[str, Any]:
+    """What a file gives a function of a table, by name; it must be what the function takes."""
+    name = str(stored.get("name"))
+    if name not in table:
+        raise ValueError(f"{where} names {name!r}; write one of {', '.join(table)}")
+    given = {key: value for key, value in stored.items() if key not in own}
+    takes = {key: one for key, one in signature(table[name]).parameters.items() if one.kind is Parameter.KEYWORD_ONLY}
+    lacking = {key for key, one in takes.items() if one.default is Parameter.empty} - {*given}
+    if lacking or {*given} - {*takes}:
+        raise ValueError(f"{where} gives {name} {sorted(given) or 'nothing'}; it takes {sorted(takes) or 'nothing'}")
+    return given
+
+
+def _known(stored: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
+    if unknown := {*stored} - {*keys}:
+        raise ValueError(f"{where} has {sorted(unknown)}; it may have {', '.join(keys)}")
+
+
+def _text(stored: Mapping[str, Any], key: str, where: str, most: int) -> Text:
+    """A text in both languages, of fewer words than `most`."""
+    text = stored.get(key)
+    place = f"{where}: {key}" if where else key
+    codes = (ENGLISH.code, SPANISH.code)
+    if not isinstance(text, Mapping) or not all(isinstance(text.get(code), str) and text[code] for code in codes):
+        raise ValueError(f"{place} lacks a text in {' or '.join(codes)}")
+    for code in codes:
+        if (count := len(text[code].split())) >= most:
+            raise ValueError(f"{place} has {count} words in {code}; write fewer than {most}")
+    return {code: text[code] for code in codes}
+
+
+def where(value: str) -> tuple[Lesson, int] | None:
+    """The lesson and the number of the step, from 1, that a control names: "it.3", or "it" for its first; else None."""
+    name, _, number = value.partition(".")
+    lesson = lessons().get(name)
+    if lesson is None or not (number or "1").isdigit() or not 1 <= int(number or "1") <= len(lesson.steps):
+        return None
+    return lesson, int(number or "1")
+
+
+def said(text: Text, language: Language) -> str:
+    """A text in a language."""
+    return text[language.code]

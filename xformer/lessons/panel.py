@@ -1,0 +1,110 @@
+"""The panel beside the page as HTML: a step, the list of lessons, or the glossary. assets/lesson.js draws it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+
+from xformer.lessons.files import Lesson, Question, glossary, lessons, said
+from xformer.lessons.scene import Found
+from xformer.strings import Language
+
+ALL, GLOSSARY = "all", "glossary"  # views besides a step, as addresses write them
+
+
+def marked(text: str) -> str:
+    """Escape a text, in which *words* between stars are emphasised."""
+    return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", escape(text))
+
+
+def step(lesson: Lesson, number: int, language: Language) -> str:
+    """A step, from 1, with its question, and the ways on."""
+    one, html, count = lesson.steps[number - 1], language.html, len(lesson.steps)
+    ways = [_button(f"{lesson.name}.{number - 1}", html("lesson_back")) if number > 1 else "",
+            _button(f"{lesson.name}.{number}", html("lesson_again"), "again"),
+            _button(f"{lesson.name}.{number + 1}", html("lesson_next"), "next") if number < count else
+            _button(ALL, html("lesson_end"), "next")]
+    question = _question(one.question, language) if one.question else ""
+    return (f'{_head(language)}<div class="step" data-point="{escape(one.point)}">'
+            f'<h2 tabindex="-1">{escape(said(lesson.title, language))} <span class="sub">'
+            f'{html("lesson_step", number=number, count=count)}</span></h2>'
+            f'<p>{marked(said(one.text, language))}</p>{question}<p class="ways">{"".join(ways)}</p></div>')
+
+
+def choice_of_lessons(language: Language) -> str:
+    """All lessons. The browser knows what was done of each, and on which step to go on."""
+    html = language.html
+    some = html("lesson_some", right="{right}", count="{count}")  # the browser fills them in
+    items = "".join(
+        f'<li><button type="button" data-lesson="{name}" data-questions="{_questions(one)}">'
+        f'<b>{escape(said(one.title, language))}</b> <span>{html("lesson_minutes", minutes=one.minutes)}</span>'
+        f' <span class="done" data-some="{some}" data-all="{html("lesson_all")}"></span></button></li>'
+        for name, one in lessons().items())
+    return (f'{_head(language)}<h2 tabindex="-1">{html("lessons")}</h2><p>{html("lessons_text")}</p><ol>{items}</ol>'
+            f'<p>{_button(GLOSSARY, html("glossary"))}</p>')
+
+
+def all_terms(language: Language) -> str:
+    """The glossary, with a field that filters it; each entry with a button that shows where it is to be seen."""
+    see = language.html("glossary_see")
+    items = "".join(
+        f'<div><dt>{escape(said(one.term, language))}</dt><dd>{marked(said(one.text, language))} '
+        f'<button type="button" data-address="{escape(json.dumps(one.see))}" '
+        f'aria-label="{see}: {escape(said(one.term, language))}">{see}</button></dd></div>'
+        for one in sorted(glossary(), key=lambda one: said(one.term, language).lower()))
+    return (f'{_head(language)}<h2 tabindex="-1">{language.html("glossary")}</h2>'
+            f'<label>{language.html("glossary_filter")} <input type="search" class="filter"></label>'
+            f'<dl>{items}</dl><p class="none" role="status" hidden>{language.html("glossary_none")}</p>'
+            f"<p>{_button(ALL, language.html('lessons'))}</p>")
+
+
+def reply(found: Found, language: Language) -> str:
+    """Say what was found, and what the reader expected where that was something else."""
+    verdict = language.html("lesson_right" if found.right else "lesson_wrong")
+    expected = "" if found.right or not found.expected else " " + language.html("lesson_expected",
+                                                                                answer=found.expected)
+    return f"<b>{verdict}</b> {escape(found.message.say(language))}{expected}"
+
+
+def _head(language: Language) -> str:
+    html = language.html
+    return (f'<div class="top">{_button(ALL, html("lessons_all"))}<button type="button" class="fold" '
+            f'aria-expanded="true">{html("lesson_fold")}</button>'
+            f'<button type="button" data-lesson="" class="close" aria-label="{html("lesson_close")}">×</button></div>')
+
+
+def _button(to: str, label: str, kind: str = "") -> str:
+    return f'<button type="button" data-lesson="{escape(to)}" class="{kind}">{label}</button>'
+
+
+def _questions(lesson: Lesson) -> str:
+    return ",".join(str(number) for number, one in enumerate(lesson.steps, 1) if one.question)
+
+
+def _question(one: Question, language: Language) -> str:
+    html = language.html
+    hints = "".join(f'<details><summary>{html("lesson_hint", number=number)}</summary><p>'
+                    f"{marked(said(hint, language))}</p></details>" for number, hint in enumerate(one.hints, 1))
+    return (f'<form data-kind="{one.kind}"><fieldset><legend>{marked(said(one.ask, language))}</legend>'
+            f'{_field(one, language)}</fieldset><button type="submit" class="check">{html("lesson_check")}</button>'
+            f'{hints}<p class="reply" role="status"></p></form>')
+
+
+def _field(one: Question, language: Language) -> str:
+    """What the answer is given by. Words are filled in by the browser, which knows the sentence on the page."""
+    html = language.html
+    if one.kind == "choice":
+        return "".join(f'<label><input type="radio" name="answer" value="{escape(answer)}" required> '
+                       f"{marked(said(text, language))}</label>" for answer, text in one.options)
+    if one.kind == "number":
+        middle = one.least + one.by * round((one.most - one.least) / 2 / one.by)
+        return (f'<input type="range" name="answer" min="{one.least:g}" max="{one.most:g}" step="{one.by:g}" '
+                f'value="{middle:g}" aria-label="{marked(said(one.ask, language))}"><output>{middle:g}</output>')
+    if one.kind == "sentence":
+        return (f'<input type="text" name="answer" lang="en" maxlength="400" required autocomplete="off" '
+                f'aria-label="{html("lesson_sentence")}">')
+    if one.kind == "head":
+        return f'<p class="sub">{html("lesson_head")}</p>'
+    side = "es" if one.kind == "spanish" else "en"
+    return f'<div class="words" data-side="{side}" lang="{side}"></div><p class="sub">{html("lesson_word")}</p>'

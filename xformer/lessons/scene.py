@@ -1,0 +1,164 @@
+"""What a check sees: the page when a question is answered, and the answer; and the kinds of check there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from xformer.figures.locked_word import LETTERS, locked
+from xformer.figures.word_link import choices, text_of
+from xformer.results import Head, Message, Trace, Translation, UserError
+from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService
+from xformer.strings import ENGLISH, Language
+
+LONGEST = 400  # characters of a typed answer
+Word = tuple[str, int]  # a side, "source" or "target", and a position, as in `figures.locked_word.Lock`
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """The page when a question is answered."""
+
+    service: TranslationService
+    models: ModelPool
+    study: StudyService
+    reviews: ReviewService | None = None
+    translation: Translation | None = None  # None: the page has none yet
+    trace: Trace | None = None  # of the pair that the page looks into
+    head: Head = Head("cross", 1, 1)  # of the Attention tab
+    first: Head = Head("cross", 1, 1)  # of First principles
+    query: int | None = 2  # of First principles, from 1; None: not chosen yet
+    lock: str = ""
+    review: str = ""
+    language: Language = ENGLISH
+    answer: str = ""
+    within: float = 0  # how far a number may be off
+
+    @property
+    def translated(self) -> Translation:
+        """The translation on the page; raises UserError where it has none."""
+        if self.translation is None:
+            raise UserError(Message.of("no_trace"))
+        return self.translation
+
+    @property
+    def passed(self) -> Trace:
+        """The pass that the page looks into; raises UserError where it has none."""
+        if self.trace is None:
+            raise UserError(Message.of("no_trace"))
+        return self.trace
+
+    @property
+    def reader(self) -> ReviewService:
+        """The classifier of reviews; raises UserError where there is none."""
+        if self.reviews is None:
+            raise UserError(Message.of("error_answer_data"))
+        return self.reviews
+
+    @property
+    def number(self) -> float:
+        """The answer as a number; raises UserError for anything else."""
+        try:
+            value = float(self.answer[:20])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise UserError(Message.of("error_answer_number", answer=self.answer[:40], example="2.5"))
+        return value
+
+    @property
+    def typed(self) -> str:
+        """The answer as a sentence; raises UserError where it is empty or too long."""
+        if not self.answer.strip() or len(self.answer) > LONGEST:
+            raise UserError(Message.of("error_answer_sentence", limit=LONGEST))
+        return self.answer
+
+    def every(self, side: str) -> list[Word]:
+        """Every word of a sentence of the pass."""
+        return [(side, int(name[2:])) for _, name in choices(self.passed) if name.startswith(LETTERS[side])]
+
+    def position(self, side: str, word: str) -> Word:
+        """The first place of a word in a sentence of the pass; raises UserError where it is not there."""
+        for one in self.every(side):
+            if text_of(self.passed, one).lower() == word.lower():
+                return one
+        raise UserError(Message.of("error_answer_word", word=word[:40]))
+
+    def chosen(self, side: str) -> Word:
+        """The word that is the answer; where none was given, the locked one. Raises UserError where there is none."""
+        lock = locked(self.lock)
+        for one in (lock.seen, lock.asks):
+            if not self.answer and one and one[0] == side:
+                return one
+        if not self.answer:
+            raise UserError(Message.of("error_answer_none"))
+        return self.position(side, self.answer)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found, and whether it is what the reader expected."""
+
+    right: bool
+    message: Message
+    expected: str = ""  # the reader's own answer, with its value where it has one
+
+
+Check = Callable[..., Found]
+CHECKS: dict[str, Check] = {}
+
+
+def _declare(measure: Callable[..., Any], check: Check) -> Any:
+    CHECKS[measure.__name__] = wraps(measure)(check)  # a file's parameters are those of the measure
+    return measure
+
+
+def choice(measure: Callable[..., tuple[str, Mapping[str, Any]]]) -> Any:
+    """Declare a check by what tells which option is true, and the values of the text that says so."""
+    def check(scene: Scene, **given: Any) -> Found:
+        true, values = measure(scene, **given)
+        return Found(scene.answer == true, Message.of(f"lesson_said_{measure.__name__}_{true}", **values))
+    return _declare(measure, check)
+
+
+def number(measure: Callable[..., tuple[float, Mapping[str, Any]]]) -> Any:
+    """Declare a check by what computes the number."""
+    def check(scene: Scene, **given: Any) -> Found:
+        value, values = measure(scene, **given)
+        return Found(abs(scene.number - value) <= scene.within + 1e-9, Message.of(
+            f"lesson_said_{measure.__name__}", value=f"{value:.3g}", **values), f"{scene.number:g}")
+    return _declare(measure, check)
+
+
+def stays(measure: Callable[..., tuple[str, str]]) -> Any:
+    """Declare a check by two translations: they are the "same", or the second is an "other" one. A sentence that is
+    typed is right where they differ."""
+    def check(scene: Scene, **given: Any) -> Found:
+        before, after = measure(scene, **given)
+        true = "same" if before == after else "other"
+        return Found((scene.answer if scene.answer in ("same", "other") else "other") == true, Message.of(
+            f"lesson_said_{true}", before=before, after=after))
+    return _declare(measure, check)
+
+
+def most(measure: Callable[..., tuple[Mapping[str, float], Mapping[str, Any]]]) -> Any:
+    """Declare a check by a table of words or names: the answer is that with the largest value."""
+    def check(scene: Scene, **given: Any) -> Found:
+        table, values = measure(scene, **given)
+        best = max(table, key=lambda one: table[one])
+        answer = next((one for one in table if one.lower() == scene.answer.lower()), scene.answer)
+        own = f"{answer}, {abs(table[answer]):.2f}" if answer in table else answer
+        return Found(answer == best, Message.of(f"lesson_said_{measure.__name__}", best=best,
+                                                value=f"{abs(table[best]):.2f}", **values), own)
+    return _declare(measure, check)
+
+
+def judged(measure: Callable[..., tuple[bool, str, Mapping[str, Any]]]) -> Any:
+    """Declare a check by what judges the answer itself: whether it is right, what it was worth, and values."""
+    def check(scene: Scene, **given: Any) -> Found:
+        right, own, values = measure(scene, **given)
+        return Found(right, Message.of(f"lesson_said_{measure.__name__}", **values), own)
+    return _declare(measure, check)

@@ -1,0 +1,114 @@
+"""Lessons beside the page: the panel, the step in the address, and the answers, which are checked on the live model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gradio as gr
+
+from xformer.lessons import panel
+from xformer.lessons.checks import PLACES
+from xformer.lessons.files import lessons, where
+from xformer.lessons.scene import CHECKS, Scene
+from xformer.results import Head, Message, UserError
+from xformer.serve.protocol import TranslationService
+from xformer.strings import Language
+from xformer.ui.components import canvas
+from xformer.ui.handlers import QUIET, text_of
+from xformer.ui.tabs import Page, View
+
+SEEN = ("stack", "layer", "head", "first_stack", "first_layer", "first_head", "query", "review")  # that checks ask for
+VIEWS = (panel.ALL, panel.GLOSSARY)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "", nowhere."""
+
+    default: str = ""
+
+    def read(self, key: str, value: str) -> str:
+        if value and value not in VIEWS and where(value) is None:
+            raise UserError(Message.of("address_choice", key=key, value=value[:40],
+                                       options=", ".join((*VIEWS, *lessons()))))
+        return value
+
+    def properties(self) -> dict[str, Any]:
+        return {}
+
+
+def button(language: Language) -> str:
+    """The button in the bar that opens the panel; HTML."""
+    return (f'<button type="button" class="lessons-button" data-lesson="{panel.ALL}">'
+            f'<span aria-hidden="true">▤</span> {language.html("lessons")}</button>')
+
+
+def build(page: Page) -> None:
+    """Lay the panel out, called where it is to stand; it is wired when all tabs are there."""
+    at = page.controls.add("lesson", Place(), gr.Textbox, visible=False)
+    language = page.language
+    shown = canvas("lesson.js", f'<aside class="lesson" aria-label="{language.html("lessons")}"></aside>', "lessons",
+                   value(at.value, language))
+    page.views["lesson"] = View(shown, lambda service, values: gr.update(value=value(values["lesson"], language)))
+
+    def connect() -> None:
+        shown.go(**page.ask(go, {}, {"panel": shown, "lesson": at}, page=page), **QUIET)
+        given = {"translation": page.translation, "trace": page.trace, "lock": page.lock, "lesson": at,
+                 **page.controls.named(*SEEN)}
+        shown.answer(**page.ask(answer, given, {"panel": shown}, page=page), **QUIET)
+
+    page.connections.append(connect)
+
+
+def value(at: str, language: Language) -> dict[str, Any]:
+    """What the panel shows for a place."""
+    known = where(at)
+    html = panel.step(*known, language) if known else {
+        panel.ALL: panel.choice_of_lessons, panel.GLOSSARY: panel.all_terms}.get(at, lambda language: "")(language)
+    return {"at": f"{known[0].name}.{known[1]}" if known else at, "html": html}
+
+
+def go(service: TranslationService, language: Language, *, event: Any, page: Page) -> dict[str, Any]:
+    """Open a view; or have the browser open the address of a step, which sets the panel too."""
+    to = Place().read("lesson", text_of(event, "to"))
+    known = where(to)
+    if known is None:
+        return {"panel": value(to, language), "lesson": to}
+    lesson, number = known
+    step = lesson.steps[number - 1]
+    address = {**step.address, "lesson": f"{lesson.name}.{number}"}
+    if step.place is not None:
+        name, given = step.place
+        try:
+            translation, trace = service.translate_and_trace(step.address["text"])
+            found = PLACES[name](Scene(service, page.models, page.study, translation=translation, trace=trace), **given)
+            address |= {key: str(one) for key, one in found.items()}
+        except UserError:  # of a model that translates the sentence otherwise: its place is not marked
+            pass
+    return {"panel": {"at": address["lesson"], "address": address}}
+
+
+def answer(service: TranslationService, language: Language, *, event: Any, lesson: str, page: Page, **seen: Any
+           ) -> dict[str, Any]:
+    """Check an answer on what stands on the page, and say what was found."""
+    known = where(lesson)
+    question = known[0].steps[known[1] - 1].question if known else None
+    if known is None or question is None:
+        raise UserError(Message.of("error_answer_none"))
+    place = {"at": f"{known[0].name}.{known[1]}"}
+    try:
+        scene = scene_of(service, language, page, **seen)
+        found = CHECKS[question.check](replace(scene, answer=text_of(event, "answer"), within=question.within),
+                                       **question.given)
+    except UserError as error:
+        return {"panel": {**place, "reply": {"right": None, "html": panel.marked(error.say(language))}}}
+    return {"panel": {**place, "reply": {"right": found.right, "html": panel.reply(found, language)}}}
+
+
+def scene_of(service: TranslationService, language: Language, page: Page, *, stack: str, layer: int, head: int,
+             first_stack: str, first_layer: int, first_head: int, **seen: Any) -> Scene:
+    """Gather what stands on the page."""
+    reviews = None if isinstance(page.reviews, UserError) else page.reviews
+    return Scene(service, page.models, page.study, reviews, head=Head(stack, int(layer), int(head)),
+                 first=Head(first_stack, int(first_layer), int(first_head)), language=language, **seen)
