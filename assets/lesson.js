@@ -137,7 +137,8 @@ export default function start({element, props, trigger, watch}) {
   panel.addEventListener('submit', event => {
     event.preventDefault();
     inside('.reply').textContent = '…';
-    trigger('answer', {answer: new FormData(event.target).get('answer') ?? ''});
+    // Not by name: bar.js gives the radio buttons of a group a name of its own.
+    trigger('answer', {answer: inside('form :is(input:checked, input:not([type=radio]))')?.value ?? ''});
   });
   panel.addEventListener('input', event => {
     const output = event.target.parentElement.querySelector('output');

@@ -200,11 +200,13 @@ def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
                                             for i in group) for one in scene.every("source")}, {}
 
 
-@number
-def times_larger(scene: Scene) -> tuple[float, Values]:
-    """How many times the second weight of a row the first is."""
+@judged
+def times_larger(scene: Scene) -> tuple[bool, str, Values]:
+    """About how many times the second weight of a row the first is: the nearest of 3, 30, 300, 3000."""
     first, second = (float(one) for one in np.sort(_scaled(scene)[1])[::-1][:2])
-    return math.exp(first - second), {"first": f"{first:.2f}", "second": f"{second:.2f}"}
+    near = min((3, 30, 300, 3000), key=lambda one: abs(math.log(one) - (first - second)))
+    return scene.answer == str(near), scene.answer, {"first": f"{first:.2f}", "second": f"{second:.2f}",
+                                                     "value": f"{math.exp(first - second):.3g}"}
 
 
 @choice
@@ -228,18 +230,18 @@ def unscaled(scene: Scene) -> tuple[str, Values]:
 
 
 @stays
-def moved(scene: Scene, *, kind: str, value: float = 0, seed: int | None = None) -> tuple[str, str]:
+def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) -> tuple[str, str]:
     """The translation with other positions, or with the words of the source shuffled."""
     before = scene.translated
-    found = scene.service.ask(Move(before, before.best.tokens, Positions(kind, value), seed))
+    found = scene.service.ask(Move(before, before.best.tokens, Positions(how, value), seed))
     return before.best.text, found.translation.best.text
 
 
 @judged
-def keeps_translation(scene: Scene, *, kind: str) -> tuple[bool, str, Values]:
+def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
     """A typed sentence whose translation stays as it is with other positions."""
     before = scene.service.translate(scene.typed)
-    after = scene.service.translate(before.source, before.options, positions=Positions(kind)).best.text
+    after = scene.service.translate(before.source, before.options, positions=Positions(how)).best.text
     return before.best.text == after, "", {"before": before.best.text, "after": after}
 
 
@@ -263,9 +265,9 @@ def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
 
 
 @stays
-def weighed(scene: Scene, *, stack: str, kind: str) -> tuple[str, str]:
+def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
     """The translation where all heads of a stack weigh otherwise."""
-    before, change = scene.translated, Weighing(Head(stack, 1, 1), kind=kind)
+    before, change = scene.translated, Weighing(Head(stack, 1, 1), kind=how)
     return before.best.text, scene.service.ask(Reweigh(before, before.best.tokens, change)).translation.best.text
 
 
@@ -357,11 +359,11 @@ def bleu_gain(scene: Scene, *, first: str, second: str) -> tuple[float, Values]:
 
 
 @stays
-def alike(scene: Scene, *, name: str) -> tuple[str, str]:
+def alike(scene: Scene, *, model: str) -> tuple[str, str]:
     """The translation by one of the generations."""
-    if name not in scene.models.names:
+    if model not in scene.models.names:
         raise UserError(Message.of("error_answer_data"))
-    with scene.models.lease(name) as service:
+    with scene.models.lease(model) as service:
         return scene.translated.best.text, service.translate(scene.translated.source).best.text
 
 

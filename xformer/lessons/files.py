@@ -109,9 +109,7 @@ def _stored(path: Path) -> dict[str, Any]:
 
 def _step(stored: Mapping[str, Any], where: str) -> Step:
     _known(stored, ("text", "address", "point", "place", "question"), where)
-    place = stored.get("place")
-    if place is not None:
-        place = (place["name"], _parameters(PLACES, place, ("name",), where))
+    place = _called(PLACES, stored["place"], where) if "place" in stored else None
     address = {key: str(value) for key, value in stored.get("address", {}).items()}
     question = _question(stored["question"], where) if "question" in stored else None
     return Step(_text(stored, "text", where, MOST_WORDS), address, stored.get("point", ""), place, question)
@@ -119,7 +117,7 @@ def _step(stored: Mapping[str, Any], where: str) -> Step:
 
 def _question(stored: Mapping[str, Any], where: str) -> Question:
     numbers = ("least", "most", "by", "within")
-    own = ("name", "ask", "kind", "check", "hints", "options", *numbers)
+    _known(stored, ("ask", "kind", "check", "hints", "options", *numbers), where)
     kind, hints = stored.get("kind"), stored.get("hints", [])
     if kind not in KINDS:
         raise ValueError(f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}")
@@ -129,24 +127,24 @@ def _question(stored: Mapping[str, Any], where: str) -> Question:
                     for one in stored.get("options", ()))
     if (kind == "choice") != (len(options) > 1):
         raise ValueError(f"{where} has {len(options)} options; a choice has two or more, other questions none")
-    given = _parameters(CHECKS, {**stored, "name": stored.get("check")}, own, where)
+    check, given = _called(CHECKS, stored.get("check", {}), where)
     limits = {name: float(stored[name]) for name in numbers if name in stored}
-    return Question(_text(stored, "ask", where, MOST_WORDS), kind, stored["check"], given,
+    return Question(_text(stored, "ask", where, MOST_WORDS), kind, check, given,
                     tuple(_text({"hint": hint}, "hint", where, MOST_WORDS) for hint in hints), options, **limits)
 
 
-def _parameters(table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], own: tuple[str, ...], where: str
-                ) -> dict[str, Any]:
-    """What a file gives a function of a table, by name; it must be what the function takes."""
-    name = str(stored.get("name"))
+def _called(table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], where: str
+            ) -> tuple[str, dict[str, Any]]:
+    """The name of a function of a table, and what a file gives it: what the function takes, and no more."""
+    given = dict(stored)
+    name = str(given.pop("name", None))
     if name not in table:
         raise ValueError(f"{where} names {name!r}; write one of {', '.join(table)}")
-    given = {key: value for key, value in stored.items() if key not in own}
     takes = {key: one for key, one in signature(table[name]).parameters.items() if one.kind is Parameter.KEYWORD_ONLY}
     lacking = {key for key, one in takes.items() if one.default is Parameter.empty} - {*given}
     if lacking or {*given} - {*takes}:
         raise ValueError(f"{where} gives {name} {sorted(given) or 'nothing'}; it takes {sorted(takes) or 'nothing'}")
-    return given
+    return name, given
 
 
 def _known(stored: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:

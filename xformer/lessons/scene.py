@@ -87,15 +87,14 @@ class Scene:
                 return one
         raise UserError(Message.of("error_answer_word", word=word[:40]))
 
-    def chosen(self, side: str) -> Word:
-        """The word that is the answer; where none was given, the locked one. Raises UserError where there is none."""
+    @property
+    def chosen(self) -> list[str]:
+        """The answer; where none was given, the locked words. Raises UserError where there is neither."""
         lock = locked(self.lock)
-        for one in (lock.seen, lock.asks):
-            if not self.answer and one and one[0] == side:
-                return one
-        if not self.answer:
+        found = [self.answer] if self.answer else [text_of(self.passed, one) for one in (lock.seen, lock.asks) if one]
+        if not found:
             raise UserError(Message.of("error_answer_none"))
-        return self.position(side, self.answer)
+        return [one.lower() for one in found]
 
 
 @dataclass(frozen=True)
@@ -149,10 +148,10 @@ def most(measure: Callable[..., tuple[Mapping[str, float], Mapping[str, Any]]]) 
     def check(scene: Scene, **given: Any) -> Found:
         table, values = measure(scene, **given)
         best = max(table, key=lambda one: table[one])
-        answer = next((one for one in table if one.lower() == scene.answer.lower()), scene.answer)
-        own = f"{answer}, {abs(table[answer]):.2f}" if answer in table else answer
+        answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
+        own = f"{answer}, {abs(table[answer]):.2g}" if answer in table else answer
         return Found(answer == best, Message.of(f"lesson_said_{measure.__name__}", best=best,
-                                                value=f"{abs(table[best]):.2f}", **values), own)
+                                                value=f"{abs(table[best]):.2g}", **values), own)
     return _declare(measure, check)
 
 

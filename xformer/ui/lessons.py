@@ -98,9 +98,11 @@ def answer(service: TranslationService, language: Language, *, event: Any, lesso
         raise UserError(Message.of("error_answer_none"))
     place = {"at": f"{known[0].name}.{known[1]}"}
     try:
-        scene = scene_of(service, language, page, **seen)
-        found = CHECKS[question.check](replace(scene, answer=text_of(event, "answer"), within=question.within),
-                                       **question.given)
+        given = text_of(event, "answer")
+        if question.options and given not in dict(question.options):
+            raise UserError(Message.of("error_answer_none"))
+        scene = replace(scene_of(service, language, page, **seen), answer=given, within=question.within)
+        found = CHECKS[question.check](scene, **question.given)
     except UserError as error:
         return {"panel": {**place, "reply": {"right": None, "html": panel.marked(error.say(language))}}}
     return {"panel": {**place, "reply": {"right": found.right, "html": panel.reply(found, language)}}}
