@@ -180,6 +180,13 @@ def other_checkpoint(tmp_path_factory, tokenizer) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def shipped():
+    """The translation model that ships."""
+    with closing(Service.open(Path(__file__).resolve().parent.parent / "checkpoints" / "en-es", "cpu")) as service:
+        yield service
+
+
 @pytest.fixture(scope="session")
 def reviews():
     """Twelve short reviews with their labels, half of them positive."""

@@ -14,7 +14,8 @@ TEXTBOOK = {"model", "recurrent", "classifier", "search", "translator", "tokeniz
 BELOW = {
     "app": {"commands"},
     "study": {"training", "serve", "explain", "device", "results", "strings"},
-    "ui": {"figures", "explain", "serve", "pieces", "results", "strings"},  # of serve what loads no tensors, see below
+    "ui": {"figures", "lessons", "explain", "serve", "pieces", "results", "strings"},  # of serve what loads no tensors
+    "lessons": {"figures", "explain", "serve", "pieces", "results", "strings"},
     "figures": {"explain", "pieces", "results", "strings"},
     "serve": TEXTBOOK | {"explain", "hub", "device"},
     "hub": TEXTBOOK - {"search", "translator"} | {"device"},

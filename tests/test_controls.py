@@ -104,9 +104,9 @@ def test_a_layer_that_only_the_encoder_has_is_refused_for_the_decoder(read):
 
 def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
     """Each declaration as a round trip, with values that are no defaults."""
-    chosen = {"text": "A & b?", "tab": "model", "spanish": "¿C?", "beam": 7, "n_best": 2, "length_penalty": 0.3,
-              "longest": 9, "temperature": 0.7, "top_k": 20, "top_p": 0.9, "draw_seed": 3, "decode": "layers",
-              "tree_width": 3, "smoothing": 0.25, "step": 4, "tree_node": 12,
+    chosen = {"text": "A & b?", "tab": "model", "spanish": "¿C?", "lesson": "it.3", "beam": 7, "n_best": 2,
+              "length_penalty": 0.3, "longest": 9, "temperature": 0.7, "top_k": 20, "top_p": 0.9, "draw_seed": 3,
+              "decode": "layers", "tree_width": 3, "smoothing": 0.25, "step": 4, "tree_node": 12,
               "stack": "encoder_self", "layer": 1, "head": 2, "show": "max", "view": "arcs",
               "rows": "predicted", "lock": "es2-en1", "projector": True,
               "palette": "magma", "heads": ["encoder_self.1.2", "encoder_self.2.1"], "threshold": 33, "words": True,

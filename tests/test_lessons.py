@@ -1,9 +1,10 @@
-"""Lessons: every file reads, every question has a right and a wrong answer on the models that ship, and replies say why.
-"""
+"""Lessons: every file reads, and every question has a right and a wrong answer on the models that ship."""
 
+import html
 import json
+import math
 import re
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,6 @@ from xformer.lessons import files, panel
 from xformer.lessons.checks import PLACES
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import GENERATIONS, STACKS, Head, UserError
-from xformer.serve.pool import Models
 from xformer.serve.reviews import SentimentService
 from xformer.serve.study import Study
 from xformer.serve.translation import Service
@@ -47,18 +47,17 @@ class Pool:
 
 
 @pytest.fixture(scope="module")
-def scene():
+def scene(shipped):
     """What a question may ask of: the shipped models and the recorded runs."""
-    service = Service.open(CHECKPOINTS / "en-es", "cpu")
-    pool = Pool(service)
-    yield Scene(service, pool, Study(), SentimentService.open(CHECKPOINTS / "sentiment", "cpu"))
-    for one in pool.opened.values():
-        one.close()
+    pool = Pool(shipped)
+    yield Scene(shipped, pool, Study(), SentimentService.open(CHECKPOINTS / "sentiment", "cpu"))
+    for name in {*pool.opened} - {"en-es"}:
+        pool.opened[name].close()
 
 
 @pytest.fixture(scope="module")
 def standing(scene):
-    """`standing(lesson, number)`: what stands on the page at a step, where the reader has typed nothing of their own."""
+    """`standing(lesson, number)`: what stands on the page at a step, before the reader has changed anything."""
     passes = {}
 
     def stand(lesson, number):
@@ -100,6 +99,7 @@ def answers(question, there):
     return [replace(there, answer=text) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lesson", "number"), QUESTIONS)
 def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(lesson, number, standing):
     """Which is found by trying all: weights that make a question unanswerable fail here."""
@@ -112,3 +112,195 @@ def test_every_question_has_a_right_and_a_wrong_answer_on_the_models_that_ship(l
             assert said and "{" not in said
     right = [one for one in found if one.right]
     assert question.kind in ("sentence", "head", "number") or len(right) == 1, "one answer of a choice is right"
+
+
+# What the files hold
+
+
+def test_there_are_twelve_lessons_in_order_with_three_questions_or_more():
+    assert [*LESSONS] == [*files.ORDER] and len(LESSONS) == 12
+    assert {path.stem for path in files.FOLDER.iterdir()} == {*LESSONS}
+    for lesson in LESSONS.values():
+        assert 5 <= lesson.minutes <= 10 and sum(step.question is not None for step in lesson.steps) >= 3, lesson.name
+
+
+def test_no_question_holds_its_answer():
+    """A parameter names what is asked about, and no field says which answer is right."""
+    for param in QUESTIONS:
+        lesson, number = param.values
+        stored = json.loads((files.FOLDER / f"{lesson.name}.json").read_text(encoding="utf-8"))
+        question = stored["steps"][number - 1]["question"]
+        assert not {"answer", "right", "solution", "correct"} & {*question, *question["check"]}
+
+
+def test_every_check_and_every_finder_is_used_and_every_reply_has_its_text():
+    used = {step.question.check for lesson in LESSONS.values() for step in lesson.steps if step.question}
+    assert used == {*CHECKS}
+    assert {step.place[0] for lesson in LESSONS.values() for step in lesson.steps if step.place} == {*PLACES}
+
+
+@pytest.mark.parametrize("lesson", LESSONS.values(), ids=lambda lesson: lesson.name)
+def test_the_address_of_every_step_is_one_that_the_page_reads(lesson, shipped_page):
+    page, service = shipped_page
+    for step in lesson.steps:
+        values, problems = page.controls.read(service, {**step.address, "lesson": f"{lesson.name}.1"})
+        assert not problems and {*step.address} <= {*values}
+
+
+@pytest.fixture(scope="module")
+def shipped_page(shipped):
+    reviews = SentimentService.open(CHECKPOINTS / "sentiment", "cpu")
+    return laid_out(shipped, reviews), shipped
+
+
+def test_the_glossary_is_short_in_both_languages_and_leads_somewhere(shipped_page):
+    page, service = shipped_page
+    assert len(files.glossary()) >= 30
+    for code in ("en", "es"):
+        terms = [one.term[code] for one in files.glossary()]
+        assert len(set(terms)) == len(terms)
+    for one in files.glossary():
+        assert not page.controls.read(service, one.see)[1] and one.see["tab"], one.term
+
+
+STEP = {"text": {"en": "Look.", "es": "Mira."}, "address": {"tab": "translate"}}
+HINT = {"en": "Look.", "es": "Mira."}
+ASKED = {"ask": HINT, "kind": "word", "check": {"name": "looks_back", "word": "a"}, "hints": [HINT, HINT]}
+
+
+@pytest.mark.parametrize(("step", "said"), [
+    ({"text": {"en": "Look."}}, "step 1: text lacks a text in en or es"),
+    ({"text": {"en": "a " * 80, "es": "a"}}, "step 1: text has 80 words in en; write fewer than 80"),
+    ({**STEP, "adress": {}}, "step 1 has ['adress']; it may have text, address, point, place, question"),
+    ({**STEP, "place": {"name": "nowhere"}}, "step 1 names 'nowhere'; write one of link, aligned, by_hand"),
+    ({**STEP, "place": {"name": "link", "word": "it"}}, "step 1 gives link ['word']; it takes ['target', 'word']"),
+    ({**STEP, "question": {**ASKED, "kind": "essay"}}, "step 1 asks for a 'essay'; write one of choice, number"),
+    ({**STEP, "question": {**ASKED, "hints": [HINT]}}, "step 1 has 1 hints; a question has 2"),
+    ({**STEP, "question": {**ASKED, "answer": "car"}}, "step 1 has ['answer']; it may have ask, kind, check"),
+    ({**STEP, "question": {**ASKED, "check": {"name": "os.system"}}}, "step 1 names 'os.system'; write one of"),
+    ({**STEP, "question": {**ASKED, "kind": "choice"}}, "step 1 has 0 options; a choice has two or more"),
+    ({**STEP, "question": {**ASKED, "most": "many"}}, "could not convert string to float"),
+    ("Look.", "")])
+def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, step, said):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"title": HINT, "minutes": 5, "steps": [step]}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"^The file mine\.json cannot be used: .*\.$") as refused:
+        files.read(path)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"title": {}}'])
+def test_what_is_no_lesson_is_refused_too(tmp_path, text):
+    path = tmp_path / "mine.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"^The file mine\.json cannot be used: "):
+        files.read(path)
+    with pytest.raises(UserError, match="other.json"):
+        files.read(tmp_path / "other.json")
+
+
+# What a reader may answer
+
+
+def answered(page, service, lesson, answer, language=ENGLISH, **seen):
+    """The reply to an answer, as the page asks for it."""
+    values = page.controls.defaults(service)
+    given = {key: values[key] for key in ui.SEEN}
+    return ui.answer(service, language, event=SimpleNamespace(answer=answer), lesson=lesson, page=page,
+                     **{"translation": None, "trace": None, "lock": "", **given, **seen})["panel"]["reply"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_checkpoint, learned_pairs):
+    """A page with a small model that knows eight sentences, and what it shows of the second."""
+    with closing(Service.open(tiny_checkpoint, "cpu")) as service:
+        translation, trace = service.translate_and_trace(learned_pairs[1][0])
+        yield laid_out(service), service, {"translation": translation, "trace": trace}
+
+
+@pytest.mark.parametrize(("lesson", "answer", "said"), [
+    ("probabilities.2", "many", "“many” is no number; write one such as 2.5."),
+    ("probabilities.2", "inf", "“inf” is no number"),
+    ("probabilities.4", "", "Choose an answer first."),
+    ("probabilities.4", "nonsense", "Choose an answer first."),
+    ("probabilities.5", "  ", "Type a sentence of at most 400 characters."),
+    ("probabilities.5", "a" * 401, "Type a sentence of at most 400 characters."),
+    ("alignment.2", "car", "The sentence on the page has no word “coche”."),
+    ("it.2", "", "The sentence on the page has no word “it”."),
+    ("sentiment.2", "positive", "The model on this page lacks what this question needs"),
+    ("generations.2", "gru", "The model on this page lacks what this question needs")])
+def test_an_answer_that_cannot_be_checked_gets_one_sentence(tiny, lesson, answer, said):
+    page, service, seen = tiny
+    reply = answered(page, service, lesson, answer, **seen)
+    assert reply["right"] is None and said in html.unescape(reply["html"])
+
+
+def test_nothing_is_checked_before_there_is_a_translation(tiny):
+    page, service, _ = tiny
+    reply = answered(page, service, "probabilities.4", "smaller")
+    assert reply["right"] is None and reply["html"] == ENGLISH.html("no_trace")
+
+
+def test_a_question_is_answered_by_another_model_on_another_sentence(tiny, learned_pairs):
+    page, service, seen = tiny
+    best = seen["translation"].best
+    sure = 100 * math.exp(best.log_probs[0])
+    right = answered(page, service, "probabilities.2", f"{sure:.0f}", **seen)
+    assert right["right"] is True and f"{sure:.3g} %" in right["html"]
+    wrong = answered(page, service, "probabilities.2", "1", SPANISH, **seen)
+    assert wrong["right"] is False and "Esperabas 1." in wrong["html"]
+
+
+def test_a_locked_word_is_an_answer_and_markup_stays_text(tiny):
+    page, service, seen = tiny
+    chosen = answered(page, service, "probabilities.3", "", lock="es1", **seen)
+    assert chosen["right"] in (True, False) and "El" in chosen["html"]
+    assert answered(page, service, "probabilities.3", "", **seen)["html"] == "Choose an answer first."
+    evil = answered(page, service, "probabilities.3", "<img src=x onerror=alert(1)>", **seen)
+    assert "<img" not in evil["html"] and "&lt;img" in evil["html"]
+
+
+# How the page is moved
+
+
+def gone(page, service, to):
+    return ui.go(service, ENGLISH, event=SimpleNamespace(to=to), page=page)
+
+
+def test_a_step_moves_the_page_to_its_state_and_computes_what_it_points_at(shipped_page):
+    page, service = shipped_page
+    where = gone(page, service, "it.3")["panel"]["address"]
+    assert where["lesson"] == "it.3" and where["stack"] == "encoder_self" and where["tab"] == "attention"
+    trace = service.explain(where["text"])
+    found = CHECKS["head_for"](Scene(service, page.models, page.study, trace=trace, head=Head.parse(
+        f"encoder_self.{where['layer']}.{where['head']}")), word="it", target="film", part=1)
+    assert found.right and re.fullmatch(r"en\d+-en\d+", where["lock"])
+    assert not page.controls.read(service, where)[1]
+
+
+def test_views_open_in_the_panel_and_a_model_that_lacks_the_word_goes_on_without_its_place(tiny):
+    page, service, _ = tiny
+    assert "lock" not in gone(page, service, "alignment.3")["panel"]["address"]
+    for to in ("all", "glossary", ""):
+        assert gone(page, service, to) == {"panel": ui.value(to, ENGLISH), "lesson": to}
+    with pytest.raises(UserError, match="lesson is “nowhere.9”; it must be one of all, glossary, probabilities"):
+        gone(page, service, "nowhere.9")
+
+
+@pytest.mark.parametrize("value", ["it.0", "it.99", "it.x", "it.٣", "nowhere", "../it", "<b>"])
+def test_an_address_that_names_no_step_is_passed_over(tiny, value):
+    page, service, _ = tiny
+    values, problems = page.controls.read(service, {"lesson": value})
+    assert values["lesson"] == "" and len(problems) == 1
+
+
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_the_panel_has_all_texts_and_escapes_them(language):
+    for lesson in LESSONS.values():
+        for number in range(1, len(lesson.steps) + 1):
+            shown = ui.value(f"{lesson.name}.{number}", language)["html"]
+            assert html.escape(lesson.title[language.code]) in shown and "*" not in shown
+    assert all(f'data-lesson="{name}"' in ui.value("all", language)["html"] for name in LESSONS)
+    assert all(html.escape(one.term[language.code]) in ui.value("glossary", language)["html"]
+               for one in files.glossary())
+    assert panel.marked("<b> *it* & *film*") == "&lt;b&gt; <em>it</em> &amp; <em>film</em>"

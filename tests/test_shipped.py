@@ -15,7 +15,6 @@ from xformer.figures.attention import Choice, picture
 from xformer.figures.head_payload import payload
 from xformer.results import STACKS, Occlude
 from xformer.serve.reviews import SentimentService
-from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.training.data.corpora import key
 from xformer.ui.attention import attribution_methods
@@ -25,13 +24,6 @@ from xformer.ui.page import EXAMPLES
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "checkpoints" / "en-es"
 WRITTEN = ROOT / "xformer" / "training" / "data" / "written.tsv.xz"
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    service = Service.open(FOLDER, "cpu")
-    yield service
-    service.close()
 
 
 @pytest.mark.parametrize("folder", sorted((ROOT / "checkpoints").iterdir()), ids=lambda folder: folder.name)

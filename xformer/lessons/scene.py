@@ -110,6 +110,10 @@ Check = Callable[..., Found]
 CHECKS: dict[str, Check] = {}
 
 
+def _share(value: float) -> str:
+    return f"{abs(value):.2f}" if abs(value) >= 0.005 or not value else "< 0.01"
+
+
 def _declare(measure: Callable[..., Any], check: Check) -> Any:
     CHECKS[measure.__name__] = wraps(measure)(check)  # a file's parameters are those of the measure
     return measure
@@ -149,9 +153,9 @@ def most(measure: Callable[..., tuple[Mapping[str, float], Mapping[str, Any]]]) 
         table, values = measure(scene, **given)
         best = max(table, key=lambda one: table[one])
         answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
-        own = f"{answer}, {abs(table[answer]):.2g}" if answer in table else answer
+        own = f"{answer}, {_share(table[answer])}" if answer in table else answer
         return Found(answer == best, Message.of(f"lesson_said_{measure.__name__}", best=best,
-                                                value=f"{abs(table[best]):.2g}", **values), own)
+                                                value=_share(table[best]), **values), own)
     return _declare(measure, check)
 
 

@@ -53,10 +53,10 @@ def build(page: Page) -> None:
     page.views["lesson"] = View(shown, lambda service, values: gr.update(value=value(values["lesson"], language)))
 
     def connect() -> None:
-        shown.go(**page.ask(go, {}, {"panel": shown, "lesson": at}, page=page), **QUIET)
+        shown.go(**page.ask(go, {}, {"panel": shown, "lesson": at}, page=page), trigger_mode="always_last", **QUIET)
         given = {"translation": page.translation, "trace": page.trace, "lock": page.lock, "lesson": at,
                  **page.controls.named(*SEEN)}
-        shown.answer(**page.ask(answer, given, {"panel": shown}, page=page), **QUIET)
+        shown.answer(**page.ask(answer, given, {"panel": shown}, page=page), trigger_mode="always_last", **QUIET)
 
     page.connections.append(connect)
 

@@ -235,7 +235,8 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, *finish)
     # assets/bar.js presses this.
     back, search = gr.Button("", elem_classes="go-back"), gr.Textbox("", visible=False)
-    _then(back.click(go_back, search, in_order, js=script("addressOf"), **QUIET), *page.on_opening, *page.on_return,
+    _then(back.click(go_back, search, in_order, js=script("addressOf"), trigger_mode="always_last", **QUIET),
+          *page.on_opening, *page.on_return,
           *finish)
 
 

@@ -1,0 +1,141 @@
+"""Lessons in Chromium: played with right and wrong answers, in both languages, by mouse and by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.acts import expect_fits, wait_until_settled
+
+RIGHT, WRONG = {"en": "Yes.", "es": "Sí."}, {"en": "Not quite.", "es": "No exactamente."}
+
+
+@pytest.fixture
+def visit_first(visit):
+    """`visit_first(path, width)` opens a page for somebody who has played no lesson yet."""
+    return lambda path="/", width=1280: visit(path, width=width, somebody_else=True)
+
+
+def panel(page):
+    return page.locator("aside.lesson")
+
+
+def expect_step(page, lesson, number):
+    """Wait until a step is shown, and the page has moved to its state."""
+    expect(panel(page).locator("h2 .sub")).to_have_text(re.compile(rf"^\D+{number}\D"))
+    page.wait_for_url(re.compile(rf"lesson={lesson}(\.{number})?(&|$)"))
+    wait_until_settled(page)
+
+
+def go_on(page, lesson, number):
+    panel(page).locator(".next").click()
+    expect_step(page, lesson, number)
+
+
+def check(page, verdict):
+    panel(page).locator(".check").click()
+    reply = panel(page).locator(".reply")
+    expect(reply.locator("b")).to_have_text(verdict)
+    return reply.text_content()
+
+
+def slide(page, value):
+    panel(page).locator("input[type=range]").fill(str(value))
+
+
+def test_a_lesson_asks_first_and_the_model_answers(visit_first):
+    page = visit_first()
+    expect(panel(page)).to_be_hidden()
+    page.locator(".lessons-button").click()
+    panel(page).get_by_role("button", name="How sure is it?").click()
+    expect_step(page, "probabilities", 1)
+    expect(page.locator("[data-pointed]")).to_be_visible()
+    go_on(page, "probabilities", 2)
+    slide(page, 0)
+    wrong = check(page, WRONG["en"])
+    found = float(re.search(r"([\d.]+) %", wrong)[1])  # of the model that this page has, whatever it is
+    slide(page, round(found))
+    assert f"{found:g} %" in check(page, RIGHT["en"])
+    go_on(page, "probabilities", 3)
+    words = panel(page).locator(".words")
+    expect(words.get_by_role("radio").first).to_be_visible()
+    words.get_by_role("radio").first.check()
+    panel(page).locator(".check").click()
+    expect(panel(page).locator(".reply")).to_contain_text("The least sure word is")
+
+
+def test_back_returns_a_step_and_the_lesson_goes_on_where_it_was_left(visit_first):
+    page = visit_first("/?lesson=probabilities.2&text=The+cat+sleeps.")
+    expect_step(page, "probabilities", 2)
+    go_on(page, "probabilities", 3)
+    page.go_back()
+    expect_step(page, "probabilities", 2)
+    slide(page, 0)
+    found = float(re.search(r"([\d.]+) %", check(page, WRONG["en"]))[1])
+    slide(page, round(found))
+    check(page, RIGHT["en"])
+    panel(page).get_by_role("button", name="Close the lessons").click()
+    expect(panel(page)).to_be_hidden()
+    page.wait_for_function("!location.search.includes('lesson=')")
+    page.locator(".lessons-button").click()
+    own = panel(page).get_by_role("button", name="How sure is it?")
+    expect(own).to_contain_text("1 of 4 questions")
+    own.click()
+    expect_step(page, "probabilities", 2)
+
+
+def test_a_lesson_in_spanish_opens_by_its_name_alone(visit_first):
+    page = visit_first("/es/?lesson=it")
+    expect_step(page, "it", 1)
+    page.wait_for_url(re.compile("text=Tom"))
+    verdicts = {}
+    for radio in panel(page).get_by_role("radio").all():
+        radio.check()
+        panel(page).locator(".check").click()
+        verdict = panel(page).locator(".reply b")
+        expect(verdict).to_have_text(re.compile(f"{RIGHT['es']}|{WRONG['es']}"))
+        expect(panel(page).locator(".reply")).to_contain_text(re.compile("pone en «(Tom|film)»"))
+        verdicts[verdict.text_content()] = panel(page).locator(".reply").text_content()
+    assert {*verdicts} == {RIGHT["es"], WRONG["es"]} and "Esperabas" in verdicts[WRONG["es"]]
+    go_on(page, "it", 2)
+    expect(page.get_by_role("tab", name="Atención", exact=True)).to_have_attribute("aria-selected", "true")
+    panel(page).locator(".check").click()
+    expect(panel(page).locator(".reply")).to_contain_text("«it» pone")
+
+
+def test_a_phone_plays_by_keyboard_in_a_sheet_that_folds(visit_first):
+    page = visit_first(width=375)
+    page.set_viewport_size({"width": 375, "height": 812})
+    button = page.locator(".lessons-button")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(panel(page).get_by_role("heading", name="Lessons")).to_be_focused()
+    assert panel(page).bounding_box()["height"] <= 0.45 * 812 + 1
+    expect_fits(page, 375)
+    panel(page).get_by_role("button", name="How sure is it?").press("Enter")
+    expect_step(page, "probabilities", 1)
+    expect(panel(page).get_by_role("heading")).to_be_focused()
+    panel(page).locator(".next").press("Enter")
+    expect_step(page, "probabilities", 2)
+    panel(page).get_by_role("slider").press("Home")
+    panel(page).locator(".check").press("Enter")
+    expect(panel(page).locator(".reply")).to_contain_text(WRONG["en"])
+    expect_fits(page, 375)
+    fold = panel(page).get_by_role("button", name="Fold")
+    fold.press("Enter")
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    expect(panel(page).locator(".step")).to_be_hidden()
+    expect(fold).to_be_focused()
+
+
+def test_the_glossary_is_filtered_and_shows_where_a_term_is_seen(visit_first):
+    page = visit_first("/?lesson=glossary&tab=translate")
+    field = panel(page).get_by_role("searchbox")
+    field.fill("softm")
+    expect(panel(page).locator("dl > div:visible dt").first).to_have_text("softmax")
+    field.fill("zzz")
+    expect(panel(page).get_by_text("No entry has this.")).to_be_visible()
+    field.fill("softmax")
+    panel(page).get_by_role("button", name="See it: softmax").click()
+    expect(page.get_by_role("tab", name="First principles")).to_have_attribute("aria-selected", "true")
+    expect(panel(page).locator("dt").first).to_be_visible()
