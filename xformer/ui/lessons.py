@@ -55,7 +55,7 @@ def build(page: Page) -> None:
     def connect() -> None:
         shown.go(**page.ask(go, {}, {"panel": shown, "lesson": at}, page=page), trigger_mode="always_last", **QUIET)
         given = {"translation": page.translation, "trace": page.trace, "lock": page.lock, "lesson": at,
-                 **page.controls.named(*SEEN)}
+                 **{key: page.controls[key].component for key in SEEN if key in page.controls}}
         shown.answer(**page.ask(answer, given, {"panel": shown}, page=page), trigger_mode="always_last", **QUIET)
 
     page.connections.append(connect)
@@ -108,9 +108,10 @@ def answer(service: TranslationService, language: Language, *, event: Any, lesso
     return {"panel": {**place, "reply": {"right": found.right, "html": panel.reply(found, language)}}}
 
 
-def scene_of(service: TranslationService, language: Language, page: Page, *, stack: str, layer: int, head: int,
-             first_stack: str, first_layer: int, first_head: int, **seen: Any) -> Scene:
-    """Gather what stands on the page."""
+def scene_of(service: TranslationService, language: Language, page: Page, *, stack: str = "cross", layer: int = 1,
+             head: int = 1, first_stack: str = "cross", first_layer: int = 1, first_head: int = 1, **seen: Any
+             ) -> Scene:
+    """Gather what stands on the page; a page need not have every tab."""
     reviews = None if isinstance(page.reviews, UserError) else page.reviews
     return Scene(service, page.models, page.study, reviews, head=Head(stack, int(layer), int(head)),
                  first=Head(first_stack, int(first_layer), int(first_head)), language=language, **seen)

@@ -236,8 +236,7 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     # assets/bar.js presses this.
     back, search = gr.Button("", elem_classes="go-back"), gr.Textbox("", visible=False)
     _then(back.click(go_back, search, in_order, js=script("addressOf"), trigger_mode="always_last", **QUIET),
-          *page.on_opening, *page.on_return,
-          *finish)
+          *page.on_opening, *page.on_return, *finish)
 
 
 def _choose_model(page: Page, frame: Frame) -> None:
