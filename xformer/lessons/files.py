@@ -169,9 +169,10 @@ def where(value: str) -> tuple[Lesson, int] | None:
     """The lesson and the number of the step, from 1, that a control names: "it.3", or "it" for its first; else None."""
     name, _, number = value.partition(".")
     lesson = lessons().get(name)
-    if lesson is None or not (number or "1").isdigit() or not 1 <= int(number or "1") <= len(lesson.steps):
+    number = number or "1"
+    if lesson is None or not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= len(lesson.steps):
         return None
-    return lesson, int(number or "1")
+    return lesson, int(number)
 
 
 def said(text: Text, language: Language) -> str:
