@@ -22,8 +22,8 @@ from xformer.ui.handlers import Ask
 from xformer.ui.sentiment import reading as part
 
 TEXT = "A dull film, long and boring."
-LOOK = {"maps_of": "classifier", "maps_layer": 1, "maps_head": 1, "maps_show": "head", "maps_view": "heatmap",
-        "maps_words": False, "maps_hide": False, "maps_weigh": False}
+LOOK = {"tuned_open": True, "maps_of": "classifier", "maps_layer": 1, "maps_head": 1, "maps_show": "head",
+        "maps_view": "heatmap", "maps_words": False, "maps_hide": False, "maps_weigh": False}
 
 
 @pytest.fixture(scope="module")
