@@ -7,7 +7,7 @@ SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js benchmarks/*.js)
 
 IN_TWO = -n 2 --dist loadfile  # two processes; the tests of a file share its servers and pages
 
-.PHONY: demo test quick pythons bench lint clean
+.PHONY: demo test quick pythons bench screenshots lint clean
 demo: .venv/app
 	$(BIN)/python app.py
 
@@ -30,6 +30,10 @@ lint: .venv/dev
 
 bench: .venv/bench .venv/chromium
 	$(BIN)/python -m benchmarks
+
+# The README's pictures of the page, taken again into assets/.
+screenshots: .venv/dev .venv/chromium
+	$(BIN)/python -m benchmarks.screenshots
 
 .venv/python:
 	@$(PYTHON) -m venv --help >/dev/null 2>&1 && $(PYTHON) -c 'import ensurepip' 2>/dev/null || \

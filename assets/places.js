@@ -37,7 +37,8 @@ export default function start({element}) {
 
   function search() {
     const words = plain(field.value).split(/\s+/);
-    for (const [item, text] of entries) item.hidden = !words.every(word => text.includes(word));
+    for (const [item, text] of entries)  // terms are listed only where one is looked for
+      item.hidden = !words.every(word => text.includes(word)) || (!words[0] && item.closest('.terms'));
     for (const section of dialog.querySelectorAll('section'))
       section.hidden = !section.querySelector('li:not([hidden])');
     dialog.querySelector('.none').hidden = found().length > 0;

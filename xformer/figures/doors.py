@@ -13,6 +13,7 @@ import numpy as np
 from xformer.strings import ENGLISH, Language
 
 WIDTH, HEIGHT = 64, 40  # pixels of a picture
+LESSON = "probabilities.1"  # to begin with
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ def doors(each: Sequence[Door], language: Language = ENGLISH) -> str:
     items = "".join(
         f'<li><button type="button" data-address="{escape(json.dumps(door.address))}"><span class="small">'
         f'{door.picture}</span><span>{language.html(f"door_{door.key}")}</span></button></li>' for door in each)
+    lesson = f'<button type="button" class="link" data-lesson="{LESSON}">{language.html("doors_lesson")}</button>'
     return (f'<details class="door-list" open><summary>{language.html("doors_title")}</summary><ul>{items}</ul>'
-            "</details>")
+            f"<p>{lesson}</p></details>")
 
 
 def cells(values: np.ndarray) -> str:

@@ -14,6 +14,7 @@ from html import escape
 
 import gradio as gr
 
+from xformer.lessons.files import glossary, said
 from xformer.strings import Language
 from xformer.ui.components import canvas
 
@@ -94,6 +95,7 @@ def overview(language: Language) -> gr.HTML:
     html = language.html
     tabs = "".join(f'<section><h3>{html(f"tab_{tab}")}</h3><ul>{"".join(_entry(tab, one, language) for one in places)}'
                    "</ul></section>" for tab, places in PLACES.items())
+    terms = "".join(_item(one.see, "", said(one.term, language), said(one.text, language)) for one in glossary())
     return canvas("places.js", f"""
 <button type="button" class="open" aria-haspopup="dialog" aria-keyshortcuts="/" title="{html("places_open")}"
   aria-label="{html("places_open")}">⌕</button>
@@ -101,13 +103,17 @@ def overview(language: Language) -> gr.HTML:
   <div class="head"><input type="search" autocomplete="off" aria-label="{html("places_search")}"
     placeholder="{html("places_search")}">
     <button type="button" class="close" aria-label="{html("places_close")}">×</button></div>
-  <div class="list">{tabs}</div>
+  <div class="list">{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul>{terms}</ul></section></div>
   <p class="none" role="status" hidden>{html("places_none")}</p>
 </dialog>""", "places")
 
 
 def _entry(tab: str, place: Place, language: Language) -> str:
-    address = escape(json.dumps({"tab": tab, **place.address}))
-    at = f' data-place="{place.key}"' if place.folded else ' data-place=""'
-    return (f'<li><button type="button" data-address="{address}"{at}><b>{language.html(place.name)}</b> '
-            f'<span>{language.html(f"asks_{place.key}")}</span></button></li>')
+    return _item({"tab": tab, **place.address}, place.key if place.folded else "", language.say(place.name),
+                 language.say(f"asks_{place.key}"))
+
+
+def _item(address: Mapping[str, str], at: str, name: str, text: str) -> str:
+    """An entry of the overview, which opens an address. at: the part that its fragment names; "" for none."""
+    return (f'<li><button type="button" data-address="{escape(json.dumps(address))}" data-place="{at}">'
+            f"<b>{escape(name)}</b> <span>{escape(text)}</span></button></li>")
