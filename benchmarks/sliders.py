@@ -27,8 +27,8 @@ SLIDERS = {
         ("From position p", (1, 2, 6), ("rotation",)),
         ("Steps k", (2, 3, 7), ("rotation",))),
     "principles": (
-        ("Padding after the sentence", (0, 2, 3), ("vectors", "values")),)}
-PARTS = {"positions": "The table of positions", "principles": "Show the vectors"}  # that hold the pictures
+        ("Padding after the sentence", (2, 3, 0), ("vectors", "values")),)}
+PARTS = {"positions": "The table of positions", "principles": "Vectors"}  # that hold the pictures
 # (What padding leaves as it is, the output, is not drawn again.)
 # Moves a slider as a hand does, and waits for the pictures to be drawn anew.
 MEASURE = """([label, value, names]) => {
