@@ -116,6 +116,11 @@ export function lockedWords() {
   return lockText();
 }
 
+// What the picture of the whole pass shows: a step, the layer that is open, and the locked words.
+export function shownPass() {
+  return [...state.shownPass, lockText()];
+}
+
 // Locks words of whatever pair of sentences is shown next, as an address asks.
 export function lockWords(text) {
   if (text === lockText()) return;

@@ -12,6 +12,8 @@ export const state = {
   returning: false,
   // The query of the address, as the page itself wrote it last. Event 'addresschange'.
   writtenAddress: '',
+  // What the picture of the whole pass shows: [step, layer that is open or ''].
+  shownPass: [1, ''],
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
 };

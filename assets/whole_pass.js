@@ -1,9 +1,10 @@
 // Shows a whole pass in one picture, from props.value (xformer/figures/whole_pass.py), and plays it: whole_picture.js
 // draws. Buttons, the slider and ← → choose a step, a piece of the sentence is followed, which locks it,
-// and a layer opens: all of which trigger 'choose' {step, block, lock}; block is '' where no layer is open.
+// and a layer opens: all of which trigger 'choose', for state.shownPass.
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
 import {escapeHtml, fill, whenOutOfSight} from './shared.js';
+import {state} from './state.js';
 import {decoderPart, encoderPart, filePicture, layOut, movingPart, readPass, said, tableOf} from './whole_picture.js';
 
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
@@ -21,14 +22,18 @@ export default function start({element, props, trigger, watch}) {
   const inside = selector => element.querySelector(selector);
   const column = () => element.closest('.whole');
   const say = (key, values = {}) => fill(pass.texts[key], values);
-  const tell = () => trigger('choose', {step, block: block ?? '', lock: lockText()});
+  function tell() {
+    state.shownPass = [step, block ?? ''];
+    trigger('choose');
+  }
+
 
   function mark() {
     const {asks, seen} = placeLock(['en', 'en'], lockText()), at = seen ?? asks;
     return at === null || at >= pass.source.length ? null : at;
   }
 
-  const state = () => ({step, from, amount, mark: mark(), block, paper: background(element)});
+  const shown = () => ({step, from, amount, mark: mark(), block, paper: background(element)});
 
   function receive() {
     halt();
@@ -72,11 +77,11 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function showFollowed() {
-    redraw('.of-encoder', encoderPart(pass, place, state()));
+    redraw('.of-encoder', encoderPart(pass, place, shown()));
   }
 
   function showMoving() {
-    inside('.moving').innerHTML = movingPart(pass, place, state());
+    inside('.moving').innerHTML = movingPart(pass, place, shown());
   }
 
   function show() {
@@ -90,7 +95,7 @@ export default function start({element, props, trigger, watch}) {
     inside('svg.pass').setAttribute('aria-label',
                                     say('whole_picture', {pieces: pass.source.length, piece: now.wanted}));
     inside('.said').textContent = said(pass, step);
-    redraw('.of-decoder', decoderPart(pass, place, state()));
+    redraw('.of-decoder', decoderPart(pass, place, shown()));
     showMoving();
     element.dataset.step = step;
   }
@@ -226,7 +231,7 @@ export default function start({element, props, trigger, watch}) {
   });
   saveOnClick(element, {title: () => pass.title, table: () => tableOf(pass, step), picture: kind => {
     const {name, identity} = checkpoint(element), ink = getComputedStyle(element).color;
-    const {svg, width, height} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...state(), amount: 1},
+    const {svg, width, height} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
                                              {ink, checkpoint: `${name} ${identity}`});
     return pictureAddress(kind, svg, width, height);
   }});

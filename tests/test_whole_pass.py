@@ -5,7 +5,6 @@ import json
 import math
 import re
 from contextlib import closing
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ import torch
 from tests.pages import laid_out, shown
 from xformer.figures import whole_pass as figure
 from xformer.pieces import BOS, EOS
-from xformer.results import STACKS, EmbedSource, Follow, Force, UserError
+from xformer.results import STACKS, EmbedSource, Follow, Force
 from xformer.serve.translation import Service
-from xformer.strings import ENGLISH
 from xformer.ui.model import whole_pass as part
 
 GRAIN = 1 / 65_535
@@ -153,22 +151,14 @@ def test_the_part_is_drawn_once_a_pair_and_the_open_layer_follows(running):
     held = {**pictures.controls.defaults(running), "trace": trace}
     first = shown(pictures, running, made=made, **held)
     assert first["picture"]["step"] == 1 and first["block"] == ""
-    event = SimpleNamespace(step=3, block="encoder.2", lock="-en1")
-    answer = pictures.draw(running, ENGLISH, made, part.choose, **{**held, "lock": "", "event": event})
-    assert "picture" not in answer and answer["whole_step"] == 3 and answer["lock"] == "-en1"
-    assert f"Encoder, layer 2 · {figure.shown(trace.source[1])}" in answer["block"]
-    event = SimpleNamespace(step=3, block="decoder.1", lock="")
-    answer = pictures.draw(running, ENGLISH, made, part.choose, **{**held, "lock": "", "event": event})
-    assert f"Decoder, layer 1 · {figure.shown(trace.target[2])}" in answer["block"]
+    answer = shown(pictures, running, made=made, **{**held, "whole_step": 3, "whole_block": "encoder.2",
+                                                    "lock": "-en1"})
+    assert "picture" not in answer and f"Encoder, layer 2 · {figure.shown(trace.source[1])}" in answer["block"]
+    answer = shown(pictures, running, made=made, **{**held, "whole_step": 3, "whole_block": "decoder.1"})
+    assert "picture" not in answer and f"Decoder, layer 1 · {figure.shown(trace.target[2])}" in answer["block"]
+    assert shown(pictures, running, made=made, **{**held, "whole_block": "encoder.9"})["block"] == ""
     again = shown(pictures, running, made=made, **{**held, "trace": running.trace(*pair), "whole_step": 3})
     assert again["whole_step"] == 1 and again["picture"]["step"] == 1  # another pair begins at its first step
-
-
-@pytest.mark.parametrize("event", [{"step": 1, "block": "encoder.9", "lock": ""}, {"step": 1, "block": "", "lock": "x"},
-                                   {"step": "x", "block": "", "lock": ""}])
-def test_nonsense_of_an_event_is_refused(running, event):
-    with pytest.raises(UserError):
-        part.choose(running, ENGLISH, event=SimpleNamespace(**event))
 
 
 def test_a_recurrent_model_says_what_it_lacks(generation_checkpoints):

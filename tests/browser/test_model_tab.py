@@ -26,7 +26,7 @@ def test_the_tab_opens_with_the_whole_pass_and_play_writes_the_translation(visit
     picture.get_by_role("button", name="Play").click()
     expect(picture.get_by_role("button", name="Pause")).to_be_visible()
     expect(picture.get_by_role("button", name="Play")).to_be_visible()  # it has come to the end by itself
-    said = picture.get_by_role("status")
+    said = picture.locator(".said")
     expect(said).to_contain_text("To write “</s>”, the decoder looked most at")
     written = picture.locator(".of-decoder text[lang=es]").evaluate_all("all => all.map(one => one.textContent)")
     assert "".join(written[written.index("→ </s>") + 1:]).replace(" ", "") == spanish.replace(" ", "")

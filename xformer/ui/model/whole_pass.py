@@ -11,10 +11,9 @@ from xformer.figures.locked_word import locked
 from xformer.results import EmbedSource, Follow, Force, Stream, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.attention.tab import Locks
-from xformer.ui.components import TRANSPORT, canvas
+from xformer.ui.components import TRANSPORT, canvas, script
 from xformer.ui.controls import Controls, OneOf, Values, Whole
-from xformer.ui.handlers import SWIFT, needs, number_of, text_of
+from xformer.ui.handlers import QUIET, needs
 from xformer.ui.pictures import Pictures
 from xformer.ui.tabs import Page, Tab
 
@@ -41,10 +40,11 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     pictures.fact("passed", passed)
     pictures.add("picture", picture, draw_picture)
     pictures.add("block", block, draw_block)
-    pictures.listen(problem, opened.change)
-    # One event for all three, so that an older answer never comes after a newer one.
-    picture.choose(**pictures.listener(problem, choose, outputs={
-        "lock": page.lock, **controls.named("whole_step", "whole_block")}), trigger_mode="always_last", **SWIFT)
+    # What is chosen is set in the browser, and one listener draws it: an older answer never comes after a newer one.
+    # (An event that Gradio sends again when the first is answered has the data of the first.)
+    picture.choose(None, None, [*controls.named("whole_step", "whole_block").values(), page.lock],
+                   js=script("shownPass"), trigger_mode="multiple", **QUIET)
+    pictures.listen(problem, opened.change, page.lock.change, by_change=["whole_step", "whole_block"])
     return Tab(controls)
 
 
@@ -78,20 +78,13 @@ def draw_picture(service: TranslationService, trace: Trace, passed: dict[str, St
     return figure.payload(trace, passed, embedded, forced, whole_heads, whole_step, language)
 
 
-def draw_block(trace: Trace, passed: dict[str, Stream], whole_block: str, whole_step: int, lock: str,
-               language: Language) -> str:
+def draw_block(service: TranslationService, trace: Trace, passed: dict[str, Stream], whole_block: str, whole_step: int,
+               lock: str, language: Language) -> str:
     """Draw the layer that is open, for the word that is locked; else for the English word that matters most here."""
-    if not whole_block:
+    if not whole_block or whole_block not in block_of(service, {}).options:
         return ""
     words, piece = locked(lock), whole_step - 1
     if whole_block.startswith("encoder"):
         [piece, *_] = [at for side, at in filter(None, (words.asks, words.seen))
                        if side == "source" and at < len(trace.source)] or [figure.looked_at(trace, whole_step)]
     return figure.block(trace, passed, whole_block, piece, language)
-
-
-def choose(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
-    """Keep what the picture shows, for the address and for the layer that is open."""
-    return {"whole_step": number_of(event, "step"), "lock": text_of(event, "lock") and Locks().read(
-        "lock", text_of(event, "lock")), "whole_block": block_of(service, {}).read("whole_block", text_of(
-            event, "block"))}
