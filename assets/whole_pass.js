@@ -17,7 +17,8 @@ const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 export default function start({element, props, trigger, watch}) {
   let pass = null, place = null;
   let step = 1, from = 1, amount = 1, timer = 0, frame = 0;
-  let block = null, panel = null;  // the layer that is or shall be open, null as the page begins; and what shows it
+  let block = null;  // the layer that is or shall be open; null as the page begins
+  let panel = null, come = '';  // what shows a layer, and which
   let isAsked = false;  // whether a person waits for it
   const inside = selector => element.querySelector(selector);
   const column = () => element.closest('.whole');
@@ -214,11 +215,11 @@ export default function start({element, props, trigger, watch}) {
   });
   column().addEventListener('click', event => event.target.closest('[data-close]') && openBlock(''));
   new MutationObserver(() => {
-    const now = column().querySelector('.whole-panel');
-    if (now === panel) return;
-    panel = now;
+    const now = column().querySelector('.whole-panel'), name = now?.dataset.block ?? '';
+    if (now === panel && name === come) return;  // Gradio may change an element in place
+    [panel, come] = [now, name];
     showOpened();
-  }).observe(column(), {childList: true, subtree: true});
+  }).observe(column(), {childList: true, subtree: true, attributeFilter: ['data-block']});
   onLock(() => {
     if (!pass || !place || !inside('.pass')) return;
     showFollowed();
