@@ -493,11 +493,11 @@ def test_the_link_is_copied(visit, learned_pairs, width):
     page = visit("/?tab=attention&lock=es2&text=" + quote(learned_pairs[0][0]), width=width)
     expect(page.locator(".locked-word h3")).to_have_text("gato")
     page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
-    page.get_by_role("button", name="Copy link").click()
+    page.locator(".view").get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_visible()
     assert page.evaluate("window.copied === location.href && location.href.includes('lock=es2')")
     page.evaluate("window.copied = ''; history.replaceState(null, '', `${location.href}&__sign=secret`)")
-    page.get_by_role("button", name="Copy link").click()
+    page.locator(".view").get_by_role("button", name="Copy link").click()
     page.wait_for_function("location.href === `${window.copied}&__sign=secret`")
 
 
@@ -508,10 +508,10 @@ def test_the_projector_view_shows_the_picture_alone_and_escape_ends_it(visit, le
     page.wait_for_function("document.body.classList.contains('projector')")
     box = view.bounding_box()
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 900)
-    expect(page.get_by_role("button", name="Copy link")).to_be_hidden()
+    expect(page.locator(".view").get_by_role("button", name="Copy link")).to_be_hidden()
     large = page.locator(".view svg.cells").bounding_box()["width"]
     page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+    expect(page.locator(".view").get_by_role("button", name="Copy link")).to_be_visible()
     page.wait_for_function("large => document.querySelector('.view svg.cells').clientWidth < large", arg=large)
     page.wait_for_function("!location.search.includes('projector')")
     expect(page.locator(".view .said")).to_contain_text("gato")  # Escape let nothing else go
