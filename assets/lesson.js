@@ -165,6 +165,9 @@ export default function start({element, props, trigger, watch}) {
   // A link that names a lesson and no state of the page: the page moves to the state of the step.
   const [opening] = performance.getEntriesByType('navigation');
   const query = new URL(opening?.name ?? location.href).searchParams;
-  if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab'))
-    window.addEventListener('settled', () => at.includes('.') && trigger('go', {to: at}), {once: true});
+  if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab')) {
+    const arrive = () => at.includes('.') && trigger('go', {to: at});
+    if (state.settled) arrive();
+    else window.addEventListener('settled', arrive, {once: true});
+  }
 }

@@ -31,9 +31,15 @@ const plain = text => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
 export default function start({element}) {
   const dialog = element.querySelector('dialog'), field = dialog.querySelector('input');
-  const entries = [...dialog.querySelectorAll('li')].map(item => [item, plain(
-    item.closest('section').querySelector('h3').textContent + ' ' + item.textContent)]);
+  const list = dialog.querySelector('.list'), entries = [];
   const found = () => [...dialog.querySelectorAll('li:not([hidden]) button')];
+
+  // Lists all parts, when somebody looks for one.
+  function fill() {
+    list.append(dialog.querySelector('template').content);
+    entries.push(...[...list.querySelectorAll('li')].map(item => [item, plain(
+      item.closest('section').querySelector('h3').textContent + ' ' + item.textContent)]));
+  }
 
   function search() {
     const words = plain(field.value).split(/\s+/);
@@ -45,6 +51,7 @@ export default function start({element}) {
   }
 
   function openOverview() {
+    if (!entries.length) fill();
     field.value = '';
     search();
     dialog.showModal();

@@ -10,7 +10,7 @@ from playwright.sync_api import expect, sync_playwright
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
                 None)
-PATIENCE = 30_000  # milliseconds; what a person would wait for on a busy machine, and no test ever sleeps
+PATIENCE = 60_000  # milliseconds; what a person would wait for on a busy machine, and no test ever sleeps
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
 

@@ -21,7 +21,7 @@ def test_a_key_opens_the_overview_which_finds_a_part_and_opens_it(visit):
     field = overview(page).get_by_role("searchbox")
     expect(field).to_be_focused()
     page.keyboard.type("warm-up")
-    expect(overview(page).get_by_role("listitem").filter(visible=True)).to_have_count(1)
+    expect(overview(page).locator("section:not(.terms) li").filter(visible=True)).to_have_count(1)
     page.keyboard.press("Enter")
     expect(overview(page)).to_be_hidden()
     expect(page.get_by_role("radio", name="On real sentences")).to_be_checked()
@@ -36,7 +36,7 @@ def test_the_overview_is_walked_by_arrows_and_left_by_escape(visit):
     expect(overview(page).get_by_text("No part has all of these words")).to_be_visible()
     overview(page).get_by_role("searchbox").fill("LAYER")
     page.keyboard.press("ArrowDown")
-    expect(overview(page).get_by_role("button", name="Layer by layer")).to_be_focused()
+    expect(overview(page).get_by_role("button", name="Layer by layer Which layer")).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(overview(page).get_by_role("searchbox")).to_be_focused()
     page.keyboard.press("Escape")
@@ -56,7 +56,7 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(visit):
 
 
 @pytest.mark.parametrize(("tab", "part", "inside"), [
-    ("principles", "store", ".block.store"), ("positions", "pos-table", ".block.pos-table"),
+    ("principles", "store", ".at-store .asks"), ("positions", "pos-table", ".at-pos-table .asks"),
     ("attention", "ablation", ".drawer [role=tabpanel] .asks")])
 def test_an_address_may_name_a_part_that_is_folded(visit, learned_pairs, tab, part, inside):
     page = visit(f"/?tab={tab}&text={quote(learned_pairs[0][0])}#{part}")

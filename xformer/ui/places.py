@@ -103,7 +103,8 @@ def overview(language: Language) -> gr.HTML:
   <div class="head"><input type="search" autocomplete="off" aria-label="{html("places_search")}"
     placeholder="{html("places_search")}">
     <button type="button" class="close" aria-label="{html("places_close")}">×</button></div>
-  <div class="list">{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul>{terms}</ul></section></div>
+  <div class="list"></div>
+  <template>{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul>{terms}</ul></section></template>
   <p class="none" role="status" hidden>{html("places_none")}</p>
 </dialog>""", "places")
 
