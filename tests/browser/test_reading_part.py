@@ -23,6 +23,7 @@ def test_heads_of_both_models_are_shown_and_compared(visit, tiny_writer, measure
     page.wait_for_function("new URLSearchParams(location.search).get('maps_head') === '2'")
     page.locator(".reading label").get_by_text("Language model", exact=True).click()
     expect(title(page)).to_have_text("Language model, self-attention · layer 2 of 2 · head 2 of 4")
+    page.get_by_role("button", name="The same head before and after fine-tuning").click()
     expect(page.locator(".moved-heads td[aria-current]")).to_have_count(1)
     type_into(page.locator(".reading-settings textarea"), "A wonderful film")
     page.get_by_role("button", name="Show the maps").click()

@@ -42,6 +42,7 @@ def test_the_tab_opens_on_an_example_that_is_explained(visit):
     open_tab(page)
     first = page.locator(".block.effects .review .word").first
     expect(first).to_have_attribute("title", re.compile(r": [+-]\d\.\d\d nats$"))
+    page.get_by_role("button", name="Where did the model look?").click()
     expect(page.locator(".block.looked .agree")).to_contain_text("Spearman")
 
 
@@ -59,6 +60,7 @@ def test_a_review_is_judged_and_every_word_says_what_it_did(visit, reader):
     expect(words.nth(loved)).to_have_class("word for")
     expect(page.locator(".strongest tbody tr").first.locator("td").first).to_have_text(
         found.words[abs(found.effect).argmax()].replace("▁", ""))
+    page.get_by_role("button", name="Where did the model look?").click()
     page.get_by_text("What a head looks at").click()
     expect(page.locator(".block.looked .note")).to_contain_text("Layer 2, head 1:")
     expect(page.locator(".block.looked .review .word").nth(loved)).to_have_attribute(
@@ -140,6 +142,7 @@ def test_two_thousand_words_are_read_and_what_is_cut_is_said(visit):
 def test_a_pair_is_read_side_by_side(visit, reader):
     page = visit()
     open_tab(page)
+    page.get_by_role("button", name="Minimal pairs").click()
     page.get_by_text("Negation", exact=True).click()
     pair = page.locator(".block.pair")
     expect(pair).to_contain_text("What to look for.")
@@ -184,6 +187,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     expect_words(page, GOOD)
     type_into(page.get_by_label("Review, in English"), BAD)
     page.locator(".block.moves .moved").wait_for()
+    page.get_by_role("button", name="Minimal pairs").click()
     page.get_by_text("Negation", exact=True).click()
     page.locator(".block.pair section").first.wait_for()
     expect_fits(page, 375)
