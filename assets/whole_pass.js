@@ -5,7 +5,9 @@ import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
 import {escapeHtml, fill, whenOutOfSight} from './shared.js';
 import {state} from './state.js';
-import {decoderPart, encoderPart, filePicture, layOut, movingPart, readPass, said, tableOf} from './whole_picture.js';
+import {
+  decoderPart, encoderFlows, encoderPart, filePicture, layOut, movingPart, readPass, said, tableOf,
+} from './whole_picture.js';
 
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
 const LEAST_ROOM = 1010;  // pixels: a narrower page scrolls
@@ -15,7 +17,7 @@ const TRANSPORT = '<button type="button" data-by="-1">◀</button><button type="
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export default function start({element, props, trigger, watch}) {
-  let pass = null, place = null;
+  let pass = null, place = null, paper = '';
   let step = 1, from = 1, amount = 1, timer = 0, frame = 0;
   let block = null;  // the layer that is or shall be open; null as the page begins
   let panel = null, come = '';  // what shows a layer, and which
@@ -34,7 +36,7 @@ export default function start({element, props, trigger, watch}) {
     return at === null || at >= pass.source.length ? null : at;
   }
 
-  const shown = () => ({step, from, amount, mark: mark(), block, paper: background(element)});
+  const shown = () => ({step, from, amount, mark: mark(), block, paper});
 
   function receive() {
     halt();
@@ -47,7 +49,7 @@ export default function start({element, props, trigger, watch}) {
     amount = 1;
     layDown();
     if (before !== pass.pair.join('\n') && !isStill())
-      inside('svg.pass').animate({clipPath: ['inset(0 100% 0 0)', 'inset(0)']}, {duration: REVEAL});
+      inside('.layers').animate({clipPath: ['inset(0 100% 0 0)', 'inset(0)']}, {duration: REVEAL});
   }
 
   // Lays out what is the same at every step.
@@ -56,9 +58,11 @@ export default function start({element, props, trigger, watch}) {
     place = layOut(pass, room);
     if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
     transport.setAttribute('aria-label', say('decode_steps'));
-    inside('.drawing').innerHTML = '<div class="scroll">' +
-      `<svg class="pass" role="group" width="${place.width}" height="${place.height}">` +
-      '<g class="moving" aria-hidden="true"></g><g class="of-encoder"></g><g class="of-decoder"></g></svg></div>' +
+    const size = `width="${place.width}" height="${place.height}"`;
+    // The flows lie in a picture of their own, so that they are not painted again with what moves over them.
+    inside('.drawing').innerHTML = '<div class="scroll"><div class="layers">' +
+      `<svg class="flows" aria-hidden="true" ${size}></svg><svg class="moving" aria-hidden="true" ${size}></svg>` +
+      `<svg class="pass" role="group" ${size}><g class="of-encoder"></g><g class="of-decoder"></g></svg></div></div>` +
       '<p class="said" role="status"></p>' +
       `<p class="caption">${escapeHtml(say('whole_follow'))} ${escapeHtml(pass.how)} ${escapeHtml(pass.rule)}</p>`;
     Object.assign(inside('input'), {min: 1, max: pass.steps.length});
@@ -78,6 +82,7 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function showFollowed() {
+    inside('.flows').innerHTML = encoderFlows(pass, place, shown());
     redraw('.of-encoder', encoderPart(pass, place, shown()));
   }
 
@@ -87,6 +92,7 @@ export default function start({element, props, trigger, watch}) {
 
   function show() {
     const now = pass.steps[step - 1], slider = inside('input');
+    paper = background(element);
     slider.value = step;
     inside('output').textContent = say('play_of', {step, steps: pass.steps.length});
     slider.setAttribute('aria-valuetext', `${inside('output').textContent}: ${now.wanted}`);

@@ -112,18 +112,22 @@ function layerButton(pass, side, layer, x, isOpen) {
     label(name, x + STRIP / 2, 36, 'text-anchor="middle" font-size="11" text-decoration="underline"') + '</g>';
 }
 
-// The sentence, its vectors, the encoder and the memory; this changes with what is followed alone.
+// What flows from layer to layer of the encoder: thousands of lines, which change with what is followed alone.
+export function encoderFlows(pass, {row, sourceY, encoder, gap}, {mark}) {
+  const {source, layers} = pass, isMarked = (q, k) => q === mark || k === mark;
+  const ofLayer = layer => attended(pass, 'encoder_self', layer, source.keys(), source.length,
+    {y: sourceY, height: row, isMarked});
+  return Array.from({length: layers.encoder}, (_, i) =>
+    flows(ofLayer(i + 1), encoder[i] + STRIP, gap, mark !== null)).join('');
+}
+
+// The sentence, its vectors in the encoder, and the memory.
 export function encoderPart(pass, place, {mark, block}) {
   const {texts, images, source, layers} = pass, {row, sourceY, encoder} = place, every = Math.ceil(13 / row);
   const all = source.length * row, first = sourceY(0), parts = [];
   parts.push(title(texts.whole_sentence, 0), title(texts.whole_embedding, place.embedding),
-    title(texts.whole_encoder, Math.max(encoder[1] + 14, place.embedding + 150)),
+    title(texts.whole_encoder, Math.max(encoder[1] + 14, place.embedding + 158)),
     label(texts.whole_memory, place.memory + STRIP / 2, 36, 'text-anchor="middle" font-size="11"'));
-  for (let layer = 1; layer <= layers.encoder; layer++) {
-    const x = encoder[layer - 1] + STRIP, isMarked = (q, k) => q === mark || k === mark;
-    parts.push(flows(attended(pass, 'encoder_self', layer, source.keys(), source.length,
-      {y: sourceY, height: row, isMarked}), x, place.gap, mark !== null));
-  }
   const columns = [[place.embedding, images.embedding], [place.position, images.position],
                    ...encoder.map((x, i) => [x, images.encoder[i]]), [place.memory, images.memory]];
   parts.push(...columns.map(([x, href]) => picture(href, x, first, all)));
@@ -265,16 +269,17 @@ export function tableOf(pass, step) {
 // The picture for a file as {svg, width, height}: both sentences above it, what is seen and the model below.
 export function filePicture(pass, room, state, {ink, checkpoint}) {
   const place = layOut(pass, room), width = place.width + 32;
-  const above = [pass.title, pass.pair[1]].flatMap(text => brokenLines(text, place.width, `600 16px ${FONT}`));
+  const above = [[pass.title, 600], [pass.pair[1], 400]].flatMap(([text, weight]) =>
+    brokenLines(text, place.width, `600 16px ${FONT}`).map(line => [line, weight]));
   const below = [said(pass, state.step), pass.how, pass.rule, checkpoint]
     .flatMap(text => brokenLines(text, place.width, `12px ${FONT}`));
   const first = 22 * above.length + 24, height = first + place.height + 18 * below.length + 16;
   const svg = `<svg xmlns="${NAMESPACE}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
     `color="${ink}" fill="${ink}" font-family='${FONT}'><rect width="${width}" height="${height}" ` +
-    `fill="${state.paper}"/>` + above.map((text, i) => label(text, 16, 28 + 22 * i,
-    `font-size="16" font-weight="${i ? 400 : 600}"`)).join('') +
-    `<svg x="16" y="${first}" width="${place.width}" height="${place.height}">${movingPart(pass, place, state)}` +
-    `${encoderPart(pass, place, state)}${decoderPart(pass, place, state)}</svg>` +
+    `fill="${state.paper}"/>` + above.map(([text, weight], i) => label(text, 16, 28 + 22 * i,
+    `font-size="16" font-weight="${weight}"`)).join('') +
+    `<svg x="16" y="${first}" width="${place.width}" height="${place.height}">${encoderFlows(pass, place, state)}` +
+    `${movingPart(pass, place, state)}${encoderPart(pass, place, state)}${decoderPart(pass, place, state)}</svg>` +
     below.map((text, i) => label(text, 16, first + place.height + 18 * (i + 1), 'font-size="12" fill-opacity=".8"'))
       .join('') + '</svg>';
   return {svg, width, height};
