@@ -81,7 +81,7 @@ function fittedPlot({data, layout}, room, ink) {
     shown[under] = {...layout[under], title: {...layout[under].title, text: lines.join('<br>')}};
   }
   const named = data.filter(trace => trace.name && trace.showlegend !== false && !trace.z);
-  if (layout.showlegend !== false && named.length > 1) {
+  if (named.length > 1 ? layout.showlegend !== false : named.length && layout.showlegend) {
     const labels = room >= NARROW && endLabels(named, layout, ink), across = textWidth(named.map(one => one.name));
     if (labels && across < .36 * room) {
       margin.r = across + 16;

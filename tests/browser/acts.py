@@ -25,6 +25,11 @@ PICTURES = {
 }
 
 
+def named(page, plot):
+    """The texts that name the curves of a plot, at their ends or in a legend; and its upright axes."""
+    return page.locator(f".{plot} :is(.legendtext, .annotation-text)")
+
+
 def wait_until_settled(page):
     """Wait until a page, or one in a frame, shows what its address says."""
     page.wait_for_function("document.querySelector('.bar')")  # until then a frame may be empty

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, expect_spanish, saved, translate, type_into
+from tests.browser.acts import expect_fits, expect_spanish, named, saved, translate, type_into
 from xformer.hub.checkpoint import examine
 
 TABLE, SENTENCE = "The table of positions", "The table on your sentence"
@@ -55,7 +55,7 @@ def test_pictures_are_drawn_when_the_tab_is_opened_and_follow_its_controls(visit
     expect_table(page, 8, "100")
     # the last that there is now
     expect(page.get_by_label("number input for Pair of dimensions i")).to_have_value("3")
-    expect(page.locator(".pos-curves .legendtext")).to_have_text(
+    expect(named(page, "pos-curves").filter(has_text=re.compile("^dimension "))).to_have_text(
         [re.compile("^dimension 0 "), re.compile("^dimension 1 ")])
     expect(page.locator(".pos-rotation .caption")).to_contain_text("Pair 3")
     checked = re.compile(r"checked for \d+ positions, the largest error is \d\.\de-0[789]")

@@ -163,7 +163,7 @@ def test_what_was_measured_is_drawn_and_saved_with_the_name_of_the_classifier(vi
     expect(page.get_by_text("On 100 validation texts the expected calibration error is 3.1 %")).to_be_visible()
     expect(page.locator(".block.calibration .js-plotly-plot .xtitle")).to_have_text("confidence (%)")
     page.get_by_role("button", name="What pre-training is worth").click()
-    expect(page.locator(".block.shares .js-plotly-plot .ytitle")).to_have_text("accuracy (%)")
+    expect(page.locator(".block.shares .js-plotly-plot .annotation-text").first).to_have_text("accuracy (%)")
     figure = page.locator(".picture.calibration[data-drawn]")
     found = json.loads(saved(page, figure.get_by_role("button", name="Save as JSON").click)[0])
     assert found["checkpoint"] == {"name": reader.info.name, "identity": reader.info.identity}, "not the page's model"

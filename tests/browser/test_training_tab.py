@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.acts import contrasts, expect_fits, saved
+from tests.browser.acts import contrasts, expect_fits, named, saved
 
 SHORT = "tab=training&part=live&live_task=copy&live_layers=1&live_steps=20"
 
@@ -19,7 +19,7 @@ def test_the_first_part_follows_its_controls_and_is_in_the_address(visit):
     page = visit("/?tab=training&part=beginning")
     caption = page.locator(".train-gradients .caption")
     expect(caption).to_contain_text("6 + 6 layers")
-    expect(page.locator(".train-gradients .legendtext").first).to_be_visible()
+    expect(named(page, "train-gradients").filter(has_text="feed-forward").first).to_be_visible()
     page.get_by_text("post-norm", exact=True).first.click()
     page.get_by_label("number input for Layers in encoder and in decoder").first.fill("3")
     page.keyboard.press("Enter")
@@ -32,7 +32,7 @@ def test_the_first_part_follows_its_controls_and_is_in_the_address(visit):
 
 def test_a_second_run_is_laid_over_the_first_and_both_are_told(visit):
     page = visit(f"/?{SHORT}")
-    expect(page.locator(".live-pace .legendtext")).to_have_text(["planned"])
+    expect(named(page, "live-pace").filter(has_text="planned")).to_have_count(1)
     page.get_by_role("button", name="Train", exact=True).click()
     expect(runs(page)).to_have_text([re.compile("1 · pre-norm, 1 \\+ 1 layers.*(Not there yet|Stalled|Learned): ")])
     expect(page.locator(".answers tbody tr")).to_have_count(4)
@@ -42,7 +42,7 @@ def test_a_second_run_is_laid_over_the_first_and_both_are_told(visit):
     page.get_by_role("button", name="Train", exact=True).click()
     expect(runs(page)).to_have_text([re.compile("^ *1 · pre-norm"), re.compile(
         "2 · post-norm.*(Not there yet|Stalled|Learned): ")])
-    expect(page.locator(".live-progress .legendtext")).to_have_text([re.compile("^1 · pre"), re.compile("^2 · post")])
+    expect(named(page, "live-progress").filter(has_text=re.compile("^[12] · (pre|post)"))).to_have_count(2)
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(runs(page)).to_have_count(0)
 
@@ -61,7 +61,7 @@ def test_a_run_stops_at_once_and_the_presets_set_the_controls(visit):
 
 def test_recorded_runs_are_compared_and_one_is_chosen(visit):
     page = visit("/es?tab=training&part=recorded&__theme=dark")
-    expect(page.locator(".recorded-runs .legendtext").first).to_be_visible()
+    expect(named(page, "recorded-runs").first).to_be_visible()
     rows = page.locator(".tables tbody tr").locator("visible=true")
     assert rows.count() >= 2
     page.get_by_role("combobox", name="Entrenamiento", exact=True).locator("visible=true").click()

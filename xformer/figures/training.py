@@ -83,7 +83,7 @@ def _stacked(parts: Sequence[Panel], title: str, language: Language) -> go.Figur
             trace.update(yaxis=f"y{which}", showlegend=number == 1)
             traces.append(trace)
     x = axis(language.say("live_step"), anchor=f"y{len(parts)}", rangemode="tozero")
-    return go.Figure(traces, layout(title, height=height, x=x, y=axes.pop("yaxis"), **axes))
+    return go.Figure(traces, layout(title, height=height, x=x, y=axes.pop("yaxis"), showlegend=True, **axes))
 
 
 def _curve(number: int, course: TrainingCourse, x: Sequence[float], y: Sequence[float], what: str,
