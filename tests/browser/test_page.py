@@ -131,7 +131,7 @@ def test_every_tab_is_in_one_line_and_its_content_begins_below_it(visit, path, w
     expect_fits(page, width)
 
 
-@pytest.mark.parametrize(("width", "height", "highest"), [(1280, 800, 200), (375, 812, 330)])
+@pytest.mark.parametrize(("width", "height", "highest"), [(1280, 800, 240), (375, 812, 380)])
 def test_every_main_picture_begins_in_the_upper_part_of_the_first_screen(visit, learned_pairs, width, height, highest):
     page = visit(f"/?text={quote(learned_pairs[4][0])}", width=width)
     page.set_viewport_size({"width": width, "height": height})
@@ -176,6 +176,7 @@ def test_the_keyboard_reaches_the_picture_in_three_steps(visit):
     page.keyboard.press("Enter")
     expect(page.locator(".piece").first).to_be_focused()
     page.get_by_role("tab", name="Model", exact=True).click()
+    expect(page.locator(".whole-pass svg.pass")).to_be_visible()
     skip.focus()
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.closest('.whole-pass') !== null")

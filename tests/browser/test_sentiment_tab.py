@@ -193,7 +193,7 @@ def test_a_phone_shows_the_tab_without_scrolling_sideways(visit):
     expect_fits(page, 375)
 
 
-@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 100), (375, 812, 250)])
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 100), (375, 812, 290)])
 def test_the_verdict_and_the_words_stand_in_the_first_screen(visit, width, height, most):
     page = visit("/?tab=sentiment", width=width)
     page.set_viewport_size({"width": width, "height": height})
