@@ -4,6 +4,15 @@ const WAIT = 8000;  // milliseconds that a part may take to come onto the page
 const folded = name => document.querySelector(`.block.at-${CSS.escape(name)}`);
 const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id="${CSS.escape(name)}"]`);
 
+// Brings a part into sight, and keeps it there while what stands above it is still drawn, until a person acts.
+function hold(part) {
+  const watcher = new ResizeObserver(() => part.scrollIntoView({block: 'start'}));
+  const stop = () => watcher.disconnect();
+  watcher.observe(document.body);  // which calls it at once too
+  for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(event, stop, {once: true});
+  setTimeout(stop, WAIT);
+}
+
 // Opens the part, if it is on the page and in sight of its tab, and brings it into sight; whether it did.
 function show(name) {
   const part = folded(name), tab = inDrawer(name), shown = part ?? tab;
@@ -11,8 +20,7 @@ function show(name) {
   const label = part?.querySelector('button.label-wrap');
   if (label && !label.classList.contains('open')) label.click();
   if (tab && (tab.ariaSelected !== 'true' || innerWidth <= 640)) tab.click();
-  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  shown.scrollIntoView({block: 'start', behavior: calm ? 'auto' : 'smooth'});
+  hold(shown);
   (label ?? tab).focus({preventScroll: true});
   return true;
 }

@@ -100,7 +100,7 @@ def overview(language: Language) -> gr.HTML:
 <button type="button" class="open" aria-haspopup="dialog" aria-keyshortcuts="/" title="{html("places_open")}"
   aria-label="{html("places_open")}">⌕</button>
 <dialog class="overview" aria-label="{html("places_title")}">
-  <div class="head"><input type="search" autocomplete="off" aria-label="{html("places_search")}"
+  <div class="head"><input type="text" role="searchbox" autocomplete="off" aria-label="{html("places_search")}"
     placeholder="{html("places_search")}">
     <button type="button" class="close" aria-label="{html("places_close")}">×</button></div>
   <div class="list"></div>
