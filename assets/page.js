@@ -140,8 +140,8 @@ export function not(on) {
 
 // Brings the picture of attention into sight, with its title.
 export function showPicture() {
-  const picture = document.querySelector('.block.view'), top = picture?.getBoundingClientRect().top;
-  if (top < 0 || top > innerHeight / 2) picture.scrollIntoView({block: 'nearest'});
+  const picture = document.querySelector('.block.view'), above = picture?.getBoundingClientRect().top;
+  if (above < 0 || above > innerHeight / 2) picture.scrollIntoView({block: 'nearest'});
 }
 
 // The dimensions and pairs that a table of a width offers. What was chosen is kept where the table still has it. This

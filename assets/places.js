@@ -7,10 +7,10 @@ const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id=
 // Brings a part into sight, and keeps it there while what stands above it is still drawn, until a person acts.
 function hold(part) {
   const watcher = new ResizeObserver(() => part.scrollIntoView({block: 'start'}));
-  const stop = () => watcher.disconnect();
+  const release = () => watcher.disconnect();
   watcher.observe(document.body);  // which calls it at once too
-  for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(event, stop, {once: true});
-  setTimeout(stop, WAIT);
+  for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(event, release, {once: true});
+  setTimeout(release, WAIT);
 }
 
 // Opens the part, if it is on the page and in sight of its tab, and brings it into sight; whether it did.
