@@ -78,7 +78,8 @@ function skip(event) {
   event.preventDefault();
   const panel = [...document.querySelectorAll('[role=tabpanel]')].find(one => one.checkVisibility());
   const picture = [...panel.querySelectorAll(PICTURES)].find(one => one.checkVisibility()) ?? panel;
-  const target = picture.querySelector('[tabindex="0"], button:not(:disabled)') ?? picture;
+  const target = [...picture.querySelectorAll('[tabindex="0"], button:not(:disabled)')].find(
+    one => one.checkVisibility() && !one.closest('.tools')) ?? picture;
   if (target.tabIndex < 0) target.tabIndex = -1;
   picture.scrollIntoView({block: 'nearest'});
   target.focus();
