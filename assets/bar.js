@@ -22,15 +22,20 @@ function showAddress() {
   document.querySelector('.go-back').click();
 }
 
-// Moves the page to a state, as a step of the history. address: values by key; what it lacks gets its default, but for
+// Moves the page to an address, as a step of the history. place: a part that it names; '' for none.
+function goToAddress(query, place = '') {
+  history.pushState(null, '', `${location.pathname}?${query}${place && '#' + place}`);
+  tell('addresschange');
+  showAddress();
+}
+
+// Moves the page to a state. address: values by key; what it lacks gets its default, but for
 // the model and the sentence.
 export function openState(address) {
   const query = new URLSearchParams(location.search);
   for (const key of [...query.keys()]) if (!key.startsWith('__') && !['model', 'text'].includes(key)) query.delete(key);
   for (const [key, value] of Object.entries(address)) query.set(key, value);
-  history.pushState(null, '', `${location.pathname}?${query}`);
-  tell('addresschange');
-  showAddress();
+  goToAddress(query);
 }
 
 // Notes that a person chose a tab: that is a step of the history, also right after Back.
@@ -48,9 +53,7 @@ function openAddress(event) {
     if (value === null) query.delete(key);
     else query.set(key, value);
   }
-  history.pushState(null, '', `${location.pathname}?${query}${named.dataset.place ? '#' + named.dataset.place : ''}`);
-  tell('addresschange');
-  showAddress();
+  goToAddress(query, named.dataset.place);
   tell('placechange');
 }
 

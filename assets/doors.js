@@ -1,6 +1,6 @@
 // The doors of the Translate tab: asks for their pictures once the page has arrived, and keeps them folded where a
 // reader has folded or used them.
-import {state} from './state.js';
+import {whenSettled} from './state.js';
 
 const KEY = 'doors';
 const folded = () => {
@@ -23,7 +23,5 @@ export default function start({element, trigger, watch}) {
   });
   watch('value', draw);
   draw();
-  const ask = () => trigger('wanted');
-  if (state.settled) ask();
-  else window.addEventListener('settled', ask, {once: true});
+  whenSettled(() => trigger('wanted'));
 }

@@ -2,7 +2,7 @@
 // {at, reply}. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
-import {state} from './state.js';
+import {state, whenSettled} from './state.js';
 
 const KEY = 'lessons';
 const SMALL = '(max-width: 640px)';
@@ -165,9 +165,6 @@ export default function start({element, props, trigger, watch}) {
   // A link that names a lesson and no state of the page: the page moves to the state of the step.
   const [opening] = performance.getEntriesByType('navigation');
   const query = new URL(opening?.name ?? location.href).searchParams;
-  if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab')) {
-    const arrive = () => at.includes('.') && trigger('go', {to: at});
-    if (state.settled) arrive();
-    else window.addEventListener('settled', arrive, {once: true});
-  }
+  if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab'))
+    whenSettled(() => at.includes('.') && trigger('go', {to: at}));
 }

@@ -18,4 +18,10 @@ export const state = {
   newestPass: 0,
 };
 
+// Calls a function when the page shows what its address says, at once where it does.
+export function whenSettled(call) {
+  if (state.settled) call();
+  else window.addEventListener('settled', call, {once: true});
+}
+
 export const tell = event => window.dispatchEvent(new Event(event));

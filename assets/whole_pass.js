@@ -30,7 +30,6 @@ export default function start({element, props, trigger, watch}) {
     trigger('choose');
   }
 
-
   function mark() {
     const {asks, seen} = placeLock(['en', 'en'], lockText()), at = seen ?? asks;
     return at === null || at >= pass.source.length ? null : at;

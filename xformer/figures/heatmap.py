@@ -92,7 +92,7 @@ def matrix(values: np.ndarray, rows: Axis, columns: Axis, hover: Hover | str, *,
 
 
 def font(cell: float) -> float:
-    """The size of labels beside cells of so many pixels."""
+    """The size of labels beside cells of a size; both in pixels."""
     return min(float(FONT), max(10.0, cell - 4))
 
 

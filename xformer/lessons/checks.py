@@ -114,7 +114,7 @@ def whole(scene: Scene) -> tuple[str, Values]:
 
 @judged
 def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
-    """A typed sentence whose translation begins with a piece less sure than so many percent."""
+    """A typed sentence whose translation begins with a piece that has a probability under `below` percent."""
     best = scene.service.translate(scene.typed).best
     sure = math.exp(best.log_probs[0])
     return 100 * sure < below, "", {"text": best.text, "piece": shown(best.pieces[0]), "share": percent(sure)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from xformer.explain.positions import table
 from xformer.figures.doors import Door, bars, cells, curve
 from xformer.figures.doors import doors as figure
 from xformer.pieces import WORD_START
-from xformer.results import UserError
+from xformer.results import Head, Trace, Translation, UserError
 from xformer.serve.protocol import ReviewService, StudyService, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -24,6 +24,7 @@ from xformer.ui.tabs import Page
 REFERS = ("it", "film")  # in this sentence
 OF_PRONOUN = "Tom saw a film and he liked it."
 OF_REVIEW = "Not bad, but not good either: the jokes work, the plot does not."
+Passes = Callable[[str], tuple[Translation, Trace]]
 KEPT = 8  # models whose doors are kept
 
 
@@ -53,8 +54,10 @@ def build(page: Page) -> None:
 def drawn(service: TranslationService, links: Sequence[Door], study: StudyService,
           reviews: ReviewService | UserError | None) -> list[Door]:
     """Draw what each door opens on. A door without a picture is one whose model is not here, or has no such part."""
+    passes = cache(service.translate_and_trace)  # two doors open the same sentence
     draws: dict[str, Callable[[Door], Door]] = {
-        "align": partial(aligns, service), "refer": partial(refers, service), "next": partial(chooses, service),
+        "align": partial(aligns, service.best_head, passes), "refer": partial(refers, passes),
+        "next": partial(chooses, passes),
         "order": lambda door: replace(door, picture=cells((table(12, 20, 10.0) + 1) / 2)),
         "review": partial(judges, reviews), "learn": partial(learns, study)}
 
@@ -67,16 +70,15 @@ def drawn(service: TranslationService, links: Sequence[Door], study: StudyServic
     return [draw(door) for door in links]
 
 
-def aligns(service: TranslationService, door: Door) -> Door:
+def aligns(head: Head, passes: Passes, door: Door) -> Door:
     """Open the head that aligns best."""
-    trace, head = service.translate_and_trace(door.address["text"])[1], service.best_head
-    maps = trace.of("cross").probabilities
+    maps = passes(door.address["text"])[1].of("cross").probabilities
     return replace(door, picture=cells(maps[head.layer - 1, head.head - 1])) if maps.size else door
 
 
-def refers(service: TranslationService, door: Door) -> Door:
+def refers(passes: Passes, door: Door) -> Door:
     """Open the head of the encoder in which the pronoun looks most at its noun, both locked."""
-    trace = service.translate_and_trace(door.address["text"])[1]
+    trace = passes(door.address["text"])[1]
     maps, words = trace.of("encoder_self").probabilities, [WORD_START + word for word in REFERS]
     if not maps.size or not {*words} <= {*trace.source}:
         return door
@@ -86,9 +88,9 @@ def refers(service: TranslationService, door: Door) -> Door:
     return Door(door.key, address, cells(maps[layer, head]))
 
 
-def chooses(service: TranslationService, door: Door) -> Door:
+def chooses(passes: Passes, door: Door) -> Door:
     """Open the step at which the model was least sure."""
-    best = service.translate(door.address["text"]).best
+    best = passes(door.address["text"])[0].best
     step = int(np.argmin(best.log_probs))
     return Door(door.key, {**door.address, "step": step + 1},
                 bars([math.exp(value) for _, value in best.alternatives[step]]))
