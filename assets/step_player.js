@@ -3,22 +3,23 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, percent, rect, whenOutOfSight} from './shared.js';
+import {escapeHtml, fill, label, percent, rect} from './shared.js';
+import {transport} from './transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
-const TRANSPORT = '<button type="button" data-by="-1">◀</button><button type="button" class="toggle"></button>' +
-  '<button type="button" data-by="1">▶</button><input type="range" min="1" max="1" value="1" step="1">' +
-  '<output></output>';
 const cut = text => text.length > 12 ? text.slice(0, 11) + '…' : text;
 
 export default function start({element, props, trigger, watch}) {
   let play = null;  // the last value
-  let step = 1, timer = 0;
+  let step = 1;
   const inside = selector => element.querySelector(selector);
   const say = (key, values = {}) => fill(play.texts[key], values);
+  const tell = () => trigger('choose', {step});
+  const controls = transport(element, {
+    pause: PAUSE, count: () => play?.steps.length ?? 0, step: () => step, go, show, tell, say});
 
   function receive() {
-    halt();
+    controls.halt();
     play = props.value;
     element.dataset.empty = !play;
     if (!play || !inside('.drawing')) return;
@@ -31,9 +32,8 @@ export default function start({element, props, trigger, watch}) {
   function layOut() {
     const pieces = play.steps.map((one, i) =>
       `<button type="button" data-step="${i + 1}" lang="es">${escapeHtml(one.wanted)}</button>`).join('');
-    const source = play.source.map(escapeHtml).join(' '), transport = inside('.transport');
-    if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
-    transport.setAttribute('aria-label', say('decode_steps'));
+    const source = play.source.map(escapeHtml).join(' ');
+    controls.layOut();
     inside('.drawing').innerHTML = `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
       `<p class="caption" data-hint>${escapeHtml(say('play_sentence'))}</p>` +
       '<div class="panes"><section class="masked"><h3></h3><div class="scroll"></div><p class="sub"></p></section>' +
@@ -41,21 +41,11 @@ export default function start({element, props, trigger, watch}) {
     inside('.drawing').dataset.pair = JSON.stringify(play.pair);
     inside('.masked h3').textContent = say('play_mask');
     inside('.likeliest h3').textContent = say('play_choices');
-    const slider = inside('input');
-    Object.assign(slider, {min: 1, max: play.steps.length});
-    slider.setAttribute('aria-label', say('play_step'));
-    inside('[data-by="-1"]').setAttribute('aria-label', say('play_previous'));
-    inside('[data-by="1"]').setAttribute('aria-label', say('play_next'));
   }
 
   function show() {
-    const now = play.steps[step - 1], slider = inside('input');
-    slider.value = step;
-    inside('output').textContent = say('play_of', {step, steps: play.steps.length});
-    slider.setAttribute('aria-valuetext', `${inside('output').textContent}: ${now.wanted}`);
-    inside('[data-by="-1"]').disabled = step === 1;
-    inside('[data-by="1"]').disabled = step === play.steps.length;
-    inside('.toggle').textContent = say(timer ? 'play_stop' : 'play_start');
+    const now = play.steps[step - 1];
+    controls.draw(now.wanted);
     for (const button of element.querySelectorAll('.written button')) {
       const at = Number(button.dataset.step);
       button.className = at < step ? 'past' : at === step ? 'now' : 'future';
@@ -125,48 +115,22 @@ export default function start({element, props, trigger, watch}) {
     if (next === step) return;
     step = next;
     show();
-    if (told) trigger('choose', {step});
-  }
-
-  function halt() {
-    clearInterval(timer);
-    timer = 0;
-  }
-
-  function toggle() {
-    if (timer) halt();
-    else {
-      if (step === play.steps.length) go(1);
-      timer = setInterval(() => {
-        if (step === play.steps.length || !element.isConnected) halt();
-        else go(step + 1);
-        show();
-      }, PAUSE);
-    }
-    show();
+    if (told) tell();
   }
 
   element.addEventListener('click', event => {
-    const button = event.target.closest('button');
-    if (!play || !button || button.dataset.save) return;
-    if (button.matches('.toggle')) return toggle();
-    halt();
-    if (button.dataset.by) go(step + Number(button.dataset.by));
-    else if (button.dataset.step) go(Number(button.dataset.step));
+    const piece = event.target.closest('.written button');
+    if (!play || !piece) return;
+    controls.halt();
+    go(Number(piece.dataset.step));
     show();
   });
-  element.addEventListener('input', event => {
-    if (!play || event.target.type !== 'range') return;
-    halt();
-    go(Number(event.target.value), false);
-  });
-  element.addEventListener('change', event => event.target.type === 'range' && trigger('choose', {step}));
   element.addEventListener('keydown', event => {
     const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (!play || !by || event.target.type === 'range') return;
     event.preventDefault();
     const isPiece = event.target.closest('.written');
-    halt();
+    controls.halt();
     go(step + by);
     if (isPiece) inside('.written .now').focus();
   });
@@ -183,11 +147,6 @@ export default function start({element, props, trigger, watch}) {
     return {columns, rows};
   }
 
-  whenOutOfSight(element, () => {
-    if (!timer) return;
-    halt();
-    show();
-  });
   let width = 0;
   new ResizeObserver(() => {
     const now = element.clientWidth;

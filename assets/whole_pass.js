@@ -3,22 +3,20 @@
 // and a layer opens: all of which trigger 'choose', for state.shownPass.
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
-import {escapeHtml, fill, whenOutOfSight} from './shared.js';
+import {escapeHtml, fill} from './shared.js';
 import {state} from './state.js';
+import {transport} from './transport.js';
 import {
   decoderPart, encoderFlows, encoderPart, filePicture, layOut, movingPart, readPass, said, tableOf,
 } from './whole_picture.js';
 
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
 const LEAST_ROOM = 1010;  // pixels: a narrower page scrolls
-const TRANSPORT = '<button type="button" data-by="-1">◀</button><button type="button" class="toggle"></button>' +
-  '<button type="button" data-by="1">▶</button><input type="range" min="1" max="1" value="1" step="1">' +
-  '<output></output>';
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export default function start({element, props, trigger, watch}) {
   let pass = null, place = null, paper = '';
-  let step = 1, from = 1, amount = 1, timer = 0, frame = 0;
+  let step = 1, from = 1, amount = 1, frame = 0;
   let block = null;  // the layer that is or shall be open; null as the page begins
   let panel = null, come = '';  // what shows a layer, and which
   let isAsked = false;  // whether a person waits for it
@@ -30,6 +28,12 @@ export default function start({element, props, trigger, watch}) {
     trigger('choose');
   }
 
+  const controls = transport(element, {
+    pause: PAUSE, count: () => pass?.steps.length ?? 0, step: () => step, go, show, tell, say, halted: () => {
+      cancelAnimationFrame(frame);
+      amount = 1;
+    }});
+
   function mark() {
     const {asks, seen} = placeLock(['en', 'en'], lockText()), at = seen ?? asks;
     return at === null || at >= pass.source.length ? null : at;
@@ -38,7 +42,7 @@ export default function start({element, props, trigger, watch}) {
   const shown = () => ({step, from, amount, mark: mark(), block, paper});
 
   function receive() {
-    halt();
+    controls.halt();
     const before = pass?.pair.join('\n');
     pass = props.value ? readPass(props.value) : null;
     element.dataset.empty = !pass;
@@ -53,10 +57,8 @@ export default function start({element, props, trigger, watch}) {
 
   // Lays out what is the same at every step.
   function layDown() {
-    const transport = inside('.transport'), room = Math.max(LEAST_ROOM, element.clientWidth);
-    place = layOut(pass, room);
-    if (!transport.firstChild) transport.innerHTML = TRANSPORT;  // once: a button keeps the focus, the slider its drag
-    transport.setAttribute('aria-label', say('decode_steps'));
+    place = layOut(pass, Math.max(LEAST_ROOM, element.clientWidth));
+    controls.layOut();
     const size = `width="${place.width}" height="${place.height}"`;
     // The flows lie in a picture of their own, so that they are not painted again with what moves over them.
     inside('.drawing').innerHTML = '<div class="scroll"><div class="layers">' +
@@ -64,10 +66,6 @@ export default function start({element, props, trigger, watch}) {
       `<svg class="pass" role="group" ${size}><g class="of-encoder"></g><g class="of-decoder"></g></svg></div></div>` +
       '<p class="said" role="status"></p>' +
       `<p class="caption">${escapeHtml(say('whole_follow'))} ${escapeHtml(pass.how)} ${escapeHtml(pass.rule)}</p>`;
-    Object.assign(inside('input'), {min: 1, max: pass.steps.length});
-    inside('input').setAttribute('aria-label', say('play_step'));
-    inside('[data-by="-1"]').setAttribute('aria-label', say('play_previous'));
-    inside('[data-by="1"]').setAttribute('aria-label', say('play_next'));
     showFollowed();
     show();
   }
@@ -90,14 +88,9 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function show() {
-    const now = pass.steps[step - 1], slider = inside('input');
+    const now = pass.steps[step - 1];
     paper = background(element);
-    slider.value = step;
-    inside('output').textContent = say('play_of', {step, steps: pass.steps.length});
-    slider.setAttribute('aria-valuetext', `${inside('output').textContent}: ${now.wanted}`);
-    inside('[data-by="-1"]').disabled = step === 1;
-    inside('[data-by="1"]').disabled = step === pass.steps.length;
-    inside('.toggle').textContent = say(timer ? 'play_stop' : 'play_start');
+    controls.draw(now.wanted);
     inside('svg.pass').setAttribute('aria-label',
                                     say('whole_picture', {pieces: pass.source.length, piece: now.wanted}));
     inside('.said').textContent = said(pass, step);
@@ -124,26 +117,6 @@ export default function start({element, props, trigger, watch}) {
     amount = 1 - (1 - passed) ** 3;
     showMoving();
     if (passed < 1) frame = requestAnimationFrame(later => move(begun, later));
-  }
-
-  function halt() {
-    clearInterval(timer);
-    cancelAnimationFrame(frame);
-    timer = 0;
-    amount = 1;
-  }
-
-  function toggle() {
-    if (timer) halt();
-    else {
-      if (step === pass.steps.length) go(1);
-      timer = setInterval(() => {
-        if (step === pass.steps.length || !element.isConnected) halt();
-        else go(step + 1);
-        show();
-      }, PAUSE);
-    }
-    show();
   }
 
   function follow(piece) {
@@ -186,26 +159,15 @@ export default function start({element, props, trigger, watch}) {
   }
 
   element.addEventListener('click', event => {
-    const target = event.target.closest('[role=button], button');
-    if (!pass || !target || target.dataset.save) return;
-    if (target.matches('[role=button]')) return act(target);
-    if (target.matches('.toggle')) return toggle();
-    halt();
-    if (target.dataset.by) go(step + Number(target.dataset.by));
-    show();
+    const target = event.target.closest('[role=button]');
+    if (pass && target) act(target);
   });
-  element.addEventListener('input', event => {
-    if (!pass || event.target.type !== 'range') return;
-    halt();
-    go(Number(event.target.value), false);
-  });
-  element.addEventListener('change', event => event.target.type === 'range' && tell());
   element.addEventListener('keydown', event => {
     if (!pass || event.target.type === 'range') return;
     const by = {ArrowLeft: -1, ArrowRight: 1}[event.key], target = event.target.closest('[role=button]');
     const along = target?.dataset.piece && {ArrowUp: -1, ArrowDown: 1}[event.key];
     if (by) {
-      halt();
+      controls.halt();
       go(step + by);
       show();
     } else if (target && (event.key === 'Enter' || event.key === ' ')) act(target);
@@ -230,11 +192,6 @@ export default function start({element, props, trigger, watch}) {
     showFollowed();
     show();
   });
-  whenOutOfSight(element, () => {
-    if (!timer) return;
-    halt();
-    show();
-  });
   saveOnClick(element, {title: () => pass.title, table: () => tableOf(pass, step), picture: kind => {
     const {name, identity} = checkpoint(element), ink = getComputedStyle(element).color;
     const {svg, width, height} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
@@ -246,7 +203,7 @@ export default function start({element, props, trigger, watch}) {
     const now = element.clientWidth;
     if (!pass || !now || now === width || !inside('.drawing')) return;
     width = now;
-    halt();
+    controls.halt();
     layDown();
   }).observe(element);
   watch('value', receive);
