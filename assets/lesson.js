@@ -2,27 +2,20 @@
 // {at, reply}. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
+import {keep, kept} from './shared.js';
 import {state, whenSettled} from './state.js';
 
 const KEY = 'lessons';
 const SMALL = '(max-width: 640px)';
 
 // By lesson: {at: the last step, right: the steps whose question was answered rightly}.
-function kept() {
-  try {
-    return JSON.parse(localStorage.getItem(KEY)) ?? {};
-  } catch {
-    return {};
-  }
-}
+const progress = () => kept(KEY) ?? {};
 
-function keep(at, right) {
-  const [name, step] = at.split('.'), all = kept(), own = all[name] ?? {at: 1, right: []};
+function note(at, right) {
+  const [name, step] = at.split('.'), all = progress(), own = all[name] ?? {at: 1, right: []};
   own.at = Number(step);
   if (right && !own.right.includes(own.at)) own.right.push(own.at);
-  try {
-    localStorage.setItem(KEY, JSON.stringify({...all, [name]: own}));
-  } catch { /* a browser that keeps nothing */ }
+  keep(KEY, {...all, [name]: own});
 }
 
 // The words of the sentence on the page, or of its translation, each once.
@@ -87,7 +80,7 @@ export default function start({element, props, trigger, watch}) {
   }
 
   function fillList() {
-    const all = kept();
+    const all = progress();
     for (const button of panel.querySelectorAll('[data-questions]')) {
       const own = all[button.dataset.lesson], done = button.querySelector('.done');
       if (!own) continue;
@@ -109,7 +102,7 @@ export default function start({element, props, trigger, watch}) {
     if (isOpened) document.body.classList.remove('lesson-folded');
     fillWords();
     fillList();
-    if (at.includes('.')) keep(at);
+    if (at.includes('.')) note(at);
     panel.scrollTop = 0;
     point(inside('[data-point]')?.dataset.point ?? '');
     if (isAsked) (inside('h2') ?? document.querySelector('.lessons-button')).focus();
@@ -126,7 +119,7 @@ export default function start({element, props, trigger, watch}) {
       if (value.at !== at || !reply) return;
       reply.innerHTML = value.reply.html;
       reply.dataset.right = value.reply.right;
-      if (value.reply.right) keep(at, true);
+      if (value.reply.right) note(at, true);
     } else draw(value);
   }
 

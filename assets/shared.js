@@ -50,6 +50,21 @@ export function paintMap(canvas, levels, table) {
   context.putImageData(image, 0, 0);
 }
 
+// What this browser keeps under a key, as JSON can hold it; null where it keeps nothing.
+export function kept(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key));
+  } catch {
+    return null;
+  }
+}
+
+export function keep(key, value) {
+  try {
+    localStorage.setItem(key, JSON.stringify(value));
+  } catch { /* a browser that keeps nothing */ }
+}
+
 // How many pixels of a box that scrolls lie beyond its size: {across, down}, 0 where it does not scroll.
 export function overflow(box) {
   const {overflowX, overflowY} = getComputedStyle(box), scrolls = /auto|scroll/;

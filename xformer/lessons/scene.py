@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from xformer.figures.locked_word import LETTERS, locked
 from xformer.figures.word_link import choices, text_of
@@ -15,7 +15,15 @@ from xformer.serve.protocol import ModelPool, ReviewService, StudyService, Trans
 from xformer.strings import ENGLISH, Language
 
 LONGEST = 400  # characters of a typed answer
+T = TypeVar("T")
 Word = tuple[str, int]  # a side, "source" or "target", and a position, as in `figures.locked_word.Lock`
+
+
+def _there(one: T | None, key: str) -> T:
+    """What is there; raises UserError, of the text that is named, where it is None."""
+    if one is None:
+        raise UserError(Message.of(key))
+    return one
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,23 +48,17 @@ class Scene:
     @property
     def translated(self) -> Translation:
         """The translation on the page; raises UserError where it has none."""
-        if self.translation is None:
-            raise UserError(Message.of("no_trace"))
-        return self.translation
+        return _there(self.translation, "no_trace")
 
     @property
     def passed(self) -> Trace:
         """The pass that the page looks into; raises UserError where it has none."""
-        if self.trace is None:
-            raise UserError(Message.of("no_trace"))
-        return self.trace
+        return _there(self.trace, "no_trace")
 
     @property
     def reader(self) -> ReviewService:
         """The classifier of reviews; raises UserError where there is none."""
-        if self.reviews is None:
-            raise UserError(Message.of("error_answer_data"))
-        return self.reviews
+        return _there(self.reviews, "error_answer_data")
 
     @property
     def number(self) -> float:
