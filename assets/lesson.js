@@ -50,7 +50,7 @@ function watchPointed() {
   new MutationObserver(soon).observe(document.body, {childList: true, subtree: true, attributeFilter: ['style']});
   window.addEventListener('settled', soon);
   return to => {
-    isNew = to !== selector;
+    isNew = true;
     selector = to;
     soon();
     if (!to) mark();
@@ -66,6 +66,8 @@ export default function start({element, props, trigger, watch}) {
     isAsked = true;
     trigger('go', {to});
   };
+
+  const pointed = () => inside('[data-point]')?.dataset.point ?? '';
 
   function fillWords() {
     const words = inside('.words');
@@ -104,7 +106,7 @@ export default function start({element, props, trigger, watch}) {
     fillList();
     if (at.includes('.')) note(at);
     panel.scrollTop = 0;
-    point(inside('[data-point]')?.dataset.point ?? '');
+    point(pointed());
     if (isAsked) (inside('h2') ?? document.querySelector('.lessons-button')).focus();
     isAsked = false;
   }
@@ -112,7 +114,7 @@ export default function start({element, props, trigger, watch}) {
   function receive() {
     const value = props.value;
     if (value.address) {
-      at = '';  // the same step is drawn again
+      if (value.at === at) point(pointed());  // the step stays as it is, with what was answered
       openState(value.address);
     } else if (value.reply) {
       const reply = inside('.reply');

@@ -88,6 +88,7 @@ def test_a_lesson_in_spanish_opens_by_its_name_alone(visit_first):
     page = visit_first("/es?lesson=it")
     expect_step(page, "it", 1)
     page.wait_for_url(re.compile("text=Tom"))
+    wait_until_settled(page)
     verdicts = {}
     for radio in panel(page).get_by_role("radio").all():
         radio.check()

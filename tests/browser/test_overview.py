@@ -60,6 +60,7 @@ def test_a_slash_that_is_typed_into_a_field_is_a_slash(visit):
     ("attention", "ablation", ".drawer [role=tabpanel] .asks")])
 def test_an_address_may_name_a_part_that_is_folded(visit, learned_pairs, tab, part, inside):
     page = visit(f"/?tab={tab}&text={quote(learned_pairs[0][0])}#{part}")
+    wait_until_settled(page)
     expect(page.locator(inside).filter(visible=True).first).to_be_in_viewport()
     page.get_by_role("tab", name="Model").click()
     page.wait_for_function("location.search.includes('tab=model') && location.hash === ''")
