@@ -14,6 +14,10 @@ import pytest
 
 from tests.pages import laid_out, shown
 from xformer.commands.arguments import add_options, record
+from xformer.results import UserError
+from xformer.results.questions import OfPair
+from xformer.serve import wire
+from xformer.serve.translation import ANSWERS, _of_pair
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training.options import TranslationRun, option
 from xformer.ui import translate
@@ -168,6 +172,24 @@ def test_a_new_training_option_takes_two_edits(capsys):
     assert record(Longer, parser.parse_args([*needed, "--patience", "3"])).patience == 3
     with pytest.raises(Exception, match="99"):
         parser.parse_args([*needed, "--patience", "100"])
+
+
+@dataclass(frozen=True)
+class CountPieces(OfPair[int]):
+    """The number of pieces of both sentences: a question more, declared as docs/ARCHITECTURE.md says."""
+
+
+def test_a_new_question_takes_four_edits(running, translation, monkeypatch):
+    """The record above; its name among the results, by which an engine elsewhere knows it; what computes its answer; and
+    its line in the table."""
+    assert EDITS["question to the model"] == 4
+    asked = CountPieces(translation, translation.best.tokens)
+    with pytest.raises(UserError, match="is not asked CountPieces"):
+        running.ask(asked)
+    monkeypatch.setitem(wire.RECORDS, "CountPieces", CountPieces)
+    monkeypatch.setitem(ANSWERS, CountPieces, _of_pair(lambda q, on: len(on.pair.source) + len(on.pair.predicted)))
+    pieces = len(translation.source_tokens) + 1 + len(translation.best.tokens)  # with the end of each
+    assert running.ask(asked) == running.ask(wire.loads(wire.dumps(asked))) == pieces
 
 
 def test_the_document_says_what_each_addition_takes():
