@@ -180,8 +180,8 @@ class CountPieces(OfPair[int]):
 
 
 def test_a_new_question_takes_four_edits(running, translation, monkeypatch):
-    """The record above; its name among the results, by which an engine elsewhere knows it; what computes its answer; and
-    its line in the table."""
+    """The record above; its name among the results, by which an engine elsewhere knows it; what computes its answer;
+    and its line in the table."""
     assert EDITS["question to the model"] == 4
     asked = CountPieces(translation, translation.best.tokens)
     with pytest.raises(UserError, match="is not asked CountPieces"):
