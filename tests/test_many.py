@@ -110,7 +110,7 @@ def test_limits_are_reached_but_not_passed():
         texts.paste("good\n" * 10_001)
     with pytest.raises(UserError, match="has 5.0 MB"):
         texts.paste("é" * 2_500_001)
-    with pytest.raises(UserError, match="paste texts, one a line"):
+    with pytest.raises(UserError, match="paste texts, one per line"):
         texts.paste(" \n")
 
 

@@ -20,7 +20,7 @@ def test_the_sentence_of_the_bar_goes_through_the_generations(same_page, learned
     expect(rows).to_have_count(4)
     page.locator(".gen-curves[data-drawn] .plot svg").first.wait_for()
     page.locator(".gen-times[data-drawn] .plot svg").first.wait_for()
-    page.get_by_test_id("Loss a piece-radio-label").click()
+    page.get_by_test_id("Loss per piece-radio-label").click()
     expect(page.get_by_role("img", name="Loss while they learn")).to_be_visible()
     page.wait_for_url(lambda url: parse_qs(urlparse(url).query).get("gen_curve") == ["loss"])
 

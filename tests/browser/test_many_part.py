@@ -48,7 +48,7 @@ def rows(page):
 
 def test_pasted_lines_become_a_table_and_a_file(page, reviews):
     label, review = reviews[0]
-    type_into(page.get_by_label("Texts, one a line"), f"{review}\n\n{reviews[1][1]}\n{HTML}\n=1+1\n你好")
+    type_into(page.get_by_label("Texts, one per line"), f"{review}\n\n{reviews[1][1]}\n{HTML}\n=1+1\n你好")
     expect(page.get_by_role("button", name="Save the table as CSV")).to_be_disabled()
     classify(page)
     expect(rows(page)).to_have_count(5)
@@ -71,7 +71,7 @@ def test_pasted_lines_become_a_table_and_a_file(page, reviews):
 
 def test_a_phone_shows_the_texts_whole(page, reviews):
     page.set_viewport_size({"width": 375, "height": 812})
-    type_into(page.get_by_label("Texts, one a line"), f"{reviews[0][1]}\n{'A long story that goes on and on. ' * 4}")
+    type_into(page.get_by_label("Texts, one per line"), f"{reviews[0][1]}\n{'A long story that goes on and on. ' * 4}")
     classify(page)
     expect(rows(page)).to_have_count(2)
     page.wait_for_function("""() => {
@@ -98,7 +98,7 @@ def test_an_uploaded_table_is_compared_with_its_labels(page, reviews):
     page.get_by_role("button", name="Forget the file").click()
     expect(column).to_be_hidden()
     classify(page)
-    expect(page.get_by_role("alert")).to_contain_text("There is nothing to read: paste texts, one a line")
+    expect(page.get_by_role("alert")).to_contain_text("There is nothing to read: paste texts, one per line")
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [

@@ -54,7 +54,7 @@ def test_in_every_field_of_every_tab(visit):
     page.get_by_role("button", name="Explain every word").click()
     expect(page.locator(".judged").get_by_text("looks like HTML; it is read")).to_be_visible()
     page.get_by_role("button", name="Several texts at once").click()
-    type_into(page.get_by_label("Texts, one a line"), f"{IMG} film\n{LINK}\n{SVG}")
+    type_into(page.get_by_label("Texts, one per line"), f"{IMG} film\n{LINK}\n{SVG}")
     page.get_by_role("button", name="Classify the texts").click()
     expect(page.locator(".texts tbody tr")).to_have_count(3)
     nothing_runs(page)
