@@ -2,6 +2,7 @@
 
 from xformer.results import (
     EmbedSource,
+    Examine,
     Follow,
     Force,
     GrowTree,
@@ -27,5 +28,5 @@ def one_of_each(source, target, piece):
     return [WalkHead(source, target, head), Follow(source, target, "decoder"), Occlude(source, target),
             RankHeads(source, target, ["cross"]), ReadDecoder(source, target), Force(source, target),
             SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
-            GrowTree(source), TranslateByLayer(source), EmbedSource(source), NearestPieces(piece),
-            NearestContexts(source, 0, 1)]
+            Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source), EmbedSource(source),
+            NearestPieces(piece), NearestContexts(source, 0, 1)]

@@ -113,6 +113,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "hide": True, "weigh": True, "off": ["cross.1.2", "decoder_self.2.4"], "review": "Not bad.",
               "weigh_head": "decoder_self.1.2", "weigh_scope": "head", "weigh_kind": "zeroed", "weigh_power": -2.5,
               "model_part": "sizes", "whole_heads": "strongest", "whole_step": 3, "whole_block": "encoder.2",
+              "bug_patient": "C", "bug_head": "decoder_self.1.2", "bug_seed": 77, "bug_guess": "future",
               "size_encoder": 5, "size_decoder": 4, "size_width": 64, "size_heads": 8,
               "size_ff": 99, "size_vocabulary": 500, "size_norm": "post", "size_shared": False, "size_pieces": 7,
               "size_batch": 9, "vocab_piece": 3, "vocab_layer": 1,

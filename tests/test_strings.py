@@ -27,8 +27,8 @@ LITERAL = {
         sizes_vocabularies train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with""",
     "part of a formula or a definition": """
         attention_note attention_note_empty bleu_brevity bleu_no_match bleu_lab_brevity bleu_short bleu_why_notes
-        bleu_why_paper bleu_why_sacre bleu_zero effect_text first_axis_slope first_hover_slope
-        first_inputs first_inputs_turned
+        bleu_why_paper bleu_why_sacre bleu_zero bugs_sign_after bugs_sign_queries effect_text
+        first_axis_slope first_hover_slope first_inputs first_inputs_turned
         first_output first_scores first_split first_text_inputs first_text_scores first_text_switches
         first_text_variance first_values first_vectors kernel_look kernel_nearest kernel_power_info
         kernel_said_nearest live_schedule_cosine live_schedule_noam maps_compare_text model_line_gru_attention

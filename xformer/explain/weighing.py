@@ -100,9 +100,11 @@ class WholePrefix:
     A softmax over queries cannot use a cache: a new query changes the weights of all earlier ones.
     """
 
-    def __init__(self, model: Transformer, source: Tensor, heads: Heads) -> None:
-        self.model, self.heads = model, heads
-        self.memories = model.decoder.memories(*model.encode(source, heads=heads))
+    def __init__(self, model: Transformer, source: Tensor, heads: Heads | None, positions: Tensor | None = None
+                 ) -> None:
+        """positions [length, D]: in place of the model's own."""
+        self.model, self.heads, self.positions = model, heads, positions
+        self.memories = model.decoder.memories(*model.encode(source, heads=heads, positions=positions))
         self.prefix = source.new_empty((1, 0))
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -110,8 +112,8 @@ class WholePrefix:
         self.prefix = torch.cat((self.prefix.expand(len(tokens), -1), tokens), dim=1)
         # A row each: in a softmax over queries, hypotheses that share one would share its keys out.
         rows = [Memory(one.keys_values.expand(-1, len(tokens), -1, -1, -1), one.mask) for one in self.memories]
-        x = self.model.decoder(self.model.embedding(self.prefix), future_mask(self.prefix.shape[1], tokens.device),
-                               rows, heads=self.heads)
+        x = self.model.decoder(self.model.embedding(self.prefix, positions=self.positions),
+                               future_mask(self.prefix.shape[1], tokens.device), rows, heads=self.heads)
         return self.model.logits(x[:, -1])
 
     def select(self, hypotheses: Tensor, sentences: Tensor | None) -> None:

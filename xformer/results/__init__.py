@@ -47,13 +47,14 @@ heads are counted from 1, positions and steps of a search from 0.
 """
 
 from xformer.results.attention import Maps, Origin, Trace
-from xformer.results.changes import Comparison, HeadEffect, Moved, Occlusion, Reweighed
+from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, Signs
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Sublayer, SublayerGradient, Walk
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import (
     ANSWERS_IN,
     BASES,
+    BUGS,
     GREEDY,
     MOST_SHIFT,
     OWN,
@@ -67,6 +68,7 @@ from xformer.results.options import (
 )
 from xformer.results.questions import (
     EmbedSource,
+    Examine,
     Follow,
     Force,
     GrowTree,
@@ -117,13 +119,13 @@ from xformer.results.translation import (
 from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
-    "ANSWERS_IN", "BASES", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES", "STACKS",
-    "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration", "Candidate",
-    "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded", "Follow", "Force", "Forced",
-    "GrowTree", "Head", "HeadEffect", "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame",
-    "LiveWait", "Maps", "Maximum", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram",
-    "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced",
-    "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored",
-    "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer",
-    "Translation", "UserError", "Walk", "WalkHead", "Weighing",
+    "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
+    "STACKS", "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration",
+    "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded", "Examine",
+    "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History", "Judged", "LabelShare",
+    "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message", "ModelInfo", "Moment",
+    "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude",
+    "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh",
+    "Reweighed", "RunSettings", "Scored", "Sentiment", "Signs", "Stream", "Sublayer", "SublayerGradient", "SweepBeta",
+    "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "UserError", "Walk", "WalkHead", "Weighing",
 ]

@@ -62,6 +62,10 @@ class Positions:
 
 OWN = Positions()  # the model's
 
+# Mistakes that a model can be made with: scaled after the softmax, softmax over the queries, a mask that lets the
+# future through, zeros for minus infinity, no positions, heads that W_O does not mix.
+BUGS = ("after", "queries", "future", "zeroed", "positions", "unmixed")
+
 WEIGHINGS = ("beta", "unscaled", "after", "queries", "zeroed")
 SCOPES = ("stack", "layer", "head")
 

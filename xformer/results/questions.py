@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from xformer.results.changes import HeadEffect, Moved, Occlusion, Reweighed
+from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
@@ -96,6 +96,13 @@ class Move(OfPair[Moved]):
     seed: int | None = None  # shuffles the words of the source; None leaves them in order
     options: Options | None = None
     max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class Examine(OfPair[Examined]):
+    """A model with a mistake of BUGS in all its layers, beside the healthy one."""
+
+    bug: str
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import lenses, passes, stream, weighing
+from xformer.explain import bugs, lenses, passes, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
@@ -491,6 +491,7 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.Force: _of_pair(lambda q, on: lenses.teacher_forcing(on.model, on.tokenizer, on.pair, q.smoothing),
                               any_model=True),
     questions.SweepBeta: _of_pair(lambda q, on: weighing.sweep(on.model, on.pair, on.pause)),
+    questions.Examine: _of_pair(lambda q, on: bugs.examine(on.model, on.tokenizer, on.pair, q.bug, on.pause)),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),
     questions.GrowTree: lambda service, q, _: service._grow_tree(q),

@@ -64,7 +64,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "training": _chosen("part", ("generations", "part_generations"), ("beginning", "part_beginning"),
                         ("live", "part_live"), ("recorded", "part_recorded"), ("forming", "part_forming")),
     "model": _chosen("model_part", ("whole", "part_whole"), ("architecture", "part_architecture"),
-                     ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
+                     ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
 }
 NAMES = {place.key: place.name for places in PLACES.values() for place in places}
 

@@ -1,15 +1,16 @@
-"""The Model tab: a whole pass in one picture, how the model is built, a calculator for others, pieces and vectors."""
+"""The Model tab: a whole pass in one picture, how the model is built, broken models to diagnose, a calculator for
+others, pieces and vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xformer.ui import parts
-from xformer.ui.model import architecture, sizes, vocabulary, whole_pass
+from xformer.ui.model import architecture, bugs, sizes, vocabulary, whole_pass
 from xformer.ui.tabs import Page, Tab
 
 ID = "model"
-PARTS: Sequence[parts.Part] = (whole_pass, architecture, sizes, vocabulary)
+PARTS: Sequence[parts.Part] = (whole_pass, architecture, bugs, sizes, vocabulary)
 
 
 def build(page: Page) -> Tab:

@@ -1,0 +1,126 @@
+"""Models broken on purpose, made from the weights of a healthy one, and the numbers of a pass that give them away.
+
+Axes as in `model.py`. Nothing is stored on the healthy model: a patient is handed its mistake with each pass, or is a
+model of its own that shares the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from xformer.device import use_threads
+from xformer.explain.passes import UNCHANGED, Intervention, Pair, intervene, trace
+from xformer.explain.weighing import WholePrefix, over_queries, scaled_after
+from xformer.model import Attention, Heads, Record, Transformer, Weigh, scores
+from xformer.model import Trace as Recording
+from xformer.results import BUGS, GREEDY, STACKS, Examined, Head, Message, Positions, Signs, Trace, UserError
+from xformer.search import search
+from xformer.tokenizer import Tokenizer
+from xformer.translator import target_limit
+
+MOST_MORE = 10  # pieces by which a patient's translation may be longer than the target of the pair
+
+
+def let_through(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(q k^T / sqrt(d)), whatever the mask hides."""
+    return scores(q, k).softmax(dim=-1)
+
+
+def filled_with_zeros(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+    """The softmax with scores of 0 in place of -infinity: what is hidden takes part, by e^0.
+
+    In `weighing.zeroed` the values are 0 there too.
+    """
+    found = scores(q, k)
+    return (found if mask is None else found.masked_fill(~mask, 0.0)).softmax(dim=-1)
+
+
+WEIGHED: dict[str, Weigh] = {"after": scaled_after, "queries": over_queries, "future": let_through,
+                             "zeroed": filled_with_zeros}
+
+
+def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
+    """Make the patient with one of BUGS: a model, and what its passes are handed. Raises UserError for another bug."""
+    if bug == "positions":
+        return model, intervene(model, positions=Positions("none"))
+    if bug == "unmixed":
+        return _unmixed(model), UNCHANGED
+    if bug not in WEIGHED:
+        raise UserError(Message.of("bugs_error_kind", bug=bug[:40], bugs=", ".join(BUGS)))
+    layers = range(1, max(model.config.n_layers, model.config.decoder_layers) + 1)
+    stacks = ("decoder_self",) if bug == "future" else STACKS
+    weigh = {(stack, layer): WEIGHED[bug] for stack in stacks for layer in layers}
+    every = Heads.without(model.config, [], model.embedding.weight.device)
+    return model, Intervention(heads=replace(every, weigh=weigh))
+
+
+def _unmixed(model: Transformer) -> Transformer:
+    """A copy that shares all weights but W_O, which is the identity: the heads' answers stay side by side."""
+    packed = [model.output, model.twin, *(getattr(one, "products", None) for one in model.modules())]
+    shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
+    patient = deepcopy(model, {**shared, **{id(one): None for one in packed}})
+    for module in patient.modules():
+        if isinstance(module, Attention):
+            own = module.out_proj
+            own.weight = nn.Parameter(torch.eye(len(own.weight)).to(own.weight), requires_grad=False)
+            own.bias = nn.Parameter(torch.zeros_like(own.bias), requires_grad=False)
+    return patient
+
+
+@torch.inference_mode()
+def examine(model: Transformer, tokenizer: Tokenizer, pair: Pair, bug: str, pause: Callable[[], object] = lambda: None
+            ) -> Examined:
+    """Answer `results.Examine`. Raises UserError for a bug that is not one of BUGS."""
+    use_threads(1)
+    found = []
+    for one, change in ((model, UNCHANGED), make(model, bug)):
+        text, seen = _greedy(one, tokenizer, pair, change), trace(one, tokenizer, pair, "", change)
+        found.append((text, seen, signs(one, pair, seen, change)))
+        pause()
+    (healthy, _, own), (ill, seen, its) = found
+    return Examined(healthy, ill, seen, its, own)
+
+
+def _greedy(model: Transformer, tokenizer: Tokenizer, pair: Pair, change: Intervention) -> str:
+    """Translate the source of a pair greedily, each step by a pass over all pieces so far: a cache would hide mistakes.
+    """
+    source = torch.tensor([pair.source], device=model.embedding.weight.device)
+    most = min(target_limit(len(pair.source), model.config.max_length), len(pair.given) + MOST_MORE)
+    scorer = WholePrefix(model, source, change.heads, change.table)
+    [[best, *_]] = search(scorer, [most], GREEDY, device=source.device)
+    return tokenizer.decode(best.tokens) + ("" if best.finished else " …")
+
+
+@torch.inference_mode()
+def signs(model: Transformer, pair: Pair, seen: Trace, change: Intervention = UNCHANGED) -> Signs:
+    """Measure what would give each bug away. seen: the pass of this model over the pair with this change."""
+    def encoded(source: Tensor, *off: tuple[str, int, int]) -> tuple[Tensor, Tensor]:
+        recorded, heads = Recording(Record(calls=[])), Heads.without(model.config, off, source.device)
+        states, _ = model.encode(source, recorded, replace(heads, weigh=weigh), change.table)
+        assert recorded.encoder_self.calls is not None
+        return states[0].float(), recorded.encoder_self.calls[0].answer[0].float()
+
+    weigh = change.heads.weigh if change.heads else {}
+    maps = [seen.of(stack).probabilities for stack in STACKS]
+    rows, columns = (np.concatenate([one.sum(axis=axis).ravel() for one in maps]) for axis in (-1, -2))
+    # Of the rows that hide two pieces or more: whether these have one weight is what tells zeros from no mask.
+    later = np.triu(seen.decoder_self, 1)[..., :max(1, len(pair.given) - 2), :]
+    layer, head, row = (int(one) for one in np.unravel_index(later.sum(axis=-1).argmax(), later.shape[:-1]))
+    each = later[layer, head, row, row + 1:] if len(pair.given) > 1 else np.zeros(1)
+    source = torch.tensor([pair.source], device=model.embedding.weight.device)
+    states, answer = encoded(source)
+    backwards, _ = encoded(source.flip(1))
+    added = answer - encoded(source, ("encoder_self", 1, 1))[1]  # by the first head of the first layer
+    own = added[:, :model.config.d_model // model.config.n_heads]
+    return Signs((float(rows.min()), float(rows.max())), (float(columns.min()), float(columns.max())),
+                 Head("decoder_self", layer + 1, head + 1), seen.target[row], float(each.sum()),
+                 (float(each.min()), float(each.max())),
+                 float(F.cosine_similarity(states, backwards.flip(0), dim=-1).min()),
+                 float(own.square().sum() / added.square().sum()))
