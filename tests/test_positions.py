@@ -1,5 +1,6 @@
 """Positions: as an argument of a pass, by hand, on the page's own figures, and by the length of a sentence."""
 
+import base64
 import json
 import math
 import re
@@ -16,6 +17,7 @@ import torch
 from tests.pages import laid_out
 from xformer.__main__ import main
 from xformer.explain import positions as explain
+from xformer.figures import head_payload
 from xformer.figures import positions as figures
 from xformer.figures.attention import Choice
 from xformer.figures.layout import GAP
@@ -395,11 +397,13 @@ def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(runni
     assert f"<p lang=\"en\">{found.source}</p>" in html and f">{spanish}</p>" in html
     assert html.count("<tr>") == 1 + len(found.before.predicted)
     assert f"{sum(found.after.log_probs):.2f}" in html
-    before, after = figures.maps(found, Choice("cross", 2, 3), Positions("shift", 5))
-    np.testing.assert_array_equal(before.values, found.before.cross[1, 2])
-    np.testing.assert_array_equal(after.values, found.after.cross[1, 2])
-    assert before.title.endswith("layer 2 of 2 · head 3 of 4 · as in training")
-    assert after.title.endswith("shifted (5), words shuffled") and after.keys != before.keys
+    assert figures.named(found, Positions("shift", 5)) == "shifted (5), words shuffled"
+    maps = head_payload.before_and_after((found.before, found.after), "ab", Choice("cross", 2, 3), running.info)
+    for drawn, seen, name in zip(maps.values(), (found.before, found.after), "ab", strict=True):
+        values = np.frombuffer(base64.b64decode(drawn["data"]), "<f4")
+        np.testing.assert_array_equal(values, seen.cross[1, 2].ravel())
+        assert drawn["title"].endswith(f"layer 2 of 2 · head 3 of 4 · {name}")
+    assert maps["before"]["keys"] != maps["after"]["keys"]
 
 
 def test_quality_stands_above_what_was_learned_from():

@@ -20,30 +20,17 @@ from xformer.explain.passes import UNCHANGED, Intervention, Pair, intervene, tra
 from xformer.explain.weighing import WholePrefix, over_queries, scaled_after
 from xformer.model import Attention, Heads, Record, Transformer, Weigh, scores
 from xformer.model import Trace as Recording
-from xformer.results import BUGS, GREEDY, STACKS, Examined, Head, Message, Positions, Signs, Trace, UserError
+from xformer.results import BUGS, GREEDY, STACKS, Examined, Message, Positions, Trace, UserError
 from xformer.search import search
 from xformer.tokenizer import Tokenizer
 from xformer.translator import target_limit
 
 MOST_MORE = 10  # pieces by which a patient's translation may be longer than the target of the pair
-
-
-def let_through(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """softmax(q k^T / sqrt(d)), whatever the mask hides."""
-    return scores(q, k).softmax(dim=-1)
-
-
-def filled_with_zeros(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """The softmax with scores of 0 in place of -infinity: what is hidden takes part, by e^0.
-
-    In `weighing.zeroed` the values are 0 there too.
-    """
-    found = scores(q, k)
-    return (found if mask is None else found.masked_fill(~mask, 0.0)).softmax(dim=-1)
-
-
-WEIGHED: dict[str, Weigh] = {"after": scaled_after, "queries": over_queries, "future": let_through,
-                             "zeroed": filled_with_zeros}
+WEIGHED: dict[str, Weigh] = {
+    "after": scaled_after, "queries": over_queries,
+    "future": lambda q, k, mask: scores(q, k).softmax(dim=-1),  # whatever the mask hides
+    # The values of what is hidden are added too; in `weighing.zeroed` they are 0.
+    "zeroed": lambda q, k, mask: scores(q, k, mask).nan_to_num(neginf=0.0).softmax(dim=-1)}
 
 
 def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
@@ -54,10 +41,10 @@ def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
         return _unmixed(model), UNCHANGED
     if bug not in WEIGHED:
         raise UserError(Message.of("bugs_error_kind", bug=bug[:40], bugs=", ".join(BUGS)))
-    layers = range(1, max(model.config.n_layers, model.config.decoder_layers) + 1)
     stacks = ("decoder_self",) if bug == "future" else STACKS
-    weigh = {(stack, layer): WEIGHED[bug] for stack in stacks for layer in layers}
+    layers = range(1, max(model.config.n_layers, model.config.decoder_layers) + 1)
     every = Heads.without(model.config, [], model.embedding.weight.device)
+    weigh = {(stack, layer): WEIGHED[bug] for stack in stacks for layer in layers}
     return model, Intervention(heads=replace(every, weigh=weigh))
 
 
@@ -77,37 +64,34 @@ def _unmixed(model: Transformer) -> Transformer:
 @torch.inference_mode()
 def examine(model: Transformer, tokenizer: Tokenizer, pair: Pair, bug: str, pause: Callable[[], object] = lambda: None
             ) -> Examined:
-    """Answer `results.Examine`. Raises UserError for a bug that is not one of BUGS."""
+    """Answer `results.Examine`. Raises UserError for a bug that is not one of BUGS.
+
+    Each step of the search is a pass over all pieces so far: a cache would hide what a wrong mask does.
+    """
     use_threads(1)
+    source = torch.tensor([pair.source], device=model.embedding.weight.device)
+    most = min(target_limit(len(pair.source), model.config.max_length), len(pair.given) + MOST_MORE)
     found = []
     for one, change in ((model, UNCHANGED), make(model, bug)):
-        text, seen = _greedy(one, tokenizer, pair, change), trace(one, tokenizer, pair, "", change)
-        found.append((text, seen, signs(one, pair, seen, change)))
+        [[best, *_]] = search(WholePrefix(one, source, change.heads, change.table), [most], GREEDY,
+                              device=source.device)
+        seen = trace(one, tokenizer, pair, "", change)
+        found.append((tokenizer.decode(best.tokens) + ("" if best.finished else " …"), seen,
+                      signs(one, pair, seen, change)))
         pause()
     (healthy, _, own), (ill, seen, its) = found
     return Examined(healthy, ill, seen, its, own)
 
 
-def _greedy(model: Transformer, tokenizer: Tokenizer, pair: Pair, change: Intervention) -> str:
-    """Translate the source of a pair greedily, each step by a pass over all pieces so far: a cache would hide mistakes.
-    """
-    source = torch.tensor([pair.source], device=model.embedding.weight.device)
-    most = min(target_limit(len(pair.source), model.config.max_length), len(pair.given) + MOST_MORE)
-    scorer = WholePrefix(model, source, change.heads, change.table)
-    [[best, *_]] = search(scorer, [most], GREEDY, device=source.device)
-    return tokenizer.decode(best.tokens) + ("" if best.finished else " …")
-
-
 @torch.inference_mode()
-def signs(model: Transformer, pair: Pair, seen: Trace, change: Intervention = UNCHANGED) -> Signs:
-    """Measure what would give each bug away. seen: the pass of this model over the pair with this change."""
+def signs(model: Transformer, pair: Pair, seen: Trace, change: Intervention = UNCHANGED) -> dict[str, float | str]:
+    """Measure what would give each bug away, by name. seen: the pass of this model over the pair with this change."""
     def encoded(source: Tensor, *off: tuple[str, int, int]) -> tuple[Tensor, Tensor]:
         recorded, heads = Recording(Record(calls=[])), Heads.without(model.config, off, source.device)
+        weigh = change.heads.weigh if change.heads else {}
         states, _ = model.encode(source, recorded, replace(heads, weigh=weigh), change.table)
-        assert recorded.encoder_self.calls is not None
-        return states[0].float(), recorded.encoder_self.calls[0].answer[0].float()
+        return states[0].float(), (recorded.encoder_self.calls or [])[0].answer[0].float()
 
-    weigh = change.heads.weigh if change.heads else {}
     maps = [seen.of(stack).probabilities for stack in STACKS]
     rows, columns = (np.concatenate([one.sum(axis=axis).ravel() for one in maps]) for axis in (-1, -2))
     # Of the rows that hide two pieces or more: whether these have one weight is what tells zeros from no mask.
@@ -115,12 +99,12 @@ def signs(model: Transformer, pair: Pair, seen: Trace, change: Intervention = UN
     layer, head, row = (int(one) for one in np.unravel_index(later.sum(axis=-1).argmax(), later.shape[:-1]))
     each = later[layer, head, row, row + 1:] if len(pair.given) > 1 else np.zeros(1)
     source = torch.tensor([pair.source], device=model.embedding.weight.device)
-    states, answer = encoded(source)
-    backwards, _ = encoded(source.flip(1))
+    (states, answer), (backwards, _) = encoded(source), encoded(source.flip(1))
     added = answer - encoded(source, ("encoder_self", 1, 1))[1]  # by the first head of the first layer
-    own = added[:, :model.config.d_model // model.config.n_heads]
-    return Signs((float(rows.min()), float(rows.max())), (float(columns.min()), float(columns.max())),
-                 Head("decoder_self", layer + 1, head + 1), seen.target[row], float(each.sum()),
-                 (float(each.min()), float(each.max())),
-                 float(F.cosine_similarity(states, backwards.flip(0), dim=-1).min()),
-                 float(own.square().sum() / added.square().sum()))
+    width = model.config.d_model // model.config.n_heads
+    return {"least": float(rows.min()), "most": float(rows.max()), "scale": width ** -0.5,  # sums of rows
+            "lowest": float(columns.min()), "highest": float(columns.max()),  # sums of columns
+            "layer": layer + 1, "head": head + 1, "piece": seen.target[row], "later": float(each.sum()),
+            "faintest": float(each.min()), "strongest": float(each.max()),  # on one of the later pieces
+            "cosine": float(F.cosine_similarity(states, backwards.flip(0), dim=-1).min()),
+            "share": float(added[:, :width].square().sum() / added.square().sum()), "width": width}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
 
-from xformer.figures.attention import SIDES, Choice, Picture
+from xformer.figures.attention import SIDES, Choice, Picture, picture
 from xformer.figures.locked_word import LETTERS
 from xformer.figures.palettes import PALETTES
-from xformer.results import ModelInfo
+from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
 # Texts that the script fills in itself.
@@ -40,9 +40,12 @@ def payload(picture: Picture, choice: Choice, checkpoint: str, language: Languag
             "texts": {name: language.texts[name] for name in TEXTS}, "key": " ".join(map(str, key))}
 
 
-def before_and_after(before: Picture, after: Picture, choice: Choice, info: ModelInfo, language: Language = ENGLISH
-                     ) -> dict[str, Any]:
-    """Pack the picture of a head "before" and "after" a change."""
-    checkpoint = f"{info.name} {info.identity}"
-    return {"before": payload(before, choice, checkpoint, language),
-            "after": payload(after, choice, checkpoint, language)}
+def before_and_after(passes: Sequence[Trace], names: Sequence[str], choice: Choice, info: ModelInfo,
+                     language: Language = ENGLISH, given: Collection[Head] = ()) -> dict[str, Any]:
+    """Pack the pictures of a head in a pass "before" and in one "after" a change; each title ends with a name.
+
+    given: the heads that align the piece they were given.
+    """
+    pictures = [picture(one, choice, language, given=given) for one in passes]
+    return {key: payload(replace(one, title=f"{one.title} · {name}"), choice, f"{info.name} {info.identity}", language)
+            for key, one, name in zip(("before", "after"), pictures, names, strict=True)}

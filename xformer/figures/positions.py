@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -18,7 +17,6 @@ import plotly.graph_objects as go
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.ablation import changed_words, piece_table
-from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, shown_all
 from xformer.figures.labels import sentence as spelled_out
@@ -226,18 +224,11 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
             f"{piece_table(names, change.before.predicted, change.before.log_probs, change.after.log_probs)}</details>")
 
 
-def maps(change: Moved, choice: Choice, positions: Positions, language: Language = ENGLISH
-         ) -> tuple[Picture, Picture]:
-    """Picture a head before and after a change of positions; each title ends with the name of the positions."""
-    say = language.say
-    kinds = [say(f"pos_kind_{positions.kind}")]
-    if positions.kind in ("shift", "base"):
-        kinds[0] += f" ({positions.value:g})"
-    if change.source != change.before.text:
-        kinds.append(say("pos_shuffled"))
-    old, new = (picture(trace, choice, language) for trace in (change.before, change.after))
-    return (replace(old, title=f"{old.title} · {say('pos_kind_own')}"),
-            replace(new, title=f"{new.title} · {', '.join(kinds)}"))
+def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> str:
+    """Name the positions of a change, and whether its words are shuffled."""
+    value = f" ({positions.value:g})" if positions.kind in ("shift", "base") else ""
+    shuffled = f', {language.say("pos_shuffled")}' if change.source != change.before.text else ""
+    return f'{language.say(f"pos_kind_{positions.kind}")}{value}{shuffled}'
 
 
 def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.Figure:

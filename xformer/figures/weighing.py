@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import plotly.graph_objects as go
 
 from xformer.explain.principles import BETAS, POWERS
 from xformer.figures.ablation import both_texts, column_names, word_table
-from xformer.figures.attention import Choice, Picture, picture
 from xformer.figures.labels import place, sentence, shown
 from xformer.figures.layout import axis, layout
 from xformer.figures.notice import notice
 from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import savable
 from xformer.pieces import words
-from xformer.results import STACKS, Head, Reweighed, Weighing
+from xformer.results import STACKS, Reweighed, Weighing
 from xformer.strings import ENGLISH, Language
 
 LONGEST = 60  # characters of a translation in a title
@@ -76,18 +74,6 @@ def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH)
     table = word_table(names, before.predicted, before.log_probs, after.log_probs)
     title = language.say("weigh_saved", change=named(change, language), text=before.text)
     return savable(table, "reweighed", title, names[:-1], rows, (before.text, sentence(before.predicted)))
-
-
-def maps(done: Reweighed, change: Weighing, given: Collection[Head], language: Language = ENGLISH
-         ) -> tuple[Picture, Picture]:
-    """Picture a head with equation 1 and under the change; each title says which.
-
-    given: the heads that align the piece they were given.
-    """
-    choice = Choice(*change.head)
-    old, new = (picture(trace, choice, language, given=given) for trace in (done.before, done.after))
-    return (replace(old, title=f"{old.title} · {language.say('weigh_before')}"),
-            replace(new, title=f"{new.title} · {named(change, language)}"))
 
 
 def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, width: int, language: Language = ENGLISH,

@@ -70,20 +70,6 @@ class Reweighed:
     after: Trace  # of the same, under the change
 
 
-@dataclass(frozen=True)
-class Signs:
-    """Numbers of one pass that tell of the mistakes BUGS; least and most are over all heads of all layers."""
-
-    rows: tuple[float, float]  # least and most that the weights of a query sum to
-    columns: tuple[float, float]  # least and most that the weights on a key sum to
-    head: Head  # of the decoder's self-attention, in which a query looks most at the pieces after it
-    piece: str  # that query
-    later: float  # weight that it gives to the pieces after it
-    each: tuple[float, float]  # least and most that it gives to one of them
-    backwards: float  # least cosine of the encoder's state of a piece with that in the sentence read backwards
-    own: float  # share, of the squares that the encoder's very first head adds, in the numbers of that head
-
-
 @dataclass(frozen=True, eq=False)
 class Examined:
     """A model with one mistake beside the healthy one, on the same source and target."""
@@ -91,5 +77,5 @@ class Examined:
     healthy: str  # what the healthy model writes, greedily
     patient: str  # what the patient writes, greedily
     trace: Trace  # of the patient
-    signs: Signs  # of the patient
-    healthy_signs: Signs
+    signs: dict[str, float | str]  # of the patient, by the names of `explain.bugs.signs`
+    healthy_signs: dict[str, float | str]

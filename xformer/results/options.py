@@ -62,10 +62,7 @@ class Positions:
 
 OWN = Positions()  # the model's
 
-# Mistakes that a model can be made with: scaled after the softmax, softmax over the queries, a mask that lets the
-# future through, zeros for minus infinity, no positions, heads that W_O does not mix.
-BUGS = ("after", "queries", "future", "zeroed", "positions", "unmixed")
-
+BUGS = ("after", "queries", "future", "zeroed", "positions", "unmixed")  # mistakes, made in `explain.bugs`
 WEIGHINGS = ("beta", "unscaled", "after", "queries", "zeroed")
 SCOPES = ("stack", "layer", "head")
 

@@ -331,6 +331,6 @@ def make_change(service: TranslationService, translation: Translation, change: C
 def both_maps(service: TranslationService, moved: Moved, change: Change, compare: str, language: Language
               ) -> dict[str, Any]:
     """Draw the map of a head "before" and "after" the change."""
-    choice = Choice(*Head.parse(compare))
-    maps = figures.maps(moved, choice, change.positions, language)
-    return head_payload.before_and_after(*maps, choice, service.info, language)
+    names = (language.say("pos_kind_own"), figures.named(moved, change.positions, language))
+    return head_payload.before_and_after((moved.before, moved.after), names, Choice(*Head.parse(compare)), service.info,
+                                         language)

@@ -125,8 +125,9 @@ def weigh_again(service: TranslationService, translation: Translation, change: W
 def both_maps(service: TranslationService, done: Reweighed, change: Weighing, language: Language
               ) -> dict[str, Any]:
     """Draw the head "before" and "after" the change."""
-    maps = figures.maps(done, change, given_heads(service.info, service.alignment_errors), language)
-    return head_payload.before_and_after(*maps, Choice(*change.head), service.info, language)
+    names = (language.say("weigh_before"), figures.named(change, language))
+    return head_payload.before_and_after((done.before, done.after), names, Choice(*change.head), service.info, language,
+                                         given_heads(service.info, service.alignment_errors))
 
 
 def draw_curve(service: TranslationService, swept: Mapping[str, Sequence[float]], translation: Translation,
