@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
 def _unmixed(model: Transformer) -> Transformer:
     """A copy that shares all weights but W_O, which is the identity: the heads' answers stay side by side."""
     packed = [model.output, model.twin, *(getattr(one, "products", None) for one in model.modules())]
-    shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
+    shared: dict[int, Any] = {id(one): one for one in (*model.parameters(), *model.buffers())}
     patient = deepcopy(model, {**shared, **{id(one): None for one in packed}})
     for module in patient.modules():
         if isinstance(module, Attention):

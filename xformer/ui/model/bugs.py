@@ -29,7 +29,7 @@ GUESSES = ("none", *BUGS)  # none: the reader has said nothing yet
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
-    language, say, controls, views = page.language, page.language.say, Controls(page.service), {}
+    language, say, controls, views = page.language, page.language.say, Controls(page.service), dict[str, Any]()
     problem = gr.HTML(elem_classes="status")
     gr.HTML(f'<p>{language.html("bugs_look")}</p>', elem_classes="summary")
     with gr.Row(elem_classes="controls"):
