@@ -18,10 +18,6 @@ def address(pair, **more):
     return f"/?tab=model&model_part=bugs&text={quote(pair[0])}{rest}"
 
 
-def of_bug(bug):
-    return ENGLISH.say(f"bugs_guess_{bug}")
-
-
 def patient(page, letter):
     """Wait for both translations and both maps of a patient; -> the part with the translations."""
     texts = page.locator(".block.bugs-result")
@@ -32,12 +28,13 @@ def patient(page, letter):
 
 
 def say(page, bug):
-    page.get_by_role("radiogroup").or_(page.locator("fieldset")).get_by_text(of_bug(bug), exact=True).click()
+    guesses = page.locator("fieldset").filter(has_text=ENGLISH.say("bugs_guess"))
+    guesses.get_by_text(ENGLISH.say(f"bugs_guess_{bug}"), exact=True).click()
 
 
 def test_a_reader_looks_says_and_is_answered(visit, learned_pairs, running):
     page, bug = visit(address(learned_pairs[4])), patients(1)["A"]
-    texts, reply = patient(page, "A"), page.locator(".bugs-reply")
+    texts, reply = patient(page, "A"), page.locator(".block.bugs-reply")
     found = running.ask(Examine(*learned_pairs[4], bug))
     expect(texts.locator("[lang=es]").first).to_have_text(found.healthy)
     expect(page.locator("p.asks", has_text="Which one line of code is wrong")).to_be_visible()
@@ -49,7 +46,7 @@ def test_a_reader_looks_says_and_is_answered(visit, learned_pairs, running):
     expect(reply).to_contain_text("Yes.")
     expect(reply.locator("code")).to_have_text(CODE[bug])
     page.wait_for_url(re.compile(f"bug_guess={bug}"))
-    page.locator("label", has_text=re.compile("^B$")).click()
+    page.get_by_test_id("B-radio-label").click()
     patient(page, "B")
     expect(reply).to_have_text("")
     page.wait_for_url(lambda url: "bug_patient=B" in url and "bug_guess" not in url)
@@ -65,7 +62,7 @@ def test_an_address_brings_the_patient_the_head_and_the_answer(visit, learned_pa
     found = running.ask(Examine(*learned_pairs[4], bug))
     assert rows == [["Healthy model", found.healthy], ["Patient C", found.patient]]
     page.get_by_role("button", name="Other letters").click()
-    expect(page.locator(".bugs-reply")).to_have_text("")
+    expect(page.locator(".block.bugs-reply")).to_have_text("")
     page.wait_for_url(lambda url: "bug_seed=" in url and "bug_seed=7&" not in f"{url}&" and "bug_guess" not in url)
 
 
@@ -73,6 +70,6 @@ def test_an_address_brings_the_patient_the_head_and_the_answer(visit, learned_pa
 def test_it_fits_and_can_be_read(visit, learned_pairs, width):
     page = visit(address(learned_pairs[4], bug_patient="B", bug_guess=patients(1)["B"]), width=width)
     patient(page, "B")
-    expect(page.locator(".bugs-reply")).to_contain_text("Yes.")
+    expect(page.locator(".block.bugs-reply")).to_contain_text("Yes.")
     expect_fits(page, width)
     assert contrasts(page)[0]["ratio"] >= 4.5
