@@ -6,6 +6,7 @@ import {keep, kept} from './shared.js';
 import {state, whenSettled} from './state.js';
 
 const KEY = 'lessons';
+const isStep = at => /\.\d+$/.test(at);  // not a view, such as "lecture.kak"
 const SMALL = '(max-width: 640px)';
 
 // By lesson: {at: the last step, right: the steps whose question was answered rightly}.
@@ -104,7 +105,7 @@ export default function start({element, props, trigger, watch}) {
     if (isOpened) document.body.classList.remove('lesson-folded');
     fillWords();
     fillList();
-    if (at.includes('.')) note(at);
+    if (isStep(at)) note(at);
     panel.scrollTop = 0;
     point(pointed());
     if (isAsked) (inside('h2') ?? document.querySelector('.lessons-button')).focus();
@@ -161,5 +162,5 @@ export default function start({element, props, trigger, watch}) {
   const [opening] = performance.getEntriesByType('navigation');
   const query = new URL(opening?.name ?? location.href).searchParams;
   if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab'))
-    whenSettled(() => at.includes('.') && trigger('go', {to: at}));
+    whenSettled(() => isStep(at) && trigger('go', {to: at}));
 }

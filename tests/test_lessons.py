@@ -22,6 +22,7 @@ from xformer.serve.study import Study
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import lessons as ui
+from xformer.ui.places import PLACES as PLACES_OF_PAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = ROOT / "checkpoints"
@@ -163,6 +164,34 @@ def test_the_glossary_is_short_in_both_languages_and_leads_somewhere(shipped_pag
         assert not page.controls.read(service, one.see)[1] and one.see["tab"], one.term
 
 
+def test_a_lecture_names_what_the_page_shows_of_it_and_what_it_does_not(shipped_page):
+    page, service = shipped_page
+    folded = {place.key: (tab, place) for tab, places in PLACES_OF_PAGE.items() for place in places if place.folded}
+    assert len(files.lectures()) == 5
+    for name, lecture in files.lectures().items():
+        assert len({slide.term for slide in lecture.slides}) == len(lecture.slides) >= 10, name
+        for slide in lecture.slides:
+            values, problems = page.controls.read(service, slide.see)
+            assert not problems and {*slide.see} <= {*values}, slide.term
+            assert not slide.lesson or slide.lesson in LESSONS, slide.term
+            lacking = {"en": "Not on this page", "es": "No está en esta página"}
+            for code, said in lacking.items():
+                assert slide.text[code].startswith(said) is not bool(slide.see), slide.term
+            if slide.at:
+                tab, place = folded[slide.at]
+                assert slide.see["tab"] == tab and {*place.address.items()} <= {*slide.see.items()}, slide.term
+
+
+def test_the_places_of_two_slides_do_not_mix(shipped_page):
+    """What one slide sets and another does not name is taken out of the address."""
+    slides = files.lectures()["nyu"].slides
+    shown = [json.loads(html.unescape(one)) for one in re.findall(
+        'data-address="([^"]*)"', ui.value("lecture.nyu", ENGLISH)["html"])]
+    wanted = [slide.see for slide in slides if slide.see]
+    assert [{key: value for key, value in one.items() if value is not None} for one in shown] == wanted
+    assert all("text" not in one and {key for see in wanted for key in see} == {*one} for one in shown)
+
+
 STEP = {"text": {"en": "Look.", "es": "Mira."}, "address": {"tab": "translate"}}
 HINT = {"en": "Look.", "es": "Mira."}
 ASKED = {"ask": HINT, "kind": "word", "check": {"name": "looks_back", "word": "a"}, "hints": [HINT, HINT]}
@@ -281,13 +310,13 @@ def test_a_step_moves_the_page_to_its_state_and_computes_what_it_points_at(shipp
 def test_views_open_in_the_panel_and_a_model_that_lacks_the_word_goes_on_without_its_place(tiny):
     page, service, _ = tiny
     assert "lock" not in gone(page, service, "alignment.3")["panel"]["address"]
-    for to in ("all", "glossary", ""):
+    for to in ("all", "glossary", "lectures", "lecture.kak", ""):
         assert gone(page, service, to) == {"panel": ui.value(to, ENGLISH), "lesson": to}
-    with pytest.raises(UserError, match="lesson is “nowhere.9”; it must be one of all, glossary, probabilities"):
+    with pytest.raises(UserError, match="lesson is “nowhere.9”; it must be one of all, glossary, lectures, "):
         gone(page, service, "nowhere.9")
 
 
-@pytest.mark.parametrize("value", ["it.0", "it.99", "it.x", "it.٣", "nowhere", "../it", "<b>"])
+@pytest.mark.parametrize("value", ["it.0", "it.99", "it.x", "it.٣", "nowhere", "../it", "<b>", "lecture.", "lecture.x"])
 def test_an_address_that_names_no_step_is_passed_over(tiny, value):
     page, service, _ = tiny
     values, problems = page.controls.read(service, {"lesson": value})
@@ -303,4 +332,9 @@ def test_the_panel_has_all_texts_and_escapes_them(language):
     assert all(f'data-lesson="{name}"' in ui.value("all", language)["html"] for name in LESSONS)
     assert all(html.escape(one.term[language.code]) in ui.value("glossary", language)["html"]
                for one in files.glossary())
+    assert all(f'data-lesson="lecture.{name}"' in ui.value("lectures", language)["html"] for name in files.lectures())
+    for name, lecture in files.lectures().items():
+        shown = ui.value(f"lecture.{name}", language)["html"]
+        assert all(html.escape(slide.term) in shown and panel.marked(slide.text[language.code]) in shown
+                   for slide in lecture.slides)
     assert panel.marked("<b> *it* & *film*") == "&lt;b&gt; <em>it</em> &amp; <em>film</em>"

@@ -1,4 +1,4 @@
-"""Lessons and the glossary, read from assets/: texts in two languages, states of the page, and questions.
+"""Lessons, the glossary and lectures, read from assets/: texts in two languages, states of the page, and questions.
 
 What a file may hold is said in docs/LESSONS.md. A question names a check and words; it holds no answer.
 """
@@ -18,7 +18,7 @@ from xformer.lessons.scene import CHECKS
 from xformer.results import Message, UserError
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 
-FOLDER, GLOSSARY = ASSETS / "lessons", ASSETS / "glossary.json"
+FOLDER, GLOSSARY, LECTURES = ASSETS / "lessons", ASSETS / "glossary.json", ASSETS / "lectures.json"
 KINDS = ("choice", "number", "word", "spanish", "head", "sentence")  # of questions
 MOST_WORDS, MOST_OF_ENTRY, HINTS = 80, 40, 2  # words of a step and of an entry of the glossary; hints of a question
 ORDER = ("probabilities", "by-hand", "alignment", "it", "order", "masks", "search", "layers", "generations", "warm-up",
@@ -72,6 +72,26 @@ class Term:
     see: Mapping[str, str]  # the address where it is to be seen
 
 
+@dataclass(frozen=True)
+class Slide:
+    """What a lecture has, and what the page shows of it: nothing, where both `see` and `lesson` are empty."""
+
+    term: str  # in the lecture's own words
+    text: Text
+    see: Mapping[str, str]  # an address
+    at: str  # the part that its fragment names
+    lesson: str  # the name of one
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """A lecture on transformers by somebody else."""
+
+    title: str
+    of: Text  # whose it is
+    slides: tuple[Slide, ...]
+
+
 @cache
 def lessons() -> dict[str, Lesson]:
     """All lessons by name, in the order in which they build on one another."""
@@ -84,6 +104,15 @@ def glossary() -> tuple[Term, ...]:
     stored = _stored(GLOSSARY)
     return tuple(Term(_text(one, "term", "", MOST_OF_ENTRY), _text(one, "text", "", MOST_OF_ENTRY), one["see"])
                  for one in stored["terms"])
+
+
+@cache
+def lectures() -> dict[str, Lecture]:
+    """All lectures by name, in the order of the file."""
+    return {one["name"]: Lecture(one["title"], _text(one, "of", one["name"], MOST_OF_ENTRY), tuple(
+        Slide(slide["term"], _text(slide, "text", slide["term"], MOST_OF_ENTRY), slide.get("see", {}),
+              slide.get("at", ""), slide.get("lesson", "")) for slide in one["slides"]))
+        for one in _stored(LECTURES)["lectures"]}
 
 
 def read(path: Path) -> Lesson:

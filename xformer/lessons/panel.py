@@ -1,4 +1,4 @@
-"""The panel beside the page as HTML: a step, the list of lessons, or the glossary. assets/lesson.js draws it."""
+"""The panel beside the page as HTML: a step, lessons, the glossary, or a lecture. assets/lesson.js draws it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import re
 from html import escape
 
-from xformer.lessons.files import Lesson, Question, glossary, lessons, said
+from xformer.lessons.files import Lesson, Question, glossary, lectures, lessons, said
 from xformer.lessons.scene import Found
 from xformer.strings import Language
 
-ALL, GLOSSARY = "all", "glossary"  # views besides a step, as addresses write them
+ALL, GLOSSARY, LECTURES, LECTURE = "all", "glossary", "lectures", "lecture."  # other views, as addresses write them
 
 
 def marked(text: str) -> str:
@@ -42,7 +42,7 @@ def choice_of_lessons(language: Language) -> str:
         f' <span class="done" data-some="{some}" data-all="{html("lesson_all")}"></span></button></li>'
         for name, one in lessons().items())
     return (f'{_head(language)}<h2 tabindex="-1">{html("lessons")}</h2><p>{html("lessons_text")}</p><ol>{items}</ol>'
-            f'<p>{_button(GLOSSARY, html("glossary"))}</p>')
+            f'<p>{_button(GLOSSARY, html("glossary"))} {_button(LECTURES, html("lectures"))}</p>')
 
 
 def all_terms(language: Language) -> str:
@@ -57,6 +57,33 @@ def all_terms(language: Language) -> str:
             f'<label>{language.html("glossary_filter")} <input type="search" class="filter"></label>'
             f'<dl>{items}</dl><p class="none" role="status" hidden>{language.html("glossary_none")}</p>'
             f"<p>{_button(ALL, language.html('lessons'))}</p>")
+
+
+def all_lectures(language: Language) -> str:
+    """The lectures of which the page says what it shows."""
+    html = language.html
+    items = "".join(f'<li><button type="button" data-lesson="{LECTURE}{name}"><b lang="en">{escape(one.title)}</b>'
+                    f"</button> {escape(said(one.of, language))}</li>" for name, one in lectures().items())
+    return (f'{_head(language)}<h2 tabindex="-1">{html("lectures")}</h2><p>{html("lectures_text")}</p><ol>{items}</ol>'
+            f"<p>{_button(ALL, html('lessons'))}</p>")
+
+
+def one_lecture(name: str, language: Language) -> str:
+    """What the page shows of a lecture, slide by slide, with buttons that open it."""
+    html, lecture = language.html, lectures()[name]
+    others = {key: None for slide in lecture.slides for key in slide.see if key != "text"}  # of the slide opened before
+    items, seen = "", html("glossary_see")
+    for one in lecture.slides:
+        address = escape(json.dumps({**others, **one.see}))
+        see = (f'<button type="button" data-address="{address}" data-place="{one.at}" '
+               f'aria-label="{seen}: {escape(one.term)}">{seen}</button> ') if one.see else ""
+        lesson = _button(one.lesson, html("lectures_lesson", title=said(lessons()[one.lesson].title, language))
+                         ) if one.lesson else ""
+        items += (f'<div><dt lang="en">{escape(one.term)}</dt><dd>{marked(said(one.text, language))} {see}{lesson}'
+                  "</dd></div>")
+    return (f'{_head(language)}<h2 tabindex="-1" lang="en">{escape(lecture.title)}</h2>'
+            f'<p class="sub">{escape(said(lecture.of, language))}</p><dl>{items}</dl>'
+            f'<p>{_button(LECTURES, html("lectures"))}</p>')
 
 
 def reply(found: Found, language: Language) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
 from xformer.lessons import panel
 from xformer.lessons.checks import PLACES
-from xformer.lessons.files import lessons, where
+from xformer.lessons.files import lectures, lessons, where
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Head, Message, UserError
 from xformer.serve.protocol import TranslationService
@@ -19,7 +21,9 @@ from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
 
 SEEN = ("stack", "layer", "head", "first_stack", "first_layer", "first_head", "query", "review")  # that checks ask for
-VIEWS = (panel.ALL, panel.GLOSSARY)
+VIEWS: Mapping[str, Callable[[Language], str]] = {
+    panel.ALL: panel.choice_of_lessons, panel.GLOSSARY: panel.all_terms, panel.LECTURES: panel.all_lectures,
+    **{panel.LECTURE + name: partial(panel.one_lecture, name) for name in lectures()}}
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,7 @@ def build(page: Page) -> None:
 def value(at: str, language: Language) -> dict[str, Any]:
     """What the panel shows for a place."""
     known = where(at)
-    html = panel.step(*known, language) if known else {
-        panel.ALL: panel.choice_of_lessons, panel.GLOSSARY: panel.all_terms}.get(at, lambda language: "")(language)
+    html = panel.step(*known, language) if known else VIEWS.get(at, lambda language: "")(language)
     return {"at": f"{known[0].name}.{known[1]}" if known else at, "html": html}
 
 
