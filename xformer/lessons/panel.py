@@ -8,6 +8,7 @@ from html import escape
 
 from xformer.lessons.files import Lesson, Question, glossary, lectures, lessons, said
 from xformer.lessons.scene import Found
+from xformer.lessons.terms import MOST, among, linked
 from xformer.strings import Language
 
 ALL, GLOSSARY, LECTURES, LECTURE = "all", "glossary", "lectures", "lecture."  # other views, as addresses write them
@@ -26,10 +27,12 @@ def step(lesson: Lesson, number: int, language: Language) -> str:
             _button(f"{lesson.name}.{number + 1}", html("lesson_next"), "next") if number < count else
             _button(ALL, html("lesson_end"), "next")]
     question = _question(one.question, language) if one.question else ""
+    seen = among(" ".join(said(before.text, language) for before in lesson.steps[:number - 1]), language)
+    text = linked(marked(said(one.text, language)), language, seen, len(seen) + MOST)
     return (f'{_head(language)}<div class="step" data-point="{escape(one.point)}">'
             f'<h2 tabindex="-1">{escape(said(lesson.title, language))} <span class="sub">'
             f'{html("lesson_step", number=number, count=count)}</span></h2>'
-            f'<p>{marked(said(one.text, language))}</p>{question}<p class="ways">{"".join(ways)}</p></div>')
+            f'<p>{text}</p>{question}<p class="ways">{"".join(ways)}</p></div>')
 
 
 def choice_of_lessons(language: Language) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from html import escape
 
 import gradio as gr
 
 from xformer.lessons.files import glossary, said
+from xformer.lessons.terms import entries, linked
 from xformer.strings import Language
 from xformer.ui.components import canvas
 
@@ -66,12 +68,22 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "model": _chosen("model_part", ("whole", "part_whole"), ("architecture", "part_architecture"),
                      ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
 }
+_linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
 NAMES = {place.key: place.name for places in PLACES.values() for place in places}
 
 
 def question(language: Language, key: str) -> gr.HTML:
     """Ask, as the first line of a part, what it answers."""
-    return gr.HTML(f'<p class="asks">{language.html(f"asks_{key}")}</p>', elem_classes="asked")
+    _linked.set(set())
+    return gr.HTML(note(language, f"asks_{key}", "asks"), elem_classes="asked")
+
+
+def note(language: Language, key: str, of: str = "note", /, **values: object) -> str:
+    """Explain something of the part that is being laid out: a text of that key, its first terms linked. HTML.
+
+    of: the paragraph's class.
+    """
+    return f'<p class="{of}">{linked(language.html(key, **values), language, _linked.get(set()))}</p>'
 
 
 @contextmanager
@@ -106,7 +118,7 @@ def overview(language: Language) -> gr.HTML:
   <div class="list"></div>
   <template>{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul>{terms}</ul></section></template>
   <p class="none" role="status" hidden>{html("places_none")}</p>
-</dialog>""", "places")
+</dialog>{entries(language)}""", "places")
 
 
 def _entry(tab: str, place: Place, language: Language) -> str:

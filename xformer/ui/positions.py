@@ -23,7 +23,7 @@ from xformer.ui.components import one_map, plot, script
 from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
 from xformer.ui.handlers import QUIET, Ask, needs, refused
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import folded, question
+from xformer.ui.places import folded, note, question
 from xformer.ui.tabs import Page, Tab, View, opened_by
 
 ID = "positions"
@@ -71,7 +71,7 @@ def build(page: Page) -> Tab:
             gr.HTML(figures.heading("sentence", language))
             problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
         with folded(language, "pos-lengths") as of_lengths:
-            gr.HTML(f'<p class="note">{language.html("pos_text_lengths", fewest=figures.FEWEST)}</p>')
+            gr.HTML(note(language, "pos_text_lengths", fewest=figures.FEWEST))
             with gr.Column(visible=bool(page.service.length_scores)) as measured:
                 carried, lengths = gr.HTML(elem_classes="summary carried"), plot("pos-lengths", language)
             with gr.Column(visible=not page.service.length_scores) as unmeasured:
@@ -269,7 +269,7 @@ def _experiment(page: Page) -> Controls:
             compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"))
             button = gr.Button(say("pos_run"), variant="primary")
             gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
-                    f'<p class="note">{language.html("pos_text_change")}</p></details>')
+                    f'{note(language, "pos_text_change")}</details>')
     views = {}
     with gr.Row(elem_classes="detail", visible=False) as maps:
         for name in ("before", "after"):

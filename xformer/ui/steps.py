@@ -24,7 +24,7 @@ from xformer.ui.components import TRANSPORT, canvas
 from xformer.ui.controls import Controls, OneOf, Real, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import question
+from xformer.ui.places import note, question
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
@@ -64,7 +64,7 @@ def _steps(page: Page, controls: Controls) -> dict[str, Any]:
     language, say, html = page.language, page.language.say, page.language.html
     player = canvas("step_player.js", TRANSPORT, "step-player", save=language)
     with gr.Row(elem_classes="tree-head"):
-        gr.HTML(f'<h3>{html("tree_heading")}</h3><p class="note">{html("tree_text")}</p>')
+        gr.HTML(f'<h3>{html("tree_heading")}</h3>{note(language, "tree_text")}')
         controls.add("tree_width", WIDTH, gr.Slider, label=say("tree_width"), min_width=260, scale=0)
     problem = gr.HTML(elem_classes="status")
     tree = canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree", save=language)

@@ -19,13 +19,14 @@ from xformer.strings import Language
 from xformer.ui.components import figure, plot, script
 from xformer.ui.controls import Controls
 from xformer.ui.handlers import QUIET, needs
+from xformer.ui.places import note
 from xformer.ui.tabs import Listener, Page
 
 
 def build(page: Page, look: Controls) -> None:
     """Lay the part out, called inside the tab; it asks about the pair and the head that the tab looks into."""
     language, say = page.language, page.language.say
-    gr.HTML(f'<h3>{language.html("occlusion")}</h3><p class="note">{language.html("occlusion_text")}</p>')
+    gr.HTML(f'<h3>{language.html("occlusion")}</h3>{note(language, "occlusion_text")}')
     with gr.Row(elem_classes="ask"):
         word = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160, elem_classes="compared-word")
         button = gr.Button(say("occlusion_run"), min_width=160)

@@ -17,6 +17,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure, plot
 from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.places import note
 from xformer.ui.tabs import Page
 
 NOTHING: dict[str, Any] = {"choices": [], "value": None}
@@ -25,7 +26,7 @@ NOTHING: dict[str, Any] = {"choices": [], "value": None}
 def build(page: Page) -> None:
     """Lay the part out, called inside the tab."""
     language, say = page.language, page.language.say
-    gr.HTML(f'<h3>{language.html("rivals_part")}</h3><p class="note">{language.html("rivals_text")}</p>')
+    gr.HTML(f'<h3>{language.html("rivals_part")}</h3>{note(language, "rivals_text")}')
     with gr.Row(elem_classes="controls"):
         step = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
         piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)

@@ -27,7 +27,7 @@ from xformer.ui.components import canvas, copy_link, save_menu, script, small_ma
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
-from xformer.ui.places import in_drawer, question
+from xformer.ui.places import in_drawer, note, question
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
@@ -125,7 +125,7 @@ def _drawer(page: Page, look: Controls, shown: Mapping[str, Any], opened: gr.Tex
     """
     language = page.language
     with in_drawer(language, "finder") as of_finder:
-        gr.HTML(f'<h3>{language.html("finder")}</h3><p class="note">{language.html("finder_text")}</p>')
+        gr.HTML(f'<h3>{language.html("finder")}</h3>{note(language, "finder_text")}')
         shown["finder"].render()
     with in_drawer(language, "ablation") as of_heads:
         of_ablation = ablation.build(page, look)

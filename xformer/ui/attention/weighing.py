@@ -19,6 +19,7 @@ from xformer.ui.components import canvas, one_map, plot
 from xformer.ui.controls import Controls, OneOf, Real, Values, one_head
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.pictures import Pictures
+from xformer.ui.places import note
 from xformer.ui.tabs import Page
 
 TAB = "weighing"  # id of the part among the tabs of the drawer
@@ -39,7 +40,7 @@ def build(page: Page, look: Controls, drawer: gr.Textbox) -> Controls:
     look: the tab's, whose stack, layer and head it takes. drawer: the id of the part that is looked at.
     """
     language, say, controls = page.language, page.language.say, Controls(page.service)
-    gr.HTML(f'<h3>{language.html("weigh_title")}</h3><p class="note">{language.html("weigh_look")}</p>')
+    gr.HTML(f'<h3>{language.html("weigh_title")}</h3>{note(language, "weigh_look")}')
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
             result = canvas("part.js", "${value}", "tables ablation weigh-result", save=language)

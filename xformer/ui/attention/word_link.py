@@ -15,6 +15,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.handlers import QUIET, SWIFT, needs
+from xformer.ui.places import note
 from xformer.ui.tabs import Page
 
 TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/locked_word.js opens
@@ -23,7 +24,7 @@ TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/l
 def build(page: Page) -> None:
     """Lay the part out, called inside its tab. The words that are locked are those it is about."""
     language, say = page.language, page.language.say
-    gr.HTML(f'<h3>{language.html("link_title")}</h3><p class="note">{language.html("link_text")}</p>')
+    gr.HTML(f'<h3>{language.html("link_title")}</h3>{note(language, "link_text")}')
     with gr.Row(elem_classes="ask two-sentences"):
         asks = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
         seen = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)

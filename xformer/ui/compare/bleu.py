@@ -14,6 +14,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
+from xformer.ui.places import note
 from xformer.ui.tabs import Page
 
 PART = "bleu"
@@ -37,7 +38,7 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
         wanted = controls.add("bleu_wanted", Words(PRESETS["the"][1]), gr.Textbox, label=say("bleu_wanted"), lines=1,
                               max_lines=4, scale=4, min_width=240)
     problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p>{language.html("bleu_lab_look")}</p>', elem_classes="look")
+    gr.HTML(note(language, "bleu_lab_look", ""), elem_classes="look")
     with gr.Row(elem_classes="detail bleu-lab"):
         with gr.Column(scale=3, min_width=300):
             ngrams = canvas("part.js", "${value}", "bleu-ngrams", save=language)

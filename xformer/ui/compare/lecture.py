@@ -15,6 +15,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls
+from xformer.ui.places import note
 from xformer.ui.tabs import Page
 
 PART = "lecture"
@@ -25,7 +26,7 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
     """Lay the part out, called inside the tab; -> its controls, none. part: which of the tab's is shown; tab: its id.
     """
     language = page.language
-    gr.HTML(f'<p>{language.html("lecture_look")}</p><p class="note">{figures.note(SENTENCES, language)}</p>',
+    gr.HTML(f'{note(language, "lecture_look", "")}<p class="note">{figures.note(SENTENCES, language)}</p>',
             elem_classes="look")
     problem, summary = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="summary")
     table, done = canvas("part.js", "${value}", "lecture", save=language), gr.State(False)

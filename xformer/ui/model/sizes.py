@@ -16,6 +16,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Kind, OneOf, Switch, Values, Whole
 from xformer.ui.handlers import QUIET
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 
 ID = "sizes"
@@ -34,7 +35,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p>{language.html("sizes_look")}</p>', elem_classes="summary")
+    gr.HTML(note(language, "sizes_look", ""), elem_classes="summary")
     with gr.Row(elem_classes="controls presets"):
         presets = [(name, gr.Button(say(f"sizes_preset_{name}"), size="sm")) for name in (OWN, *PRESETS)]
     with gr.Row(elem_classes="detail"):

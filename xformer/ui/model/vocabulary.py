@@ -15,6 +15,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls, Kind, Values, Whole
 from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 
 ID = "vocabulary"
@@ -28,7 +29,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p>{language.html("vocab_look")}</p>', elem_classes="summary")
+    gr.HTML(note(language, "vocab_look", ""), elem_classes="summary")
     splits = canvas("part.js", "${value}", "tables", save=language)
     with gr.Row(elem_classes="controls"):
         # 0: the longest piece of the sentence

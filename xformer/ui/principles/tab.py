@@ -26,7 +26,7 @@ from xformer.ui.components import canvas, plot
 from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, Words
 from xformer.ui.handlers import QUIET, Ask, needs
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import folded, question
+from xformer.ui.places import folded, note, question
 from xformer.ui.principles import kernel_regression
 from xformer.ui.tabs import Page, Tab, View, opened_by
 
@@ -81,7 +81,7 @@ def _walk(page: Page, controls: Controls) -> dict[str, Any]:
         summary = gr.HTML(elem_classes="summary", min_height=60)
         gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
                 f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
-                f'<p class="note">{language.html("first_text_switches")}</p></details>')
+                f'{note(language, "first_text_switches")}</details>')
     with gr.Column(scale=4, min_width=300, elem_classes="controls"):
         controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
                      choices=language.choices("stack_{}", STACKS))
@@ -235,7 +235,7 @@ def _store(page: Page) -> tuple[Controls, gr.Accordion]:
     -> its controls, and its accordion."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with folded(language, "store") as store:
-        gr.HTML(f'<p class="note">{language.html("store_text")}</p>')
+        gr.HTML(note(language, "store_text"))
         controls.add("records", RECORDS, gr.Textbox, label=say("store_records"),
                      info=say("store_records_info", limit=key_values.MOST_RECORDS), lines=6, max_lines=14)
         with gr.Row(elem_classes="ask"):

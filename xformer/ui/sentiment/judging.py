@@ -22,7 +22,7 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, OneOf, Words, numbers
 from xformer.ui.handlers import QUIET, Ask
-from xformer.ui.places import folded
+from xformer.ui.places import folded, note
 from xformer.ui.sentiment import many
 from xformer.ui.tabs import Page, Tab
 
@@ -281,7 +281,7 @@ def _pairs(ask: Ask) -> None:
     """Lay out the pairs of texts that differ in one thing."""
     language = ask.language
     with folded(language, "pairs"):
-        gr.HTML(f'<p class="note">{language.html("pairs_text")}</p>')
+        gr.HTML(note(language, "pairs_text"))
         with gr.Row(elem_classes="controls"):
             choice = gr.Radio([(pair["name"][language.code], number) for number, pair in enumerate(PAIRS)], value=None,
                               label=language.say("pairs_choose"))
@@ -311,7 +311,7 @@ def _quality(ask: Ask, reader: ReviewService) -> None:
         part.expand(**ask(draw_calibration, {}, {"picture": picture}), **QUIET)
     if reader.label_shares:
         with folded(language, "shares") as part:
-            gr.HTML(f'<p class="note">{language.html("shares_text")}</p>{model}')
+            gr.HTML(f'{note(language, "shares_text")}{model}')
             picture = plot("shares", language)
         part.expand(**ask(draw_shares, {}, {"picture": picture}), **QUIET)
 

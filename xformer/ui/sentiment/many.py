@@ -23,6 +23,7 @@ from xformer.serve.protocol import ReviewService
 from xformer.strings import Language
 from xformer.ui.components import canvas, download
 from xformer.ui.handlers import QUIET, Ask, refused
+from xformer.ui.places import note
 
 MOST_SECONDS = 180.0  # that the texts of one person are read
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
@@ -32,7 +33,7 @@ ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of button
 def build(ask: Ask) -> None:
     """Lay the part out; called inside the tab."""
     language, say = ask.language, ask.language.say
-    gr.HTML(f'<p class="note">{language.html("texts_intro")}</p>')
+    gr.HTML(note(language, "texts_intro"))
     with gr.Row(elem_classes="detail"):
         block = gr.Textbox(label=say("texts_paste"), placeholder=say("texts_placeholder"), lines=6, max_lines=12,
                            scale=3, min_width=280)

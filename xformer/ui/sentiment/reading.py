@@ -39,7 +39,7 @@ Readers = Mapping[str, Any]  # ReviewService and WriterService, by names of figu
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    language, say, html = page.language, page.language.say, page.language.html
+    language, say = page.language, page.language.say
     controls, reader = Controls(page.service), page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(judging.missing(reader, language))
@@ -47,7 +47,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     writer = None if isinstance(page.writer, UserError) else page.writer
     readers: Readers = {OF[0]: reader, **({} if writer is None else {OF[1]: writer}), **page.other_reviews}
     ask = Ask.always(readers, language, page.tab)
-    gr.HTML(f'<p>{html("maps_look")}</p>', elem_classes="summary")
+    gr.HTML(places.note(language, "maps_look", ""), elem_classes="summary")
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="detail reading"):
         with gr.Column(scale=4, min_width=280):
@@ -90,7 +90,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     if writer is not None:
         pictures.fact("compared", compared)
         with places.folded(language, "tuned") as part:
-            gr.HTML(f'<p class="note">{html("maps_compare_text")}</p>{_both(writer.info, reader.info)}')
+            gr.HTML(f'{places.note(language, "maps_compare_text")}{_both(writer.info, reader.info)}')
             moved = {"distances": canvas("part.js", "${value}", "moved-view", save=language)}
             with gr.Row(elem_classes="detail three-maps"):
                 for name in PLOTS:

@@ -16,6 +16,7 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.components import TRANSPORT, canvas
 from xformer.ui.controls import Controls, Real, Whole, Words
 from xformer.ui.handlers import QUIET, Ask, needs, number_of, refused, text_of
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 
 ID = "writer"
@@ -147,7 +148,7 @@ def look(service: WriterService, language: Language, *, event: gr.EventData) -> 
 def _likelier(ask: Ask, controls: Controls) -> None:
     """Lay out two texts, and say which is likelier."""
     language, say = ask.language, ask.language.say
-    gr.HTML(f'<h3>{language.html("lm_two")}</h3><p class="note">{language.html("lm_two_text")}</p>')
+    gr.HTML(f'<h3>{language.html("lm_two")}</h3>{note(language, "lm_two_text")}')
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="detail"):
         fields = [controls.add(key, Words(TEXTS[0][i]), gr.Textbox, label=say(label), lines=1, max_lines=4)

@@ -12,6 +12,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, plot
 from xformer.ui.controls import Controls, OneOf, Whole
 from xformer.ui.handlers import QUIET, Ask
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 
 ID = "beginning"
@@ -34,7 +35,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             controls.add("grad_width", Whole(128, 32, WIDEST, 32), gr.Slider, label=say("train_width"))
             controls.add("grad_seed", Whole(0, 0, LARGEST_SEED), gr.Number, precision=0, minimum=None, maximum=None,
                          label=say("train_seed"))
-            gr.HTML(f'<p class="note">{language.html("train_beginning_text")}</p>')
+            gr.HTML(note(language, "train_beginning_text"))
     gr.on([opened.change, *(control.component.change for control in controls.values())],
           **Ask.always(page.study, language, page.tab)(draw, controls.named(), {"said": said, "picture": picture},
                                                        problem, only_in="training"),

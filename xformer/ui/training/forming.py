@@ -18,6 +18,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, one_map, plot, small_maps
 from xformer.ui.controls import Controls, OneOf, Whole
 from xformer.ui.handlers import QUIET, Ask, number_of, refused
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 from xformer.ui.training.generations import generation, kept_moment
 
@@ -33,7 +34,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p>{language.html("form_look")}</p>', elem_classes="summary")
+    gr.HTML(note(language, "form_look", ""), elem_classes="summary")
     with gr.Row(elem_classes="controls"):
         controls.add("form_model", OneOf(GENERATIONS, GENERATIONS[1]), gr.Radio, label=say("form_model"),
                      choices=[(generations.label(name, language), name) for name in GENERATIONS])

@@ -21,6 +21,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, one_map, plot
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET, Ask, needs
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 
 ID = "generations"
@@ -35,7 +36,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
     table = gr.HTML(elem_classes="tables", min_height=120)
-    gr.HTML(f'<p>{language.html("gen_look")}</p>', elem_classes="summary")
+    gr.HTML(note(language, "gen_look", ""), elem_classes="summary")
     gr.HTML(figures.missing(page.models.names, language))
     views = {}
     with gr.Row(elem_classes="detail"):  # never hidden: what is not mounted loses its value
@@ -51,7 +52,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             controls.add("gen_curve", OneOf(CURVES, CURVES[0]), gr.Radio, label=say("gen_curve"), container=False,
                          choices=language.choices("gen_curve_{}", CURVES))
             curves = plot("gen-curves", language)
-    gr.HTML(f'<h3>{language.html("gen_costs")}</h3><p class="note">{language.html("gen_costs_text")}</p>')
+    gr.HTML(f'<h3>{language.html("gen_costs")}</h3>{note(language, "gen_costs_text")}')
     of_costs = gr.HTML(elem_classes="tables")
     with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
         of_times, said = plot("gen-times", language), gr.HTML(elem_classes="summary")

@@ -25,6 +25,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, plot
 from xformer.ui.controls import Controls, OneOf, Real, Whole
 from xformer.ui.handlers import QUIET, Ask, refused
+from xformer.ui.places import note
 from xformer.ui.tabs import Page, Tab
 
 ID = "live"
@@ -46,7 +47,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
-            gr.HTML(f'<p>{language.html("live_look")}</p>', elem_classes="summary")
+            gr.HTML(note(language, "live_look", ""), elem_classes="summary")
             with gr.Row(elem_classes="try"):
                 gr.HTML(f'<p>{language.html("live_try")}</p>')
                 presets = {name: gr.Button(say(f"live_try_{name}"), size="sm", min_width=120) for name in PRESETS}
@@ -82,8 +83,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                          label=say("live_steps"))
             controls.add("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), gr.Number, precision=0, minimum=None,
                          maximum=None, label=say("train_seed"))
-            gr.HTML(f'<p class="note">{language.html("live_text", seconds=LIVE_SECONDS)}</p>'
-                    f'<p class="note">{language.html("live_tried")}</p>')
+            gr.HTML(note(language, "live_text", seconds=LIVE_SECONDS) + note(language, "live_tried"))
     runs, halt = gr.State(()), gr.State()
     ask = Ask.always(page.study, language, page.tab)
     shown = {"told": told, "progress": progress, "pace": pace}

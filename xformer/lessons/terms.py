@@ -1,0 +1,62 @@
+"""Terms of the glossary inside texts: where one first appears, it is a button that opens its entry beside the text."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html import escape
+
+from xformer.lessons.files import Term, glossary, said
+from xformer.strings import ENGLISH, Language
+
+MOST = 3  # links in a part, so that its texts stay easy to read
+
+
+def linked(html: str, language: Language, seen: set[str], most: int = MOST) -> str:
+    """Make buttons of the terms in an escaped text that are not among `seen`, which they join, up to `most` of them."""
+    pattern, names = _terms(language)
+
+    def button(found: re.Match[str]) -> str:
+        name = names[found[0].lower()]
+        if name in seen or len(seen) >= most:
+            return found[0]
+        seen.add(name)
+        return f'<button type="button" class="term" popovertarget="{name}">{found[0]}</button>'
+
+    return pattern.sub(button, html)
+
+
+def among(text: str, language: Language) -> set[str]:
+    """The terms that a text has, as `linked` notes them."""
+    pattern, names = _terms(language)
+    return {names[one.lower()] for one in pattern.findall(text)}
+
+
+def entries(language: Language) -> str:
+    """All entries, out of sight until their buttons open them; once on a page. HTML."""
+    see, all_terms = language.html("glossary_see"), language.html("glossary")
+    return "".join(
+        f'<div popover id="{_name(one)}" class="term-said"><b>{escape(said(one.term, language))}</b> '
+        f'{re.sub(r"[*]", "", escape(said(one.text, language)))}<br>'
+        f'<button type="button" popovertarget="{_name(one)}" popovertargetaction="hide" '
+        f'data-address="{escape(json.dumps(one.see))}">{see}</button> '
+        f'<button type="button" popovertarget="{_name(one)}" popovertargetaction="hide" '
+        f'data-lesson="glossary">{all_terms}</button></div>' for one in glossary())
+
+
+def _name(term: Term) -> str:
+    return "term-" + term.term[ENGLISH.code].lower().replace(" ", "-")
+
+
+@cache
+def _terms(language: Language) -> tuple[re.Pattern[str], dict[str, str]]:
+    """What finds a term, in the singular or plural and the longest first; and its name, by how it is written. No title
+    of a paper, and no key of the keyboard."""
+    names = {}
+    for one in glossary():
+        term = said(one.term, language).lower()
+        plurals = (f"{term}s", f"{term}es", re.sub("y$", "ies", term), re.sub("ión$", "iones", term))
+        names.update(dict.fromkeys((term, *plurals), _name(one)))
+    longest = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<![\w“-])(?<!arrow )({'|'.join(map(re.escape, longest))})(?![\w-])", re.IGNORECASE), names
