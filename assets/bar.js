@@ -1,5 +1,6 @@
 // The bar above the tabs: its examples, its menu, and what Back, Forward, reloading and the skip link do on this page.
 import {watchCut} from './cut.js';
+import {PICTURES} from './projector.js';
 import {watchReach} from './reach.js';
 import {state, tell} from './state.js';
 
@@ -71,10 +72,6 @@ function groupRadios() {
       if (radio.name !== `group-${i}`) radio.name = `group-${i}`;
   });
 }
-
-// The main picture of each tab, to which the skip link leads.
-const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .whole-pass, .readings, ' +
-  '.picture:not([data-empty=true]), .architecture';
 
 // Moves the focus to the main picture of the open tab.
 function skip(event) {

@@ -4,7 +4,7 @@
 // where `add`, by Shift, adds it to the ones already chosen.
 import {onLock, placeLock} from './lock.js';
 import {background, checkpoint, pictureAddress, saveOnClick} from './save.js';
-import {ARROWS, bytes, colourTable, label, paintMap, rect} from './shared.js';
+import {ARROWS, bytes, colourTable, label, paintMap, pointIn, rect} from './shared.js';
 
 const GAP = 4, LEFT = 24, TOP = 18, LARGEST = 80, SMALLEST = 26, IN_STRIP = 48;  // pixels; LEFT, TOP: room for labels
 const STRIP = window.matchMedia('(max-width: 640px)'), LOCKED = 'rgba(217, 119, 6, 0.5)';
@@ -153,9 +153,8 @@ export default function start({element, props, trigger, watch}) {
 
   // The layer and head under the pointer, or null.
   function headAt(event) {
-    const {size} = layout(), box = element.querySelector('canvas').getBoundingClientRect();
-    const column = Math.floor((event.clientX - box.left - LEFT) / (size + GAP));
-    const row = Math.floor((event.clientY - box.top - TOP) / (size + GAP));
+    const {size} = layout(), {x, y} = pointIn(event, element.querySelector('canvas'));
+    const column = Math.floor((x - LEFT) / (size + GAP)), row = Math.floor((y - TOP) / (size + GAP));
     const inStrip = {layer: Math.floor(column / grid.heads) + 1, head: column % grid.heads + 1};
     const {layer, head} = STRIP.matches ? inStrip : {layer: row + 1, head: column + 1};
     return column >= 0 && row >= 0 && head <= grid.heads && layer <= grid.layers ? {layer, head} : null;

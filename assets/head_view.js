@@ -16,13 +16,14 @@ const BELOW = 64;  // pixels, kept under the picture for what is said of it
 
 watchDrawer();  // once, however many maps the page shows
 
-const isLarge = () => document.body.classList.contains('projector');
 const isCell = ({row, column}) => row !== undefined && column !== undefined;
 
 // The height at which a picture still ends above the bottom of the window; far down the page, most of a window's
 // height.
-function roomBelow(place, element) {
-  const above = place.getBoundingClientRect().top + (isLarge() ? element.scrollTop : window.scrollY);
+function roomBelow(place, projected) {
+  if (projected) return window.innerHeight - place.getBoundingClientRect().top - projected.scrollTop -
+    parseFloat(projected.style.getPropertyValue('--said')) - 24;
+  const above = place.getBoundingClientRect().top + window.scrollY;
   const left = window.innerHeight - above - BELOW;
   return left > 300 ? left : window.innerHeight - 160;
 }
@@ -122,7 +123,8 @@ export default function start({element, props, trigger, watch}) {
   let ownLock = '';  // of a picture that names no pair of sentences, and so shares no locked words with others
 
   const inside = selector => element.querySelector(selector);
-  const size = () => ({cell, room: element.clientWidth, isLarge: isLarge()});
+  const projected = () => element.closest('.projected'), isLarge = () => Boolean(projected());
+  const size = () => ({cell, room: (isLarge() && inside('.place') || element).clientWidth, isLarge: isLarge()});
   const isShared = () => map.pair.length > 0;
   const lockHere = () => isShared() ? lockText() : ownLock;
 
@@ -169,7 +171,7 @@ export default function start({element, props, trigger, watch}) {
     drawing.innerHTML = frameHtml(map);
     const isOfArcs = isArcs(map, size());
     drawing.classList.toggle('narrow-arcs', isOfArcs && element.clientWidth < NARROW);  // they show both sentences
-    const height = roomBelow(inside('.place'), element);
+    const height = roomBelow(inside('.place'), projected());
     if (!isZoomed) cell = fittingCell(map, size(), height);
     const {html, hint} = mapHtml(map, size());
     inside('.place').innerHTML = html;
@@ -248,9 +250,6 @@ export default function start({element, props, trigger, watch}) {
       move(ARROWS[event.key]);
     }
   });
-  document.addEventListener('keydown', event => {
-    if (event.key === 'Escape' && isLarge()) trigger('project');
-  });
   onLock(showLocked);
   saveOnClick(element, {title: () => map.title, pair: () => map.pair, table: () => tableOf(map), picture: kind => {
     const {svg, width, height} = filePicture(
@@ -261,7 +260,7 @@ export default function start({element, props, trigger, watch}) {
   // Draws again when there is more or less room: another window size, a tab that opens, the projector view.
   let drawnFor = '';
   function fitAgain() {
-    const room = `${element.clientWidth} ${window.innerHeight} ${isLarge()}`;
+    const room = `${element.clientWidth} ${window.innerHeight} ${isLarge()} ${projected()?.style.cssText}`;
     if (!map || !element.clientWidth || room === drawnFor) return;
     drawnFor = room;
     draw();

@@ -3,7 +3,7 @@
 // 'move' {points}, as "x,y x,y".
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {ARROWS, escapeHtml, fill} from './shared.js';
+import {ARROWS, escapeHtml, fill, pointIn} from './shared.js';
 
 const HEIGHT = 320, LEFT = 34, BOTTOM = 26, EDGE = 10, STEP = 0.1;
 
@@ -73,9 +73,8 @@ export default function start({element, props, trigger, watch}) {
   });
   element.addEventListener('pointermove', event => {
     if (dragged === null) return;
-    const box = inside('svg').getBoundingClientRect(), [[left, right], [low, high]] = shown.range;
-    put(dragged, place(event.clientX - box.left, [LEFT, width() - EDGE], left, right),
-      place(event.clientY - box.top, [HEIGHT - BOTTOM, EDGE], low, high));
+    const {x, y} = pointIn(event, inside('svg')), [[left, right], [low, high]] = shown.range;
+    put(dragged, place(x, [LEFT, width() - EDGE], left, right), place(y, [HEIGHT - BOTTOM, EDGE], low, high));
   });
   for (const end of ['pointerup', 'pointercancel']) element.addEventListener(end, () => { dragged = null; });
   element.addEventListener('keydown', event => {

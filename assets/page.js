@@ -2,6 +2,7 @@
 // `script` in xformer/ui/components.py; it is called with the values of the listener's inputs, and returns those of the
 // outputs.
 import {lockText, setLock} from './lock.js';
+import {project as projectPicture} from './projector.js';
 import {state, tell} from './state.js';
 
 // Removes Gradio's <base>, which changes no link. With a <base>, Plotly names the gradient of a colour bar by the
@@ -128,10 +129,9 @@ export function lockWords(text) {
   setLock(text);
 }
 
-// Begins or ends the projector view: the picture of attention alone, as large as the window.
+// Begins or ends the projector view of the picture of attention.
 export function project(on) {
-  document.body.classList.toggle('projector', on);
-  tell('projector');
+  projectPicture(on);
 }
 
 export function not(on) {

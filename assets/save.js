@@ -1,9 +1,11 @@
 // The toolbar of a figure: saves it as a file, and copies the page's address. Pictures have the page's colours, light
 // or dark.
 import {watchMenus} from './menus.js';
+import {watchProjector} from './projector.js';
 import {download, publicAddress} from './shared.js';
 
 watchMenus();  // once, however many figures the page shows
+watchProjector();
 
 // The element that names the model of a figure: the figure itself, or the nearest one around it in its tab, such as
 // that of a classifier of reviews; else the one in the page's header.

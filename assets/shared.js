@@ -72,6 +72,12 @@ export function overflow(box) {
           down: scrolls.test(overflowY) ? box.scrollHeight - box.clientHeight : 0};
 }
 
+// Where the pointer is in an element, in the element's own pixels, however much it is enlarged: {x, y}.
+export function pointIn(event, element) {
+  const box = element.getBoundingClientRect(), enlarged = box.width / element.clientWidth || 1;
+  return {x: (event.clientX - box.left) / enlarged, y: (event.clientY - box.top) / enlarged};
+}
+
 // Calls a function when an element is out of sight: scrolled away, in a tab or part that is not open, or on a page
 // behind another.
 export function whenOutOfSight(element, call) {

@@ -51,7 +51,8 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: Langu
     (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
     """
     if save is not None:
-        template = f'<div class="tools">{save_menu(save, files)}{copy_link(save)}</div>{template}'
+        tools = save_menu(save, files, projector_button(save, "project")) + copy_link(save)
+        template = f'<div class="tools">{tools}</div>{template}'
     return gr.HTML(value, html_template=template, elem_classes=name.split(), js_on_load=_loader(script))
 
 
@@ -62,6 +63,12 @@ def save_menu(language: Language, files: Sequence[str] = FILES, more: str = "") 
                     f"{kind.upper()}</button>" for kind in files)
     return (f'<details class="save-menu"><summary>{html("save_menu")}</summary><div role="group">{items}{more}'
             "</div></details>")
+
+
+def projector_button(language: Language, act: str) -> str:
+    """The button that shows a picture alone, in the projector view of assets/projector.js; HTML. act: what it does."""
+    return (f'<button type="button" data-act="{act}" data-leave="{language.html("projector_leave")}">'
+            f'{language.html("projector")}</button>')
 
 
 def copy_link(language: Language) -> str:

@@ -23,7 +23,7 @@ from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
-from xformer.ui.components import canvas, copy_link, save_menu, script, small_maps
+from xformer.ui.components import canvas, copy_link, projector_button, save_menu, script, small_maps
 from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
@@ -243,9 +243,7 @@ def _toolbar(language: Language) -> str:
             f'<button type="button" data-zoom="-1" title="{html("smaller")}" aria-label="{html("smaller")}">−</button>'
             f'<button type="button" data-zoom="1" title="{html("larger")}" aria-label="{html("larger")}">+</button>'
             f'{copy_link(language)}'
-            f'<button type="button" data-act="projector">{html("projector")}</button></div>'
-            f'<button type="button" class="leave" data-act="projector" aria-label="{html("projector_leave")}" '
-            f'title="{html("projector_leave")}">×</button><div class="drawing"></div>')
+            f'{projector_button(language, "projector")}</div><div class="drawing"></div>')
 
 
 def _word(language: Language) -> str:

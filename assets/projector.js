@@ -1,0 +1,209 @@
+// The projector view: one picture fills the window, in large type, with what to say about it below. The arrow keys (or
+// a presenter's keys) go through the steps of a lesson that is open; else through the heads of a map, or the steps that
+// the picture itself has. The picture of the Attention tab is also named by the address: page.js.
+import {overflow} from './shared.js';
+import {tell} from './state.js';
+
+const MOST = 2.5, NARROWEST = 480;  // how much a picture is enlarged, and the least width that it is laid out for
+const WAIT = 8000;  // milliseconds that a picture may take to come onto the page
+const BY = {ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1};
+
+// The main picture of each tab, to which the skip link leads too.
+export const PICTURES = '.translation, .view, .judged, .first-scores, .step-player, .whole-pass, .readings, ' +
+  '.picture:not([data-empty=true]), .architecture';
+
+const shown = selector => [...document.querySelectorAll(selector)].filter(one => one.checkVisibility());
+const openTab = () => shown('.tabs > [role=tabpanel]')[0];
+const ofAddress = block => block.querySelector('[data-act=projector]');  // its button, if the address names the picture
+
+let block = null;  // the picture that is projected
+let openedBy = null, hidden = [], watcher = null, isMoving = false;
+const bar = document.createElement('div');  // what to say, below the picture
+bar.className = 'to-say';
+bar.popover = 'manual';
+
+// The button of the lesson that leads a step on (1) or back (-1); null for none.
+function stepButton(by) {
+  const ways = document.querySelector('aside.lesson .step .ways');
+  const button = by > 0 ? ways?.querySelector('.next') : ways?.querySelector('button:not(.again, .next)');
+  return /\.\d+$/.test(button?.dataset.lesson) ? button : null;
+}
+
+// The question of the part in which the picture stands, and the note that is nearest above it; or the lesson's step.
+function whatToSay() {
+  const title = document.querySelector('aside.lesson .step h2');
+  const text = title?.parentElement.querySelector(':scope > p');
+  if (text) return [title.textContent, text.textContent];
+  const above = selector => [...(openTab() ?? document).querySelectorAll(selector)].filter(one =>
+    one.checkVisibility() && one.compareDocumentPosition(block) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const question = above('.asks').at(-1);
+  const note = above('.note, .summary p, .look p').filter(one => !question ||
+    question.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING).at(-1);
+  return [question?.textContent ?? '', (note ?? block.querySelector('.hint'))?.textContent ?? ''];
+}
+
+function say() {
+  const [first, second] = whatToSay(), {leave} = document.querySelector('[data-leave]').dataset;
+  const button = (name, text, label, call) => {
+    const made = Object.assign(document.createElement('button'), {type: 'button', className: name, textContent: text});
+    made.setAttribute('aria-label', label);
+    made.addEventListener('click', call);
+    return made;
+  };
+  const text = document.createElement('p');
+  text.setAttribute('aria-live', 'polite');
+  text.append(Object.assign(document.createElement('b'), {textContent: first}), ' ', second);
+  const hadFocus = bar.contains(document.activeElement) && document.activeElement.className;
+  const [back, next] = [-1, 1].map(by => {
+    const to = stepButton(by);
+    return to && button(by < 0 ? 'back' : 'next', by < 0 ? '←' : '→', to.textContent, () => step(to));
+  });
+  bar.replaceChildren(...[back, text, next, button('leave', '×', leave, leaveView)].filter(Boolean));
+  if (hadFocus) (bar.querySelector(`.${hadFocus}`) ?? bar.lastChild).focus();
+  block.style.setProperty('--said', `${bar.offsetHeight}px`);
+}
+
+// Enlarges the picture as far as it fits the window. A map of a head (.view) draws itself as large as there is room.
+function fit() {
+  if (!block || block.matches('.view')) return;
+  const isWhole = () => block.scrollHeight <= block.clientHeight + 1 && (block.querySelector('.plot') ||
+    [block, ...block.querySelectorAll('*')].every(one => overflow(one).across < 2));
+  let scale = Math.max(1, Math.min(MOST, innerWidth / NARROWEST));
+  const set = () => block.style.setProperty('--scale', scale);
+  for (set(); scale > 1 && !isWhole(); set()) scale = Math.max(1, scale - .1);
+}
+
+// Takes all but the picture and what is said of it out of reach.
+function hide() {
+  for (let one = block; one !== document.body; one = one.parentElement)
+    for (const other of one.parentElement.children)
+      if (other !== one && other !== bar && !other.inert) {
+        other.inert = true;
+        hidden.push(other);
+      }
+}
+
+function end() {
+  for (const one of hidden) one.inert = false;
+  hidden = [];
+  if (block?.isConnected) {
+    block.hidePopover();
+    block.removeAttribute('popover');
+    block.classList.remove('projected');
+  }
+  if (bar.isConnected) bar.hidePopover();
+  document.body.classList.remove('projector');
+  block = null;
+}
+
+function begin(picture) {
+  const focused = document.activeElement;
+  if (block) end();
+  else openedBy = focused;
+  block = picture;
+  block.classList.add('projected');
+  block.popover = 'manual';
+  block.showPopover();
+  document.body.append(bar);
+  bar.showPopover();
+  document.body.classList.add('projector');
+  hide();
+  say();
+  fit();
+  tell('projector');
+  bar.querySelector('.leave').focus();
+}
+
+// Projects the block of what `wanted` finds, as soon as it is seen.
+function projectWhenSeen(wanted) {
+  watcher?.disconnect();
+  const attempt = () => {
+    const picture = wanted()?.closest('.block');
+    if (!picture?.checkVisibility()) return false;
+    watcher?.disconnect();
+    if (picture !== block) begin(picture);
+    else say();
+    return true;
+  };
+  if (attempt()) return;
+  watcher = new MutationObserver(attempt);
+  watcher.observe(document.body, {subtree: true, childList: true, attributeFilter: ['style', 'class']});
+  const mine = watcher;
+  setTimeout(() => mine.disconnect(), WAIT);
+}
+
+// Ends the view.
+export function release() {
+  watcher?.disconnect();
+  if (!block || isMoving) return;
+  end();
+  tell('projector');
+  openedBy?.focus();
+}
+
+// Shows the picture of attention, as the address asks, or ends its view.
+export function project(on) {
+  if (on) projectWhenSeen(() => document.querySelector('.attention-picture .block.view'));
+  else if (block && ofAddress(block)) release();
+}
+
+function leaveView() {
+  if (ofAddress(block) && new URLSearchParams(location.search).has('projector')) ofAddress(block).click();
+  else release();
+}
+
+function start(picture) {
+  if (picture && ofAddress(picture)) ofAddress(picture).click();
+  else if (picture) begin(picture);
+}
+
+const mainPicture = () => [...openTab()?.querySelectorAll(PICTURES) ?? []].find(one => one.checkVisibility());
+
+function step(button) {
+  isMoving = true;
+  button.click();
+}
+
+// What a step of a lesson points at, if that is on the tab, else the main picture of its tab.
+function followStep() {
+  if (!isMoving) return;
+  isMoving = false;
+  const wanted = () => shown('[data-pointed]').find(one => openTab()?.contains(one)) ?? mainPicture();
+  requestAnimationFrame(() => requestAnimationFrame(() => projectWhenSeen(wanted)));  // what is meant is marked by then
+}
+
+// Gives a key to what the picture shows: a map to the small maps beside it, of which it is one.
+function pass(key) {
+  const maps = block.matches('.view') && block.closest('[role=tabpanel]').querySelector('.heads canvas');
+  (maps || block.querySelector('.transport'))?.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+}
+
+function press(event) {
+  const isTyped = event.target.closest('input, textarea, select, [contenteditable]');
+  if (event.defaultPrevented || !event.isTrusted || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!block) {
+    const isFree = !isTyped && !document.querySelector('dialog[open]');
+    if (event.key === 'p' && isFree) start(mainPicture()?.closest('.block'));
+  } else if (event.key === 'Escape') leaveView();
+  else if (!isTyped && (event.key in BY || event.key.startsWith('Arrow'))) {
+    event.preventDefault();
+    const button = stepButton(BY[event.key]);
+    if (button) step(button);
+    else if (!document.querySelector('aside.lesson .step')) pass(event.key);
+  }
+}
+
+// Watches the pictures and the keys of the page. Call it once.
+export function watchProjector() {
+  document.addEventListener('click', event => {
+    if (event.target.closest('[data-act=project]')) start(event.target.closest('.block'));
+  });
+  document.addEventListener('keydown', press);
+  window.addEventListener('settled', () => block && followStep());
+  window.addEventListener('addresschange', () => block && !isMoving && !block.checkVisibility() && release());
+  window.addEventListener('resize', () => {  // also of the page, when a lesson shows another step
+    if (!block) return;
+    say();
+    fit();
+  });
+}
