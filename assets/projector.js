@@ -6,6 +6,7 @@ import {tell} from './state.js';
 
 const MOST = 2.5, NARROWEST = 480;  // how much a picture is enlarged, and the least width that it is laid out for
 const WAIT = 8000;  // milliseconds that a picture may take to come onto the page
+const SCROLLING = '.tables, .scroll, .plot, .maps, .rows, .drawing';
 const BY = {ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1};
 
 // The main picture of each tab, to which the skip link leads too.
@@ -16,8 +17,10 @@ const shown = selector => [...document.querySelectorAll(selector)].filter(one =>
 const openTab = () => shown('.tabs > [role=tabpanel]')[0];
 const ofAddress = block => block.querySelector('[data-act=projector]');  // its button, if the address names the picture
 
+const soon = call => requestAnimationFrame(() => requestAnimationFrame(call));
+
 let block = null;  // the picture that is projected
-let openedBy = null, hidden = [], watcher = null, isMoving = false;
+let openedBy = null, hidden = [], watcher = null, isMoving = false, fits = 0;
 const bar = document.createElement('div');  // what to say, below the picture
 bar.className = 'to-say';
 bar.popover = 'manual';
@@ -63,14 +66,25 @@ function say() {
   block.style.setProperty('--said', `${bar.offsetHeight}px`);
 }
 
-// Enlarges the picture as far as it fits the window. A map of a head (.view) draws itself as large as there is room.
+// Enlarges the picture as far as it fits the window: first as high as that allows, then smaller until nothing is cut,
+// as some pictures draw themselves again. A map of a head (.view) draws itself as large as there is room.
 function fit() {
-  if (!block || block.matches('.view')) return;
-  const isWhole = () => block.scrollHeight <= block.clientHeight + 1 && (block.querySelector('.plot') ||
-    [block, ...block.querySelectorAll('*')].every(one => overflow(one).across < 2));
-  let scale = Math.max(1, Math.min(MOST, innerWidth / NARROWEST));
-  const set = () => block.style.setProperty('--scale', scale);
-  for (set(); scale > 1 && !isWhole(); set()) scale = Math.max(1, scale - .1);
+  const turn = ++fits, content = block.querySelector('.html-container');
+  if (block.matches('.view')) return;
+  const high = innerHeight - bar.offsetHeight - 32;
+  const set = scale => block.style.setProperty('--scale', scale);
+  const isWhole = () => block.scrollHeight <= block.clientHeight + 1 &&
+    [block, ...block.querySelectorAll(SCROLLING)].every(one => overflow(one).across < 2);
+  function shrink(scale) {
+    if (turn !== fits || !block || scale === 1 || isWhole()) return;
+    const smaller = Math.max(1, scale - .1);
+    set(smaller);
+    soon(() => shrink(smaller));
+  }
+  set(1);
+  const most = Math.max(1, Math.min(MOST, innerWidth / NARROWEST, high / content.scrollHeight));
+  set(most);
+  soon(() => shrink(most));
 }
 
 // Takes all but the picture and what is said of it out of reach.
@@ -148,6 +162,7 @@ export function project(on) {
 }
 
 function leaveView() {
+  isMoving = false;
   if (ofAddress(block) && new URLSearchParams(location.search).has('projector')) ofAddress(block).click();
   else release();
 }
@@ -169,7 +184,7 @@ function followStep() {
   if (!isMoving) return;
   isMoving = false;
   const wanted = () => shown('[data-pointed]').find(one => openTab()?.contains(one)) ?? mainPicture();
-  requestAnimationFrame(() => requestAnimationFrame(() => projectWhenSeen(wanted)));  // what is meant is marked by then
+  soon(() => projectWhenSeen(wanted));  // what is meant is marked by then
 }
 
 // Gives a key to what the picture shows: a map to the small maps beside it, of which it is one.
