@@ -29,7 +29,7 @@ function textWidth(labels, size) {  // of the longest, which may be bold
 // The largest cell with which the map fits a height, but none so small that labels could not be read: then it scrolls.
 export function fittingCell(map, {room, isLarge}, height) {
   const {queries, keys} = map, isPhone = isNarrow({room, isLarge}), beside = isPhone ? 0 : BAR + 14;
-  for (let cell = isLarge ? 80 : 34; cell >= 12; cell--) {
+  for (let cell = isLarge ? 140 : 34; cell >= 12; cell--) {
     const size = {cell, room, isLarge}, isTooWide = textWidth(queries, size) + 14 + cell * keys.length + beside > room;
     if (!isTooWide && textWidth(keys, size) + 34 + cell * queries.length <= height) return cell;
   }

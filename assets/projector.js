@@ -73,7 +73,7 @@ function fit() {
   if (block.matches('.view')) return;
   const high = innerHeight - bar.offsetHeight - 32;
   const set = scale => block.style.setProperty('--scale', scale);
-  const isWhole = () => block.scrollHeight <= block.clientHeight + 1 &&
+  const isWhole = () => content.getBoundingClientRect().bottom + block.scrollTop <= innerHeight - bar.offsetHeight &&
     [block, ...block.querySelectorAll(SCROLLING)].every(one => overflow(one).across < 2);
   function shrink(scale) {
     if (turn !== fits || !block || scale === 1 || isWhole()) return;
@@ -135,6 +135,7 @@ function projectWhenSeen(wanted) {
     const picture = wanted()?.closest('.block');
     if (!picture?.checkVisibility()) return false;
     watcher?.disconnect();
+    isMoving = false;
     if (picture !== block) begin(picture);
     else say();
     return true;
@@ -143,7 +144,12 @@ function projectWhenSeen(wanted) {
   watcher = new MutationObserver(attempt);
   watcher.observe(document.body, {subtree: true, childList: true, attributeFilter: ['style', 'class']});
   const mine = watcher;
-  setTimeout(() => mine.disconnect(), WAIT);
+  setTimeout(() => {
+    if (mine !== watcher) return;
+    mine.disconnect();
+    isMoving = false;
+    if (block && !block.checkVisibility()) release();  // the step has no picture
+  }, WAIT);
 }
 
 // Ends the view.
@@ -182,7 +188,6 @@ function step(button) {
 // What a step of a lesson points at, if that is on the tab, else the main picture of its tab.
 function followStep() {
   if (!isMoving) return;
-  isMoving = false;
   const wanted = () => shown('[data-pointed]').find(one => openTab()?.contains(one)) ?? mainPicture();
   soon(() => projectWhenSeen(wanted));  // what is meant is marked by then
 }
@@ -202,7 +207,7 @@ function press(event) {
   } else if (event.key === 'Escape') leaveView();
   else if (!isTyped && (event.key in BY || event.key.startsWith('Arrow'))) {
     event.preventDefault();
-    const button = stepButton(BY[event.key]);
+    const button = event.key in BY && stepButton(BY[event.key]);
     if (button) step(button);
     else if (!document.querySelector('aside.lesson .step')) pass(event.key);
   }

@@ -111,7 +111,7 @@ def test_arrow_keys_go_through_a_lesson_and_its_text_stands_below(visit):
     page.keyboard.press("PageUp")
     expect(page.locator(SAID)).to_contain_text("One head follows the words")
     expect(page.locator(f"{PROJECTED}.spanish")).to_be_visible()
-    page.get_by_role("button", name="Next", exact=True).click()
+    page.locator(".to-say").get_by_role("button", name="Next").click()
     expect(page.locator(f"{PROJECTED}.view")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(PROJECTED)).to_have_count(0)
