@@ -2,20 +2,24 @@
 // {at, reply}. An element with data-lesson anywhere on the page triggers 'go' {to}; an answer triggers 'answer'.
 // What was answered, and the step on which each lesson was left, is kept in this browser.
 import {openState} from './bar.js';
+import {compose, packed, summarize} from './class.js';
 import {keep, kept} from './shared.js';
 import {state, whenSettled} from './state.js';
 
 const KEY = 'lessons';
 const isStep = at => /\.\d+$/.test(at);  // not a view, such as "lecture.kak"
 const SMALL = '(max-width: 640px)';
+const LARGEST = 100_000;  // bytes of a file that is read; a lesson has fewer, as xformer/lessons/links.py says
 
-// By lesson: {at: the last step, right: the steps whose question was answered rightly}.
+// By lesson: {at: the last step, right: the steps whose question was answered rightly, answers: by step what was
+// answered last, for the summary}.
 const progress = () => kept(KEY) ?? {};
 
-function note(at, right) {
+function note(at, right, answer) {
   const [name, step] = at.split('.'), all = progress(), own = all[name] ?? {at: 1, right: []};
   own.at = Number(step);
   if (right && !own.right.includes(own.at)) own.right.push(own.at);
+  if (answer) own.answers = {...own.answers, [step]: answer};
   keep(KEY, {...all, [name]: own});
 }
 
@@ -106,6 +110,8 @@ export default function start({element, props, trigger, watch}) {
     fillWords();
     fillList();
     if (isStep(at)) note(at);
+    if (inside('.compose')) compose(panel, go);
+    if (inside('.summary')) summarize(panel, progress()[at.split('.')[0]]?.answers);
     panel.scrollTop = 0;
     point(pointed());
     if (isAsked) (inside('h2') ?? document.querySelector('.lessons-button')).focus();
@@ -122,7 +128,8 @@ export default function start({element, props, trigger, watch}) {
       if (value.at !== at || !reply) return;
       reply.innerHTML = value.reply.html;
       reply.dataset.right = value.reply.right;
-      if (value.reply.right) note(at, true);
+      const {answer, right} = value.reply, text = new URLSearchParams(location.search).get('text');
+      if (answer !== undefined) note(at, right, {answer, said: reply.textContent, text});
     } else draw(value);
   }
 
@@ -134,7 +141,11 @@ export default function start({element, props, trigger, watch}) {
     event.preventDefault();
     inside('.reply').textContent = '…';
     // Not by name: bar.js gives the radio buttons of a group a name of its own.
-    trigger('answer', {answer: inside('form :is(input:checked, input:not([type=radio]))')?.value ?? ''});
+    trigger('answer', {answer: inside('form :is(input:checked, input:not([type=radio]), textarea)')?.value ?? ''});
+  });
+  panel.addEventListener('change', async event => {
+    const [file] = event.target.files ?? [];
+    if (file) go(`${await packed(await file.slice(0, LARGEST).arrayBuffer())}.1`);
   });
   panel.addEventListener('input', event => {
     const output = event.target.parentElement.querySelector('output');
@@ -161,6 +172,6 @@ export default function start({element, props, trigger, watch}) {
   // A link that names a lesson and no state of the page: the page moves to the state of the step.
   const [opening] = performance.getEntriesByType('navigation');
   const query = new URL(opening?.name ?? location.href).searchParams;
-  if (query.get('lesson')?.match(/^[a-z]/) && !query.has('text') && !query.has('tab'))
+  if (query.get('lesson')?.match(/^[a-z~]/) && !query.has('text') && !query.has('tab'))
     whenSettled(() => isStep(at) && trigger('go', {to: at}));
 }

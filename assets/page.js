@@ -49,15 +49,16 @@ export function withAddress(chosen, name, sentence) {
 
 // Writes what is on the page into its address, without a request or a jump. Once the page has arrived, another tab,
 // another sentence or another step of a lesson is a step in the browser's history. own: JSON of the longest value that
-// is written, and by key the value that is left out; values: those of the controls, in the order of the keys.
+// is written, by key where it is longer, and by key the value that is left out; values: those of the controls, in the
+// order of the keys.
 export function write(own, ...values) {
-  const {longest, left_out} = JSON.parse(own), query = new URLSearchParams();
+  const {longest, longer, left_out} = JSON.parse(own), query = new URLSearchParams();
   // Gradio's own keys, such as the theme, are kept.
   new URLSearchParams(location.search).forEach((value, key) => key.startsWith('__') && query.set(key, value));
   const written = value => typeof value === 'boolean' ? String(Number(value)) : String(value ?? '');
   Object.entries(left_out).forEach(([key, usual], i) => {
     const value = written(values[i]);
-    if (value !== '' && value.length <= longest && value !== usual) query.set(key, value);
+    if (value !== '' && value.length <= (longer[key] ?? longest) && value !== usual) query.set(key, value);
   });
   const former = new URLSearchParams(location.search);
   if (state.returning && former.get('tab') !== query.get('tab')) return;  // of a tab that was left by Back since

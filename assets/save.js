@@ -57,19 +57,23 @@ export const pairIn = element =>
 
 const blobAddress = (text, type) => URL.createObjectURL(new Blob([text], {type}));
 
-// Copies the address, which says all that is on the page, and says so until the button is left. Where the clipboard is
-// forbidden, it is copied from a field.
-async function copyLink(button) {
+// Copies a text at the click of a button. Where the clipboard is forbidden, it is copied from a field.
+export async function copyText(text, button) {
   try {
-    await navigator.clipboard.writeText(publicAddress());
+    await navigator.clipboard.writeText(text);
   } catch {
-    const field = Object.assign(document.createElement('textarea'), {value: publicAddress()});
+    const field = Object.assign(document.createElement('textarea'), {value: text});
     button.after(field);
     field.select();
     document.execCommand('copy');
     field.remove();
     button.focus();
   }
+}
+
+// Copies the address, which says all that is on the page, and says so until the button is left.
+async function copyLink(button) {
+  await copyText(publicAddress(), button);
   const note = button.parentElement.querySelector('.copied');
   note.textContent = button.dataset.said;
   button.addEventListener('blur', () => { note.textContent = ''; }, {once: true});

@@ -15,6 +15,7 @@ from tests.pages import laid_out
 from xformer.figures.word_link import choices
 from xformer.lessons import files, panel
 from xformer.lessons.checks import PLACES
+from xformer.lessons.links import OFFERS
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import GENERATIONS, STACKS, Head, UserError
 from xformer.serve.reviews import SentimentService
@@ -136,7 +137,7 @@ def test_no_question_holds_its_answer():
 
 def test_every_check_and_every_finder_is_used_and_every_reply_has_its_text():
     used = {step.question.check for lesson in LESSONS.values() for step in lesson.steps if step.question}
-    assert used == {*CHECKS}
+    assert used | ({*OFFERS} - {"open"}) == {*CHECKS}
     assert {step.place[0] for lesson in LESSONS.values() for step in lesson.steps if step.place} == {*PLACES}
 
 
@@ -310,13 +311,14 @@ def test_a_step_moves_the_page_to_its_state_and_computes_what_it_points_at(shipp
 def test_views_open_in_the_panel_and_a_model_that_lacks_the_word_goes_on_without_its_place(tiny):
     page, service, _ = tiny
     assert "lock" not in gone(page, service, "alignment.3")["panel"]["address"]
-    for to in ("all", "glossary", "lectures", "lecture.kak", ""):
+    for to in ("all", "glossary", "lectures", "lecture.kak", "class", "it.7", ""):
         assert gone(page, service, to) == {"panel": ui.value(to, ENGLISH), "lesson": to}
-    with pytest.raises(UserError, match="lesson is “nowhere.9”; it must be one of all, glossary, lectures, "):
+    with pytest.raises(UserError, match="lesson is “nowhere.9”; it must be one of all, glossary, class, lectures, "):
         gone(page, service, "nowhere.9")
 
 
-@pytest.mark.parametrize("value", ["it.0", "it.99", "it.x", "it.٣", "nowhere", "../it", "<b>", "lecture.", "lecture.x"])
+@pytest.mark.parametrize("value", ["it.0", "it.8", "it.99", "it.x", "it.٣", "nowhere", "../it", "<b>", "lecture.",
+                                   "lecture.x"])
 def test_an_address_that_names_no_step_is_passed_over(tiny, value):
     page, service, _ = tiny
     values, problems = page.controls.read(service, {"lesson": value})

@@ -95,6 +95,14 @@ def sure_of(scene: Scene, *, place: int) -> tuple[float, Values]:
     return 100 * math.exp(best.log_probs[at]), {"piece": shown(best.pieces[at])}
 
 
+@number
+def sure_of_word(scene: Scene, *, word: str) -> tuple[float, Values]:
+    """How sure the model is of a Spanish word of the pass, in percent: of all its pieces together."""
+    trace, at = scene.passed, scene.position("target", word)[1]
+    (group,) = (group for group in words(trace.target) if at in group)
+    return 100 * math.exp(sum(trace.log_probs[i - 1] for i in group)), {"word": word}
+
+
 @most
 def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The Spanish word of the pass with the lowest probability."""
@@ -437,14 +445,14 @@ def _spanish(text: str) -> list[str]:
 def stands_in(scene: Scene) -> tuple[bool, str, Values]:
     """Which Spanish word stands in the translation: the answer is that word."""
     text = scene.translated.best.text
-    return scene.answer in _spanish(text), scene.answer, {"text": text}
+    return scene.answer.lower() in _spanish(text), scene.answer, {"text": text}
 
 
 @judged
 def makes(scene: Scene, *, word: str) -> tuple[bool, str, Values]:
     """A typed sentence whose translation has a Spanish word."""
     text = scene.service.translate(scene.typed).best.text
-    return word in _spanish(text), "", {"text": text}
+    return word.lower() in _spanish(text), "", {"text": text}
 
 
 # Where a step leads, computed: keys and values of the address. The scene is that of the step's sentence.

@@ -19,11 +19,11 @@ from xformer.results import Message, UserError
 from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 
 FOLDER, GLOSSARY, LECTURES = ASSETS / "lessons", ASSETS / "glossary.json", ASSETS / "lectures.json"
-KINDS = ("choice", "number", "word", "spanish", "head", "sentence")  # of questions
+KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")  # of questions
 MOST_WORDS, MOST_OF_ENTRY, HINTS = 80, 40, 2  # words of a step and of an entry of the glossary; hints of a question
 ORDER = ("probabilities", "by-hand", "alignment", "it", "order", "masks", "search", "layers", "generations", "warm-up",
          "sentiment", "bias")
-Text = Mapping[str, str]  # by the code of a language
+Text = Mapping[str, str]  # by the code of a language; a lesson of a class has one language
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Question:
 
     ask: Text
     kind: str  # of KINDS
-    check: str  # a name in CHECKS
+    check: str  # a name in CHECKS; "" of an open question, whose answer is kept and not checked
     given: Mapping[str, Any]  # the parameters of the check: words and settings
-    hints: tuple[Text, ...]
+    hints: tuple[Text, ...] = ()
     options: tuple[tuple[str, Text], ...] = ()  # of a choice: answers, and how they read
     least: float = 0  # of a number, as are the next three
     most: float = 100
@@ -59,7 +59,7 @@ class Lesson:
 
     name: str  # as addresses write it
     title: Text
-    minutes: int  # that it takes, about
+    minutes: int  # that it takes, about; 0: not known
     steps: tuple[Step, ...]
 
 
@@ -121,7 +121,7 @@ def read(path: Path) -> Lesson:
     try:
         steps = []
         for number, one in enumerate(stored.get("steps", ()), 1):
-            steps.append(_step(one, f"step {number}"))
+            steps.append(step(one, f"step {number}"))
         if not steps or not isinstance(stored.get("minutes"), int):
             raise ValueError("a lesson has `minutes`, a whole number, and `steps`, one or more")
         return Lesson(path.stem, _text(stored, "title", "", MOST_WORDS), stored["minutes"], tuple(steps))
@@ -136,27 +136,28 @@ def _stored(path: Path) -> dict[str, Any]:
         raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
 
 
-def _step(stored: Mapping[str, Any], where: str) -> Step:
+def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:
+    """Read a step, each question of which has so many hints. Raises ValueError, TypeError or AttributeError."""
     _known(stored, ("text", "address", "point", "place", "question"), where)
     place = _called(PLACES, stored["place"], where) if "place" in stored else None
     address = {key: str(value) for key, value in stored.get("address", {}).items()}
-    question = _question(stored["question"], where) if "question" in stored else None
+    question = _question(stored["question"], where, hints) if "question" in stored else None
     return Step(_text(stored, "text", where, MOST_WORDS), address, stored.get("point", ""), place, question)
 
 
-def _question(stored: Mapping[str, Any], where: str) -> Question:
+def _question(stored: Mapping[str, Any], where: str, most_hints: int) -> Question:
     numbers = ("least", "most", "by", "within")
     _known(stored, ("ask", "kind", "check", "hints", "options", *numbers), where)
     kind, hints = stored.get("kind"), stored.get("hints", [])
     if kind not in KINDS:
         raise ValueError(f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}")
-    if len(hints) != HINTS:
-        raise ValueError(f"{where} has {len(hints)} hints; a question has {HINTS}")
+    if len(hints) != most_hints:
+        raise ValueError(f"{where} has {len(hints)} hints; a question has {most_hints}")
     options = tuple((str(one["answer"]), _text({"option": one}, "option", where, MOST_WORDS))
                     for one in stored.get("options", ()))
     if (kind == "choice") != (len(options) > 1):
         raise ValueError(f"{where} has {len(options)} options; a choice has two or more, other questions none")
-    check, given = _called(CHECKS, stored.get("check", {}), where)
+    check, given = ("", {}) if kind == "open" else _called(CHECKS, stored.get("check", {}), where)
     limits = {name: float(stored[name]) for name in numbers if name in stored}
     return Question(_text(stored, "ask", where, MOST_WORDS), kind, check, given,
                     tuple(_text({"hint": hint}, "hint", where, MOST_WORDS) for hint in hints), options, **limits)
@@ -194,16 +195,6 @@ def _text(stored: Mapping[str, Any], key: str, where: str, most: int) -> Text:
     return {code: text[code] for code in codes}
 
 
-def where(value: str) -> tuple[Lesson, int] | None:
-    """The lesson and the number of the step, from 1, that a control names: "it.3", or "it" for its first; else None."""
-    name, _, number = value.partition(".")
-    lesson = lessons().get(name)
-    number = number or "1"
-    if lesson is None or not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= len(lesson.steps):
-        return None
-    return lesson, int(number)
-
-
 def said(text: Text, language: Language) -> str:
-    """A text in a language."""
-    return text[language.code]
+    """A text in a language, or in the one that it has."""
+    return text.get(language.code) or next(iter(text.values()))

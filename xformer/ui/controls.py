@@ -347,8 +347,9 @@ class Controls(dict[str, Control]):
 
     def left_out(self, service: TranslationService) -> str:
         """List every key with the value that the address leaves out, as JSON for `write` in assets/page.js."""
-        defaults = self.defaults(service)
-        return json.dumps({"longest": LONGEST, "left_out": {
+        defaults, kinds = self.defaults(service), self.kinds(service)
+        longer = {key: most for key, kind in kinds.items() if (most := getattr(kind, "longest", 0)) > LONGEST}
+        return json.dumps({"longest": LONGEST, "longer": longer, "left_out": {
             key: "" if control.always else written(defaults[key]) for key, control in self.items()}})
 
     def _each(self, service: TranslationService, value_of: Callable[[str, Kind], Any]

@@ -9,20 +9,23 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.lessons import panel
+from xformer.lessons import links, panel
 from xformer.lessons.checks import PLACES
-from xformer.lessons.files import lectures, lessons, where
+from xformer.lessons.files import lectures, lessons, said
+from xformer.lessons.links import where
 from xformer.lessons.scene import CHECKS, Scene
 from xformer.results import Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
+from xformer.ui.controls import Controls
 from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
 
 SEEN = ("stack", "layer", "head", "first_stack", "first_layer", "first_head", "query", "review")  # that checks ask for
 VIEWS: Mapping[str, Callable[[Language], str]] = {
-    panel.ALL: panel.choice_of_lessons, panel.GLOSSARY: panel.all_terms, panel.LECTURES: panel.all_lectures,
+    panel.ALL: panel.choice_of_lessons, panel.GLOSSARY: panel.all_terms, panel.CLASS: panel.for_a_class,
+    panel.LECTURES: panel.all_lectures,
     **{panel.LECTURE + name: partial(panel.one_lecture, name) for name in lectures()}}
 
 
@@ -30,12 +33,20 @@ VIEWS: Mapping[str, Callable[[Language], str]] = {
 class Place:
     """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "", nowhere."""
 
+    controls: Controls  # of the page, once it is laid out: what steps may set
     default: str = ""
+    longest: int = links.LONGEST + len("~.999")
 
     def read(self, key: str, value: str) -> str:
-        if value and value not in VIEWS and where(value) is None:
+        if not value or value in VIEWS:
+            return value
+        known = where(value)
+        if known is None:
             raise UserError(Message.of("address_choice", key=key, value=value[:40],
                                        options=", ".join((*VIEWS, *lessons()))))
+        for number, step in enumerate(known[0].steps, 1):
+            if {*step.address} - {*self.controls} or key in step.address:
+                raise UserError(Message.of("error_class_step", step=number))
         return value
 
     def properties(self) -> dict[str, Any]:
@@ -50,7 +61,7 @@ def button(language: Language) -> str:
 
 def build(page: Page) -> None:
     """Lay the panel out, called where it is to stand; it is wired when all tabs are there."""
-    at = page.controls.add("lesson", Place(), gr.Textbox, visible=False)
+    at = page.controls.add("lesson", Place(page.controls), gr.Textbox, visible=False)
     language = page.language
     shown = canvas("lesson.js", f'<aside class="lesson" aria-label="{language.html("lessons")}"></aside>', "lessons",
                    value(at.value, language))
@@ -67,16 +78,16 @@ def build(page: Page) -> None:
 
 def value(at: str, language: Language) -> dict[str, Any]:
     """What the panel shows for a place."""
-    known = where(at)
-    html = panel.step(*known, language) if known else VIEWS.get(at, lambda language: "")(language)
+    known = where(at) if at not in VIEWS else None
+    html = panel.step(*known, language) if known else VIEWS[at](language) if at else ""
     return {"at": f"{known[0].name}.{known[1]}" if known else at, "html": html}
 
 
 def go(service: TranslationService, language: Language, *, event: Any, page: Page) -> dict[str, Any]:
     """Open a view; or have the browser open the address of a step, which sets the panel too."""
-    to = Place().read("lesson", text_of(event, "to"))
-    known = where(to)
-    if known is None:
+    to = Place(page.controls).read("lesson", text_of(event, "to"))
+    known = where(to) if to not in VIEWS else None
+    if known is None or known[1] > len(known[0].steps):
         return {"panel": value(to, language), "lesson": to}
     lesson, number = known
     step = lesson.steps[number - 1]
@@ -96,7 +107,7 @@ def answer(service: TranslationService, language: Language, *, event: Any, lesso
            ) -> dict[str, Any]:
     """Check an answer on what stands on the page, and say what was found."""
     known = where(lesson)
-    question = known[0].steps[known[1] - 1].question if known else None
+    question = known[0].steps[known[1] - 1].question if known and known[1] <= len(known[0].steps) else None
     if known is None or question is None:
         raise UserError(Message.of("error_answer_none"))
     place = {"at": f"{known[0].name}.{known[1]}"}
@@ -105,10 +116,15 @@ def answer(service: TranslationService, language: Language, *, event: Any, lesso
         if question.options and given not in dict(question.options):
             raise UserError(Message.of("error_answer_none"))
         scene = replace(scene_of(service, language, page, **seen), answer=given, within=question.within)
+        if question.kind == "open":
+            kept = {"right": None, "html": language.html("lesson_kept"), "answer": scene.typed}
+            return {"panel": {**place, "reply": kept}}
         found = CHECKS[question.check](scene, **question.given)
     except UserError as error:
         return {"panel": {**place, "reply": {"right": None, "html": panel.marked(error.say(language))}}}
-    return {"panel": {**place, "reply": {"right": found.right, "html": panel.reply(found, language)}}}
+    own = said(dict(question.options)[given], language) if question.options else found.expected
+    return {"panel": {**place, "reply": {"right": found.right, "html": panel.reply(found, language),
+                                         "answer": given if question.kind == "sentence" else own or given}}}
 
 
 def scene_of(service: TranslationService, language: Language, page: Page, *, stack: str = "cross", layer: int = 1,
