@@ -40,7 +40,7 @@ BELOW = {
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
 CROSS_CUTTING = {"benchmarks", "command_line", "copies", "fuzz", "habits", "hosting", "hub_address", "killed_copy",
-                 "lessons_panel", "overview", "packaging", "projector", "reach", "readme", "safety", "scripts",
+                 "packaging", "projector", "reach", "readme", "safety", "scripts",
                  "strangers", "markup_in_fields", "model_menu", "shared_script"}
 # The modules that may import training: commands, and for training as a visitor watches, one module of serve.
 TRAINERS = {"xformer.commands", "xformer.serve.study"}

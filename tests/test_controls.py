@@ -223,7 +223,7 @@ def test_the_browser_leaves_out_what_is_a_default(page, service):
     assert {key: own["left_out"][key] for key in ("base_power", "dimensions", "shuffle", "mask", "stack", "head")} == {
         "base_power": "4", "dimensions": "0,1,16,17", "shuffle": "0", "mask": "padding", "stack": "", "head": "1"}
     assert [written(value) for value in (4.0, (0, 1), False, "padding", None)] == ["4", "0,1", "0", "padding", ""]
-    assert {*re.findall(r"\{(\w+), (\w+)\} = JSON.parse\(own\)", PAGE_SCRIPT)[0]} == {*own}
+    assert {*re.findall(r"\{(\w+), (\w+), (\w+)\} = JSON.parse\(own\)", PAGE_SCRIPT)[0]} == {*own}
 
 
 def test_what_depends_on_a_control_is_set_before_it(page):

@@ -21,7 +21,7 @@ TEXTS = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
 COMMANDS = sorted({command for path, text in TEXTS.items() if path.name != "LOG.md"
                    for command in re.findall(r"-m xformer ([^|#\n`…]+)", re.sub(r"\\\n\s*", "", text))})
 LINKS = [pytest.param(path.parent / link, id=f"{path.name} {link}") for path, text in TEXTS.items()
-         for link in re.findall(r"\]\(([^)]+)\)", text) if "://" not in link]
+         for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
