@@ -12,7 +12,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from tests.browser.acts import saved, translate, type_into
+from tests.browser.acts import open_tab, saved, translate, type_into
 from tests.browser.conftest import visits
 from tests.conftest import random_model
 from tests.harness import App
@@ -134,10 +134,10 @@ def hostile(tokenizer, tmp_path_factory):
 def test_in_the_files_of_a_checkpoint(chromium, person, hostile, tiny_classifier, tmp_path):
     with App(tmp_path / "app", "--checkpoint", hostile, "--sentiment", tiny_classifier) as app, \
             visits(chromium, person, app.address) as visit:
+        page = visit(f"/?{urlencode({'text': f'The cat {IMG} sees'})}")
         for tab in ("translate", "attention", "decoding", "principles", "positions", "pairs", "training", "model"):
-            page = visit(f"/?{urlencode({'text': f'The cat {IMG} sees', 'tab': tab})}")
+            open_tab(page, tab)
             if tab == "attention":
                 expect(page.locator(".view .drawing")).to_contain_text("onerror=alert(1)")  # a piece that has markup
             nothing_runs(page)
             assert IMG in page.locator("body").inner_text(), tab  # at least the name of the checkpoint
-            page.close()
