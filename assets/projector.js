@@ -195,7 +195,8 @@ function followStep() {
 // Gives a key to what the picture shows: a map to the small maps beside it, of which it is one.
 function pass(key) {
   const maps = block.matches('.view') && block.closest('[role=tabpanel]').querySelector('.heads canvas');
-  (maps || block.querySelector('.transport'))?.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+  const arrow = {PageUp: 'ArrowLeft', PageDown: 'ArrowRight'}[key] ?? key;
+  (maps || block.querySelector('.transport'))?.dispatchEvent(new KeyboardEvent('keydown', {key: arrow, bubbles: true}));
 }
 
 function press(event) {

@@ -67,8 +67,7 @@ def save_menu(language: Language, files: Sequence[str] = FILES, more: str = "") 
 
 def projector_button(language: Language, act: str) -> str:
     """The button that shows a picture alone, in the projector view of assets/projector.js; HTML. act: what it does."""
-    return (f'<button type="button" data-act="{act}" data-leave="{language.html("projector_leave")}">'
-            f'{language.html("projector")}</button>')
+    return f'<button type="button" data-act="{act}">{language.html("projector")}</button>'
 
 
 def copy_link(language: Language) -> str:

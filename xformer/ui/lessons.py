@@ -63,8 +63,9 @@ def build(page: Page) -> None:
     """Lay the panel out, called where it is to stand; it is wired when all tabs are there."""
     at = page.controls.add("lesson", Place(page.controls), gr.Textbox, visible=False)
     language = page.language
-    shown = canvas("lesson.js", f'<aside class="lesson" aria-label="{language.html("lessons")}"></aside>', "lessons",
-                   value(at.value, language))
+    panel_html = (f'<aside class="lesson" aria-label="{language.html("lessons")}" '
+                  f'data-leave="{language.html("projector_leave")}"></aside>')  # a label of the projector view
+    shown = canvas("lesson.js", panel_html, "lessons", value(at.value, language))
     page.views["lesson"] = View(shown, lambda service, values: gr.update(value=value(values["lesson"], language)))
 
     def connect() -> None:
