@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.acts import expect_spanish, open_tab, translate
 
 FINDINGS = Path(__file__).with_name("reach.js").read_text(encoding="utf-8").split("export default ")[1]
+TALLEST = {1280: 1400, 375: 2400}  # pixels of a part, by the width of the window: what a person scrolls through
 STILL = "() => ![...document.querySelectorAll('[data-testid=status-tracker]')].some(" \
         "one => one.checkVisibility() && one.textContent.trim())"
 
@@ -24,7 +25,7 @@ def nothing_is_found(page, place):
 
 @pytest.mark.parametrize("width", [1280, 375])
 def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pairs, width):
-    page = visit(width=width)
+    page, heights = visit(width=width), {}
     translate(page, learned_pairs[4][0])
     expect_spanish(page, learned_pairs[4][1])
     for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
@@ -36,6 +37,8 @@ def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pair
                 choices.nth(number).click()
                 expect(choices.nth(number).locator("input")).to_be_checked()
             nothing_is_found(page, f"{tab}, part {number + 1}")
+            heights[f"{tab}, part {number + 1}"] = page.evaluate("document.body.scrollHeight")
+    assert not {place: height for place, height in heights.items() if height > TALLEST[width]}
 
 
 def test_the_pieces_of_a_translation_are_one_stop_of_the_tab_key(visit, learned_pairs):
