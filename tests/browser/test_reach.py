@@ -9,6 +9,7 @@ from tests.browser.acts import expect_spanish, open_tab, translate
 
 FINDINGS = Path(__file__).with_name("reach.js").read_text(encoding="utf-8").split("export default ")[1]
 TALLEST = {1280: 1400, 375: 2400}  # pixels of a part, by the width of the window: what a person scrolls through
+TALLER = {("pairs", 375): 2800}  # three maps one above the other
 STILL = "() => ![...document.querySelectorAll('[data-testid=status-tracker]')].some(" \
         "one => one.checkVisibility() && one.textContent.trim())"
 
@@ -26,8 +27,8 @@ def nothing_is_found(page, place):
 @pytest.mark.parametrize("width", [1280, 375])
 def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pairs, width):
     page, heights = visit(width=width), {}
-    translate(page, learned_pairs[4][0])
-    expect_spanish(page, learned_pairs[4][1])
+    translate(page, learned_pairs[0][0])
+    expect_spanish(page, learned_pairs[0][1])
     for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
             "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
         open_tab(page, tab)
@@ -37,8 +38,9 @@ def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pair
                 choices.nth(number).click()
                 expect(choices.nth(number).locator("input")).to_be_checked()
             nothing_is_found(page, f"{tab}, part {number + 1}")
-            heights[f"{tab}, part {number + 1}"] = page.evaluate("document.body.scrollHeight")
-    assert not {place: height for place, height in heights.items() if height > TALLEST[width]}
+            heights[tab, number + 1] = page.evaluate("document.body.scrollHeight")
+    assert not {place: height for place, height in heights.items()
+                if height > TALLER.get((place[0], width), TALLEST[width])}
 
 
 def test_the_pieces_of_a_translation_are_one_stop_of_the_tab_key(visit, learned_pairs):

@@ -76,7 +76,7 @@ def terms(language: Language = ENGLISH) -> str:
     """Tabulate what teachers call the blocks and sizes; HTML."""
     rows = "".join("<tr>" + "".join(f"<td>{escape(term)}</td>" for term in row) + "</tr>" for row in TERMS)
     said = language.html("arch_terms_text", count=len(TEACHERS))
-    return (f'<h3>{language.html("arch_terms")}</h3><p class="note">{said}</p>'
+    return (f'<p class="note">{said}</p>'
             f'<div class="tables"><table class="plain">{header(TEACHERS)}<tbody>{rows}</tbody></table></div>')
 
 

@@ -63,10 +63,13 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
         ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
         ("kernels", "kernel_title"), ("store", "store_title"))),
-    "training": _chosen("part", ("generations", "part_generations"), ("beginning", "part_beginning"),
-                        ("live", "part_live"), ("recorded", "part_recorded"), ("forming", "part_forming")),
-    "model": _chosen("model_part", ("whole", "part_whole"), ("architecture", "part_architecture"),
-                     ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
+    "training": (*_chosen("part", ("generations", "part_generations"), ("beginning", "part_beginning"),
+                          ("live", "part_live"), ("recorded", "part_recorded"), ("forming", "part_forming")),
+                 *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations")),
+    "model": (*_chosen("model_part", ("whole", "part_whole"), ("architecture", "part_architecture"),
+                       ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
+              *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
+                       model_part="architecture")),
 }
 _linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
 NAMES = {place.key: place.name for places in PLACES.values() for place in places}

@@ -14,7 +14,7 @@ from xformer.ui.attention import tab as attention
 from xformer.ui.components import PICTURES, canvas
 from xformer.ui.controls import Controls
 from xformer.ui.handlers import QUIET, number_of, text_of
-from xformer.ui.places import note
+from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "architecture"
@@ -26,15 +26,19 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     language, info = page.language, page.service.info
     towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
     heading = gr.HTML(heading_of(page.service, language))
-    gr.HTML(f'<h3>{language.html("arch_orders")}</h3>{note(language, "arch_orders_text")}')
-    orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
-                    files=PICTURES)
     reader = page.reviews
-    if reader is not None and not isinstance(reader, UserError):
-        gr.HTML(f'<h3>{language.html("arch_reader")}</h3>{note(language, "arch_reader_text")}')
-        canvas("blocks.js", "${value}", "architecture", figure.classifier(reader.info, reader.blocks(),
-                                                                          language=language), save=language)
-    gr.HTML(figure.terms(language))
+    with gr.Column(elem_classes="folds"):
+        with folded(language, "orders"):
+            gr.HTML(note(language, "arch_orders_text"))
+            orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
+                            files=PICTURES)
+        if reader is not None and not isinstance(reader, UserError):
+            with folded(language, "reader"):
+                gr.HTML(note(language, "arch_reader_text"))
+                canvas("blocks.js", "${value}", "architecture", figure.classifier(
+                    reader.info, reader.blocks(), language=language), save=language)
+        with folded(language, "terms"):
+            gr.HTML(figure.terms(language))
     page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
 
     def connect() -> None:

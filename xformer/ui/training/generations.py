@@ -21,7 +21,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, one_map, plot
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET, Ask, needs
-from xformer.ui.places import note
+from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page, Tab
 
 ID = "generations"
@@ -43,19 +43,21 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
                 views[name] = one_map(f"gen-{name}", language)
-    gr.HTML(f'<h3>{language.html("gen_scores")}</h3>')
-    of_facts = gr.HTML(elem_classes="tables")
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            lengths = plot("gen-lengths", language)
-        with gr.Column(min_width=300):
-            controls.add("gen_curve", OneOf(CURVES, CURVES[0]), gr.Radio, label=say("gen_curve"), container=False,
-                         choices=language.choices("gen_curve_{}", CURVES))
-            curves = plot("gen-curves", language)
-    gr.HTML(f'<h3>{language.html("gen_costs")}</h3>{note(language, "gen_costs_text")}')
-    of_costs = gr.HTML(elem_classes="tables")
-    with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
-        of_times, said = plot("gen-times", language), gr.HTML(elem_classes="summary")
+    with gr.Column(elem_classes="folds"):
+        with folded(language, "scores"):
+            of_facts = gr.HTML(elem_classes="tables")
+            with gr.Row(elem_classes="detail"):
+                with gr.Column(min_width=300):
+                    lengths = plot("gen-lengths", language)
+                with gr.Column(min_width=300):
+                    controls.add("gen_curve", OneOf(CURVES, CURVES[0]), gr.Radio, label=say("gen_curve"),
+                                 container=False, choices=language.choices("gen_curve_{}", CURVES))
+                    curves = plot("gen-curves", language)
+        with folded(language, "costs"):
+            gr.HTML(note(language, "gen_costs_text"))
+            of_costs = gr.HTML(elem_classes="tables")
+            with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
+                of_times, said = plot("gen-times", language), gr.HTML(elem_classes="summary")
 
     of_pool = Ask.always(page.models, language, page.tab)
     compared, found, measured = gr.State(), gr.State(), gr.State()
