@@ -153,7 +153,7 @@ function projectWhenSeen(wanted) {
 }
 
 // Ends the view.
-export function release() {
+function release() {
   watcher?.disconnect();
   if (!block || isMoving) return;
   end();

@@ -62,6 +62,10 @@ class Lesson:
     minutes: int  # that it takes, about; 0: not known
     steps: tuple[Step, ...]
 
+    def step(self, number: int) -> Step | None:
+        """The step of a number, from 1; None after the last, where the summary stands."""
+        return self.steps[number - 1] if number <= len(self.steps) else None
+
 
 @dataclass(frozen=True)
 class Term:
@@ -137,7 +141,7 @@ def _stored(path: Path) -> dict[str, Any]:
 
 
 def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:
-    """Read a step, each question of which has so many hints. Raises ValueError, TypeError or AttributeError."""
+    """Read a step; hints: how many its question must have. Raises ValueError, TypeError or AttributeError."""
     _known(stored, ("text", "address", "point", "place", "question"), where)
     place = _called(PLACES, stored["place"], where) if "place" in stored else None
     address = {key: str(value) for key, value in stored.get("address", {}).items()}

@@ -30,9 +30,9 @@ def shown(text: Text, language: Language) -> str:
 
 def step(lesson: Lesson, number: int, language: Language) -> str:
     """A step, from 1, with its question, and the ways on; after the last the summary."""
-    if number > len(lesson.steps):
+    one, html, count = lesson.step(number), language.html, len(lesson.steps)
+    if one is None:
         return summary(lesson, language)
-    one, html, count = lesson.steps[number - 1], language.html, len(lesson.steps)
     ways = [_button(f"{lesson.name}.{number - 1}", html("lesson_back")) if number > 1 else "",
             _button(f"{lesson.name}.{number}", html("lesson_again"), "again"),
             _button(f"{lesson.name}.{number + 1}", html("lesson_next" if number < count else "lesson_summary"), "next")]

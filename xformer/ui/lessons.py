@@ -79,7 +79,7 @@ def build(page: Page) -> None:
 
 def value(at: str, language: Language) -> dict[str, Any]:
     """What the panel shows for a place."""
-    known = where(at) if at not in VIEWS else None
+    known = where(at)
     html = panel.step(*known, language) if known else VIEWS[at](language) if at else ""
     return {"at": f"{known[0].name}.{known[1]}" if known else at, "html": html}
 
@@ -87,11 +87,11 @@ def value(at: str, language: Language) -> dict[str, Any]:
 def go(service: TranslationService, language: Language, *, event: Any, page: Page) -> dict[str, Any]:
     """Open a view; or have the browser open the address of a step, which sets the panel too."""
     to = Place(page.controls).read("lesson", text_of(event, "to"))
-    known = where(to) if to not in VIEWS else None
-    if known is None or known[1] > len(known[0].steps):
+    known = where(to)
+    step = known[0].step(known[1]) if known else None
+    if known is None or step is None:
         return {"panel": value(to, language), "lesson": to}
     lesson, number = known
-    step = lesson.steps[number - 1]
     address = {**step.address, "lesson": f"{lesson.name}.{number}"}
     if step.place is not None:
         name, given = step.place
@@ -108,7 +108,8 @@ def answer(service: TranslationService, language: Language, *, event: Any, lesso
            ) -> dict[str, Any]:
     """Check an answer on what stands on the page, and say what was found."""
     known = where(lesson)
-    question = known[0].steps[known[1] - 1].question if known and known[1] <= len(known[0].steps) else None
+    step = known[0].step(known[1]) if known else None
+    question = step.question if step else None
     if known is None or question is None:
         raise UserError(Message.of("error_answer_none"))
     place = {"at": f"{known[0].name}.{known[1]}"}
