@@ -220,7 +220,8 @@ export default function start({element, props, trigger, watch}) {
     inside('.caption').textContent = title();
     inside('.plot').setAttribute('aria-label', title());
     const Plotly = await loadPlotly();
-    if (!isInWindow()) await new Promise(later => (window.requestIdleCallback ?? setTimeout)(later));
+    if (!isInWindow()) await new Promise(later =>
+      window.requestIdleCallback?.(later, {timeout: 1000}) ?? setTimeout(later));
     if (turn !== draws) return;  // a newer figure came meanwhile
     if (box !== inside('.plot')) {
       box = inside('.plot');

@@ -133,6 +133,7 @@ def test_an_address_opens_the_tab_with_its_pictures_in_spanish(visit):
     for name in ("La tabla de las posiciones", "La tabla en tu oración", "Hasta dónde llega"):
         page.get_by_role("button", name=name).click()
     expect(page.locator(".pos-table .caption")).to_contain_text("Posiciones de 0 a 63")
+    page.locator(".pos-sentence .caption").scroll_into_view_if_needed()  # what is out of sight is drawn later
     expect(page.get_by_role("img", name="Tu oración: embeddings, posiciones y su suma")).to_be_visible()
     expect(page.get_by_text("Este modelo todavía no se ha medido por longitudes")).to_be_visible()
 

@@ -139,7 +139,7 @@ def test_the_store_retrieves_and_blends_and_says_what_it_cannot_read(visit, lear
     page = visit()
     open_principles(page, learned_pairs)
     page.get_by_role("button", name="A key–value store").click()
-    records, table = page.get_by_label("Records, one “title: text” a line"), page.locator(".block.store")
+    records, table = page.get_by_label("Records, one “title: text” per line"), page.locator(".block.store")
     type_into(records, "The cat: it <b>purrs\nThe bread: it is eaten\nThe house: it stands")
     query = page.get_by_label("Query, in English")
     type_into(query, "The cat")
@@ -281,8 +281,10 @@ def test_the_architecture_is_saved_as_a_picture_and_as_its_numbers(visit, tiny_c
 
 
 def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
-    page = visit("/?tab=model&model_part=architecture")
-    figure = page.locator(".block.architecture").nth(1)
+    page = visit("/?tab=model&model_part=architecture#orders")
+    figure = page.locator(".at-orders .block.architecture")
+    wait_until_settled(page)
+    expect(figure).to_be_visible()
     content, name = saved(page, figure.get_by_role("button", name="Save as SVG").click)
     assert name == "Post-norm-and-pre-norm.svg" and "LayerNorm" in content.decode()
     content, name = saved(page, figure.get_by_role("button", name="Save as PNG").click)
@@ -290,8 +292,11 @@ def test_both_orders_of_normalisation_are_saved_as_a_picture(visit):
 
 
 def test_the_classifier_is_saved_under_its_own_name(visit, measured_classifier):
-    page = visit("/?tab=model&model_part=architecture")
-    content, name = saved(page, page.locator(".block.architecture").nth(2).get_by_role("button", name="CSV").click)
+    page = visit("/?tab=model&model_part=architecture#reader")
+    figure = page.locator(".at-reader .block.architecture")
+    wait_until_settled(page)
+    expect(figure).to_be_visible()
+    content, name = saved(page, figure.get_by_role("button", name="CSV").click)
     about = examine(measured_classifier)
     assert name == f"The-classifier-of-reviews-{about.name}.csv"
     assert content.decode().split(",")[0].endswith(f" · tower · {about.name} {about.identity}")
