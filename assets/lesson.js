@@ -27,7 +27,7 @@ function note(at, right, answer) {
 function wordsOf(side) {
   const pieces = [...document.querySelectorAll('.translation .piece:not(.end)')];
   const text = side === 'en' ? new URLSearchParams(location.search).get('text') ?? '' :
-    pieces.map(piece => piece.firstChild.textContent).join('');
+    pieces.map(piece => (piece.previousSibling?.data ?? '') + piece.firstChild.textContent).join('');
   return [...new Set(text.match(/[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu) ?? [])];
 }
 

@@ -72,3 +72,21 @@ def test_a_server_that_begins_slowly_is_waited_for(server, monkeypatch):
 def test_a_server_that_does_not_begin_is_not_waited_for(server):
     with pytest.raises(http_server.ServerFailedToStartError):
         server(False).run_in_thread()
+
+
+def test_the_searches_in_the_tree_are_those_of_our_own_script():
+    """So many characters fewer, and nothing else is touched."""
+    name, text = gradio_private.quick_script("../tree.js")
+    own = (gradio_private.SCRIPTS / name).read_text(encoding="utf-8")
+    assert text.startswith('import {eventsOf, lookUp} from "../tree.js";') and 100 < len(own) - len(text) < 200
+    assert len(gradio_private.quick_page("../tree.js")) == 1
+
+
+def test_another_script_of_gradio_is_served_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(gradio_private, "SCRIPTS", tmp_path)
+    with pytest.raises(LookupError, match=r"There is no core-\*\.js"):
+        gradio_private.quick_script("tree.js")
+    (tmp_path / "core-1.js").write_text("function Z(e,t){return null}")
+    with pytest.raises(LookupError, match=r"core-1\.js has 0 searches like"):
+        gradio_private.quick_script("tree.js")
+    assert gradio_private.quick_page("tree.js") == []

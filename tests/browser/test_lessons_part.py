@@ -5,7 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, wait_until_settled
+from tests.browser.acts import choose_map, expect_fits, wait_until_settled
+from tests.browser.conftest import visits
+from xformer.lessons.files import lessons
 
 RIGHT, WRONG = {"en": "Yes.", "es": "Sí."}, {"en": "Not quite.", "es": "No exactamente."}
 
@@ -140,3 +142,75 @@ def test_the_glossary_is_filtered_and_shows_where_a_term_is_seen(visit_first):
     panel(page).get_by_role("button", name="See it: softmax").click()
     expect(page.get_by_role("tab", name="First principles")).to_have_attribute("aria-selected", "true")
     expect(panel(page).get_by_role("heading", name="Glossary")).to_be_visible()
+
+
+# Every lesson on the models that ship, from the first step to the summary
+
+TYPED = ("She is bored.", "The cat sleeps.", "You should go.", "A wonderful film, not boring for a minute.",
+         "It is not good.", "I loved it.", "Hello.", "My friend bought a red car.")
+
+
+@pytest.fixture(scope="module")
+def visit_shipped(chromium, start):
+    """`visit_shipped(path)` opens the app as `python app.py` starts it, for somebody who has played no lesson yet."""
+    app = start()
+    with visits(chromium, None, app.address) as open_page:
+        yield lambda path: open_page(path, somebody_else=True)
+
+
+def attempts(page, kind):
+    """Give one answer after another, as a person can; each is to be checked before the next is asked for."""
+    form = panel(page).locator("form")
+    if kind in ("choice", "word", "spanish"):
+        expect(form.get_by_role("radio").first).to_be_visible()
+        for radio in form.get_by_role("radio").all():
+            radio.check()
+            yield
+    elif kind == "sentence":
+        for text in TYPED:
+            form.get_by_role("textbox").fill(text)
+            yield
+    elif kind == "number":
+        least, most, by = (float(form.get_by_role("slider").get_attribute(name)) for name in ("min", "max", "step"))
+        slide(page, least)
+        yield
+        for found in re.findall(r"[-−]?\d+(?:[.,]\d+)?", panel(page).locator(".reply").text_content()):
+            value = float(found.replace(",", ".").replace("−", "-"))
+            if least <= value <= most:
+                slide(page, round(least + by * round((value - least) / by), 6))
+                yield
+        slide(page, most)
+        yield
+    else:
+        yield  # the head that stands on the page
+        layer, head = re.search(r"(\d+)\D+(\d+)", panel(page).locator(".reply").text_content()).groups()
+        choose_map(page, layer, head)
+        wait_until_settled(page)
+        yield
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_each_lesson_is_played_to_its_summary_with_right_and_wrong_answers(language, visit_shipped):
+    verdicts = re.compile(f"^({RIGHT[language]}|{WRONG[language]})$")
+    page = visit_shipped({"en": "/", "es": "/es"}[language])
+    for name, lesson in lessons().items():
+        if panel(page).is_hidden():
+            page.locator(".lessons-button").click()
+        panel(page).locator(f"li [data-lesson^={name}]").click()
+        for number, step in enumerate(lesson.steps, 1):
+            expect_step(page, name, number)
+            if step.question is not None:
+                seen = set()
+                for _ in attempts(page, step.question.kind):
+                    panel(page).locator(".check").click()
+                    expect(panel(page).locator(".reply b")).to_have_text(verdicts)
+                    seen.add(panel(page).locator(".reply b").text_content())
+                    if len(seen) == 2:
+                        break
+                assert seen == {RIGHT[language], WRONG[language]}, f"{name}.{number}"
+            panel(page).locator(".next").click()
+        answers = panel(page).locator(".summary [data-step]")
+        expect(answers).to_have_count(sum(step.question is not None for step in lesson.steps))
+        for answer in answers.all():
+            expect(answer).to_contain_text(re.compile(f"{RIGHT[language]}|{WRONG[language]}"))
+        panel(page).locator(".next").click()

@@ -155,3 +155,30 @@ def test_what_lets_anybody_into_a_private_space_is_not_saved(readings):
     readings.evaluate("history.replaceState(null, '', '/?text=a+b&__sign=secret&__theme=dark#end')")
     content, _ = saved(readings, readings.get_by_role("button", name="JSON").click)
     assert json.loads(content)["address"] == "http://scripts.test/?text=a+b&__theme=dark#end"
+
+
+def test_a_component_is_found_wherever_it_stands_in_a_tree_that_changes(page):
+    """Against a search through the whole tree, as Gradio's own."""
+    assert page.evaluate("""async code => {
+        const {lookUp, eventsOf} = await import(URL.createObjectURL(new Blob([code], {type: 'text/javascript'})));
+        const search = (one, id) => one.id === id ? one :
+            (one.children ?? []).reduce((found, child) => found ?? search(child, id), null);
+        let seed = 1;
+        const random = most => (seed = seed * 48271 % 2147483647) % most;
+        const all = one => [one, ...(one.children ?? []).flatMap(all)];
+        const root = {id: 0, children: []};
+        let wrong = 0;
+        for (let id = 1; id <= 300; id++) {
+            const places = all(root), parent = places[random(places.length)];
+            (parent.children ??= []).splice(random(parent.children.length + 1), 0, {id});  // those after it move
+            if (id % 7 === 0) places[random(places.length)].children?.splice(0, 1);        // and a branch is gone
+            for (let i = 0; i < 20; i++) {
+                const wanted = random(id + 5);
+                if (lookUp(root, wanted) !== search(root, wanted)) wrong++;
+            }
+        }
+        const dependencies = [{targets: [[3, 'click'], [4, 'change'], [3, 'input']]},
+                              {targets: [[3, 'blur'], [5, null]]}];
+        return [wrong, eventsOf(3, dependencies), eventsOf(5, dependencies), eventsOf(9, dependencies),
+                eventsOf(3, dependencies.slice(1))];
+    }""", (ASSETS / "gradio_tree.js").read_text(encoding="utf-8")) == [0, ["click", "blur"], [], [], ["blur"]]

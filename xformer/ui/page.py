@@ -21,7 +21,7 @@ from xformer.ui import steps as decoding
 from xformer.ui import translate as translation
 from xformer.ui.attention import tab as attention
 from xformer.ui.compare import tab as pairs
-from xformer.ui.components import ROUTES, canvas, script
+from xformer.ui.components import ROUTES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
 from xformer.ui.model import tab as model_tab
@@ -86,7 +86,7 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
                                    Middleware(Hosts, allowed=hosts, served=gradio_private.served_at),
                                    Middleware(Doorkeeper), Middleware(Gate)],
                     "lifespan": sessions.sessions,
-                    "routes": ROUTES},
+                    "routes": [*ROUTES, *gradio_private.quick_page(f"../scripts/{VERSION}/gradio_tree.js")]},
         max_threads=sessions.at_once(),
         max_file_size="20mb")  # what is not even received; our own limits are lower, and say more
     if share and not shared:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ from gradio.context import LocalContext
 from gradio.data_classes import PredictBody, PredictBodyInternal, SimplePredictBody
 from gradio.server_messages import UnexpectedErrorMessage
 from gradio.utils import get_function_description
+from starlette.responses import Response
+from starlette.routing import Route
 
 TRIED = ("6.31", "6.31")  # the oldest and the newest minor version; requirements.txt takes no other
 # Routes of Gradio that this page has no use for: sessions written to the disk, other servers' files fetched for
@@ -38,6 +41,13 @@ ENDING = re.compile(r"/gradio_api/(heartbeat/.*|cancel|reset)/?")  # what ends o
 LONGEST_NAME = 64  # characters of the name of a session; Gradio's own have 11, those of its clients 36
 MOST_UNREAD = 64  # answers that wait for a connection to take them: half a minute of a run that is watched
 RECEIVED = "xformer.received"  # in the scope of a request: the list whose sum is the bytes of its body
+# Of Gradio's page: its scripts; and the two searches in its tree that `quick_script` replaces.
+SCRIPTS = Path(gr.__file__).parent / "templates" / "frontend" / "assets"
+SEARCHES = (
+    (re.compile(r"(function (\w+)\((\w),(\w)\)\{)if\(\3\.id===\4\)return \3;if\(\3\.children\)for\(let (\w) of "
+                r"\3\.children\)\{let \3=\2\(\5,\4\);if\(\3\)return \3\}return null\}"), r"\1return lookUp(\3,\4)}"),
+    (re.compile(r"(find_attached_events\((\w),(\w)\)\{let \w=)\3\.filter\((\w)=>\4\.targets\.find\(.{,120}?"
+                r"\.filter\(Boolean\);"), r"\1eventsOf(\2.id,\3);"))
 
 # Gradio counts each call in a table and computes the whole table again after each call. It serves only the monitoring
 # page, which is off.
@@ -220,6 +230,34 @@ def forget(app: Any, session: str) -> None:
     queue = app.get_blocks()._queue
     queue.pending_event_ids_session.pop(session, None)
     queue.pending_messages_per_session.pop(session, None)
+
+
+def quick_script(tree: str) -> tuple[str, str]:
+    """Gradio's script of the tree of components, with its searches replaced by those of assets/gradio_tree.js: its name
+    and text. tree: the address of that script, seen from Gradio's.
+
+    Gradio looks through all components of the page, each behind a proxy, for every input and output of every event, and
+    for every component through all events: here most of the time from a click to the picture.
+    Raises LookupError where Gradio's script is not as it was tried.
+    """
+    for path in SCRIPTS.glob("core-*.js"):
+        text = path.read_text(encoding="utf-8")
+        for search, replacement in SEARCHES:
+            text, count = search.subn(replacement, text)
+            if count != 1:
+                raise LookupError(f"{path.name} has {count} searches like {search.pattern}")
+        return path.name, f'import {{eventsOf, lookUp}} from "{tree}";{text}'
+    raise LookupError(f"There is no core-*.js in {SCRIPTS}")
+
+
+def quick_page(tree: str) -> list[Route]:
+    """Serve `quick_script` in place of Gradio's; a version of Gradio that has another keeps its own."""
+    try:
+        name, text = quick_script(tree)
+    except LookupError:
+        return []
+    return [Route(f"/assets/{name}", lambda request: Response(text, media_type="text/javascript",
+                                                              headers={"Cache-Control": "max-age=86400"}))]
 
 
 def hide_endpoints(demo: gr.Blocks) -> None:

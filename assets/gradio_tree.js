@@ -1,0 +1,34 @@
+// What Gradio's page asks of its tree of components for every input and output of every event. Its own script looks
+// through the whole tree each time; xformer/ui/server/gradio_private.py has it call these instead.
+
+const paths = new Map();  // by a component's id: the way to it, as places among the children
+let listed = null, events = null;  // of which dependencies, and by a component's id the events that they listen to
+
+// The component {id, children} with an id in a tree; null where there is none.
+export function lookUp(root, id) {
+  let found = root;
+  for (const place of paths.get(id) ?? []) found = found?.children?.[place];
+  if (found?.id === id) return found;  // else it is new, or the tree has changed
+  found = null;
+  const walk = (component, path) => {
+    paths.set(component.id, path);
+    if (component.id === id) found ??= component;
+    component.children?.forEach((child, place) => walk(child, [...path, place]));
+  };
+  walk(root, []);
+  return found;
+}
+
+// The events of a component that dependencies [{targets: [[id, event], …]}, …] listen to, in their order.
+export function eventsOf(id, dependencies) {
+  if (dependencies !== listed) {
+    listed = dependencies;
+    events = new Map();
+    for (const {targets} of dependencies) {
+      const first = new Map();
+      for (const [target, event] of targets) if (!first.has(target)) first.set(target, event);
+      for (const [target, event] of first) if (event) events.set(target, [...events.get(target) ?? [], event]);
+    }
+  }
+  return [...events.get(id) ?? []];
+}
