@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -112,7 +113,7 @@ def answer(service: TranslationService, language: Language, *, event: Any, lesso
     question = step.question if step else None
     if known is None or question is None:
         raise UserError(Message.of("error_answer_none"))
-    place = {"at": f"{known[0].name}.{known[1]}"}
+    place = {"at": f"{known[0].name}.{known[1]}", "made": time.time()}  # the same reply again is a new value
     try:
         given = text_of(event, "answer")
         if question.options and given not in dict(question.options):
