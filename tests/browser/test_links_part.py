@@ -121,6 +121,8 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
         .map(one => one.outerHTML.slice(0, 99))""") == []
     expect(panel(student).get_by_text("Porque sí")).to_be_visible()
     expect(panel(student).get_by_role("button", name="Copiar")).to_be_hidden()
+    page, summary = student.viewport_size, panel(student).bounding_box()
+    assert summary["width"] > 0.8 * page["width"], "the summary takes the whole page that is printed"
 
 
 def test_a_long_lesson_is_a_file_that_a_student_opens_on_a_phone(visit, tmp_path):
