@@ -185,6 +185,7 @@ def attempts(page, kind):
         yield  # the head that stands on the page
         layer, head = re.search(r"(\d+)\D+(\d+)", panel(page).locator(".reply").text_content()).groups()
         choose_map(page, layer, head)
+        page.wait_for_url(re.compile(rf"layer={layer}&head={head}(&|$)"))
         wait_until_settled(page)
         yield
 
