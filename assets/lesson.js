@@ -65,6 +65,7 @@ function watchPointed() {
 export default function start({element, props, trigger, watch}) {
   const panel = element.querySelector('aside'), inside = selector => panel.querySelector(selector);
   const point = watchPointed();
+  for (let holder = panel.parentElement; holder; holder = holder.parentElement) holder.dataset.holdsPanel = '';
   let at = '', isAsked = false;  // whether the reader has moved, so that the focus goes along
 
   const go = to => {
@@ -105,6 +106,7 @@ export default function start({element, props, trigger, watch}) {
     at = value.at;
     panel.innerHTML = value.html;
     document.body.classList.toggle('with-lesson', Boolean(at));
+    document.body.classList.toggle('with-summary', Boolean(inside('.summary')));
     window.dispatchEvent(new Event('resize'));
     if (isOpened) document.body.classList.remove('lesson-folded');
     fillWords();
