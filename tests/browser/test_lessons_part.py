@@ -185,7 +185,7 @@ def attempts(page, kind):
         yield  # the head that stands on the page
         layer, head = re.search(r"(\d+)\D+(\d+)", panel(page).locator(".reply").text_content()).groups()
         choose_map(page, layer, head)
-        page.wait_for_url(re.compile(rf"layer={layer}&head={head}(&|$)"))
+        expect(page.locator(".view .title")).to_have_text(re.compile(rf"· \D+{layer}\D+\d+ · \D+{head}\b"))
         wait_until_settled(page)
         yield
 
