@@ -39,6 +39,12 @@ def word(rng: Random, least: int = 2, most: int = 3) -> str:
     return "".join(one("syllables", rng) for _ in range(rng.randint(least, most)))
 
 
+def stem(rng: Random) -> str:
+    """Draw a part of an address, a file's name or a password: half of them common English words, to be left as they
+    are there."""
+    return one("stems" if rng.random() < 0.5 else "words", rng)
+
+
 def surname(rng: Random) -> str:
     """Draw a surname, a quarter of them made of syllables; a few are double, or begin with O' or Mc."""
     name = word(rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
@@ -164,12 +170,15 @@ def code(rng: Random) -> Filling:
 
 def password(rng: Random) -> Filling:
     """Draw a word with figures at its end, which is not translated."""
-    made = rng.choice((one("stems", rng), plain_letters(word(rng)).lower())) + str(rng.randint(1, 2030))
+    made = rng.choice((stem(rng), plain_letters(word(rng)).lower())) + str(rng.randint(1, 2030))
     return alike(rng.choice((made, made, made.capitalize(), made.upper())) + rng.choice(("", "", "!", "#", "$")))
 
 
 def handle_word(rng: Random) -> str:
-    parts = [plain_letters(rng.choice((one("first", rng), one("surnames", rng), one("stems", rng), word(rng)))).lower()
+    """Draw who has an address: a quarter is a first name alone, in small letters."""
+    if rng.random() < 0.25:
+        return plain_letters(one("first", rng)).lower()
+    parts = [plain_letters(rng.choice((one("first", rng), one("surnames", rng), stem(rng), word(rng)))).lower()
              for _ in range(rng.randint(1, 2))]
     return rng.choice(("", ".", "_", "-", "")).join(parts) + (str(rng.randint(1, 99)) if rng.random() < 0.25 else "")
 
@@ -187,7 +196,7 @@ def email(rng: Random) -> Filling:
 
 
 def url(rng: Random) -> Filling:
-    steps = [rng.choice((one("stems", rng), plain_letters(word(rng)), str(rng.randint(1, 2030))))
+    steps = [rng.choice((stem(rng), plain_letters(word(rng)), str(rng.randint(1, 2030))))
              for _ in range(rng.choice((0, 0, 1, 1, 2)))]
     begin = rng.choice(("www.", "www.", "https://", "https://www.", "http://", "", ""))
     end = rng.choice(("", "", ".html", f"?id={rng.randint(1, 999)}")) if steps else ""
@@ -195,10 +204,10 @@ def url(rng: Random) -> Filling:
 
 
 def file(rng: Random) -> Filling:
-    stem = one("stems", rng)
-    end = rng.choice(("", f"_{one('stems', rng)}", f"-{word(rng)}", f"{rng.randint(1, 2030)}", figures("_v#", rng)))
+    name = stem(rng)
+    end = rng.choice(("", f"_{stem(rng)}", f"-{word(rng)}", f"{rng.randint(1, 2030)}", figures("_v#", rng)))
     folder = rng.choice(("", "", "", "", "C:\\", "~/", f"/home/{plain_letters(word(rng))}/"))
-    return alike(f"{folder}{stem}{end}.{one('endings', rng)}")
+    return alike(f"{folder}{name}{end}.{one('endings', rng)}")
 
 
 def version(rng: Random) -> Filling:
