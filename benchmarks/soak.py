@@ -109,7 +109,8 @@ async def _soak(address: str, process: int, requests: int, looks: int, people: i
             became[await (_visit(client, load) if kind == "visit" else _one(client, kind))] += 1
             await asyncio.sleep(max(0.0, until - time.perf_counter()))
 
-    async with httpx.AsyncClient(base_url=address, timeout=120) as client:
+    limits = httpx.Limits(keepalive_expiry=2)  # the server closes a connection after 5 seconds
+    async with httpx.AsyncClient(base_url=address, timeout=120, limits=limits) as client:
         listeners = (await client.get("config")).json()["dependencies"]
         load = next(one["id"] for one in listeners
                     if one["backend_fn"] and [event for _, event in one["targets"]] == ["load"])
