@@ -82,10 +82,11 @@ async def _one(client: httpx.AsyncClient, kind: str) -> str:
 
 
 async def _visit(client: httpx.AsyncClient, load: int) -> str:
-    """Open a page, as its script does, and say what became of it. load: the number of what a page begins with."""
+    """Open a page, as its script does, close it, and say what became of it. load: the number of what it begins with."""
     session = f"{random.getrandbits(60):x}"
-    await client.post("gradio_api/queue/join", json={"data": [], "fn_index": load, "session_hash": session})
-    answer = (await client.get("gradio_api/queue/data", params={"session_hash": session})).text
+    async with client.stream("GET", f"gradio_api/heartbeat/{session}"):  # as long as a page is open
+        await client.post("gradio_api/queue/join", json={"data": [], "fn_index": load, "session_hash": session})
+        answer = (await client.get("gradio_api/queue/data", params={"session_hash": session})).text
     return "visit" if '"success":true' in answer else "visit failed"
 
 
