@@ -30,8 +30,11 @@ const emptyStep = () => ({text: '', address: pageState(), question: {check: ''}}
 
 // The lesson that a draft makes. In a draft a step holds the fields of every check that was ever chosen in it.
 function lessonOf({title, language, steps}, fieldsOf) {
-  const question = ({check, ask, ...fields}) => ({question: {check, ...(ask?.trim() && {ask: ask.trim()}),
-    ...Object.fromEntries(fieldsOf(check).map(name => [name, fields[name]]))}});
+  const question = ({check, ask, hint1, hint2, ...fields}) => {
+    const hints = [hint1, hint2].map(hint => hint?.trim()).filter(Boolean);
+    return {question: {check, ...(ask?.trim() && {ask: ask.trim()}), ...(hints.length && {hints}),
+      ...Object.fromEntries(fieldsOf(check).map(name => [name, fields[name]]))}};
+  };
   return {title: title.trim(), language, steps: steps.map(({text, address, question: asked}) => (
     {text: text.trim(), address, ...(asked.check && question(asked))}))};
 }
@@ -62,7 +65,7 @@ function start(panel, play) {
       label.hidden = !fields.includes(label.dataset.field);
       label.querySelector('input').required = !label.hidden;
     }
-    item.querySelector('.own').hidden = !check;
+    for (const label of item.querySelectorAll('.own')) label.hidden = !check;
     item.querySelector('[name=ask]').required = check === 'open';
   }
 
@@ -78,7 +81,7 @@ function start(panel, play) {
       const item = template.content.firstElementChild.cloneNode(true), {question} = step;
       item.querySelector('legend').textContent = i + 1;
       item.querySelector('[name=text]').value = step.text;
-      for (const field of item.querySelectorAll('[data-field] input, [name=ask], [name=check]')) {
+      for (const field of item.querySelectorAll(':is([data-field], .own) input, [name=check]')) {
         const value = question[field.name] ??= valueOf(field);
         field.value = Array.isArray(value) ? value.join(', ') : value;
       }
@@ -112,7 +115,7 @@ function start(panel, play) {
 
   // Whether all fields hold what they may; the browser says so at the first that does not.
   function isValid() {
-    for (const field of form.querySelectorAll('textarea, [name=ask]')) {
+    for (const field of form.querySelectorAll('textarea, .own input')) {
       const isLong = field.value.trim().split(/\s+/).length >= Number(box.dataset.mostWords);
       field.setCustomValidity(isLong ? fill(box.dataset.words, {limit: box.dataset.mostWords}) : '');
     }

@@ -1,5 +1,7 @@
 // The overview of all parts of the page, a search over it, and the part that the fragment of the address names.
-const WAIT = 8000;  // milliseconds that a part may take to come onto the page
+import {attemptUntilDone} from './shared.js';
+
+const WHILE = 8000;  // milliseconds for which a part is kept in sight
 
 const folded = name => document.querySelector(`.block.at-${CSS.escape(name)}`);
 const inDrawer = name => document.querySelector(`.drawer [role=tab][data-tab-id="${CSS.escape(name)}"]`);
@@ -10,7 +12,7 @@ function hold(part) {
   const release = () => watcher.disconnect();
   watcher.observe(document.body);  // which calls it at once too
   for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(event, release, {once: true});
-  setTimeout(release, WAIT);
+  setTimeout(release, WHILE);
 }
 
 // Opens the part, if it is on the page and in sight of its tab, and brings it into sight; whether it did.
@@ -25,13 +27,13 @@ function show(name) {
   return true;
 }
 
+let stopWaiting = () => {};
+
 // Shows the part that the fragment names, as soon as its tab is laid out.
 function follow() {
   const name = location.hash.slice(1);
-  if (!/^[\w-]+$/.test(name) || show(name)) return;
-  const watcher = new MutationObserver(() => show(name) && watcher.disconnect());
-  watcher.observe(document.body, {subtree: true, childList: true, attributeFilter: ['style', 'class']});
-  setTimeout(() => watcher.disconnect(), WAIT);
+  stopWaiting();
+  if (/^[\w-]+$/.test(name)) stopWaiting = attemptUntilDone(() => show(name));
 }
 
 // A text without accents and capitals, so that "atencion" finds "Atención".
@@ -42,9 +44,17 @@ export default function start({element}) {
   const list = dialog.querySelector('.list'), entries = [];
   const found = () => [...dialog.querySelectorAll('li:not([hidden]) button')];
 
-  // Lists all parts, when somebody looks for one.
+  // Lists all parts, and the entries of the glossary, when somebody looks for one.
   function fill() {
     list.append(dialog.querySelector('template').content);
+    list.querySelector('.terms ul').append(...[...element.querySelectorAll('.term-said')].map(entry => {
+      const item = document.createElement('li'), button = document.createElement('button');
+      button.type = 'button';
+      Object.assign(button.dataset, {address: entry.querySelector('[data-address]').dataset.address, place: ''});
+      button.append(...[...entry.querySelectorAll('b, span')].flatMap(one => [one.cloneNode(true), ' ']));
+      item.append(button);
+      return item;
+    }));
     entries.push(...[...list.querySelectorAll('li')].map(item => [item, plain(
       item.closest('section').querySelector('h3').textContent + ' ' + item.textContent)]));
   }

@@ -1,11 +1,10 @@
 // The projector view: one picture fills the window, in large type, with what to say about it below. The arrow keys (or
 // a presenter's keys) go through the steps of a lesson that is open; else through the heads of a map, or the steps that
 // the picture itself has. The picture of the Attention tab is also named by the address: page.js.
-import {overflow} from './shared.js';
+import {attemptUntilDone, overflow} from './shared.js';
 import {tell} from './state.js';
 
 const MOST = 2.5, NARROWEST = 480;  // how much a picture is enlarged, and the least width that it is laid out for
-const WAIT = 8000;  // milliseconds that a picture may take to come onto the page
 const SCROLLING = '.tables, .scroll, .plot, .maps, .rows, .drawing';
 const BY = {ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1};
 
@@ -20,7 +19,7 @@ const ofAddress = block => block.querySelector('[data-act=projector]');  // its 
 const soon = call => requestAnimationFrame(() => requestAnimationFrame(call));
 
 let block = null;  // the picture that is projected
-let openedBy = null, hidden = [], watcher = null, isMoving = false, fits = 0;
+let openedBy = null, hidden = [], stopWaiting = () => {}, isMoving = false, fits = 0;
 const bar = document.createElement('div');  // what to say, below the picture
 bar.className = 'to-say';
 bar.popover = 'manual';
@@ -130,31 +129,23 @@ function begin(picture) {
 
 // Projects the block of what `wanted` finds, as soon as it is seen.
 function projectWhenSeen(wanted) {
-  watcher?.disconnect();
-  const attempt = () => {
+  stopWaiting();
+  stopWaiting = attemptUntilDone(() => {
     const picture = wanted()?.closest('.block');
     if (!picture?.checkVisibility()) return false;
-    watcher?.disconnect();
     isMoving = false;
     if (picture !== block) begin(picture);
     else say();
     return true;
-  };
-  if (attempt()) return;
-  watcher = new MutationObserver(attempt);
-  watcher.observe(document.body, {subtree: true, childList: true, attributeFilter: ['style', 'class']});
-  const mine = watcher;
-  setTimeout(() => {
-    if (mine !== watcher) return;
-    mine.disconnect();
+  }, () => {
     isMoving = false;
     if (block && !block.checkVisibility()) release();  // the step has no picture
-  }, WAIT);
+  });
 }
 
 // Ends the view.
 function release() {
-  watcher?.disconnect();
+  stopWaiting();
   if (!block || isMoving) return;
   end();
   tell('projector');

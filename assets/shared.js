@@ -85,6 +85,25 @@ export function whenOutOfSight(element, call) {
   document.addEventListener('visibilitychange', () => document.hidden && element.isConnected && call());
 }
 
+const WAIT = 8000;  // milliseconds that something may take to come onto the page
+
+// Attempts something at once, and then whenever the page changes, until it returns true. -> what ends that.
+// giveUp: what is done where it never does.
+export function attemptUntilDone(attempt, giveUp = () => {}) {
+  if (attempt()) return () => {};
+  const watcher = new MutationObserver(() => attempt() && end());
+  const timer = setTimeout(() => {
+    end();
+    giveUp();
+  }, WAIT);
+  const end = () => {
+    watcher.disconnect();
+    clearTimeout(timer);
+  };
+  watcher.observe(document.body, {subtree: true, childList: true, attributeFilter: ['style', 'class']});
+  return end;
+}
+
 // Escapes text for HTML and SVG, between tags and in attributes.
 export const escapeHtml = text => String(text).replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 

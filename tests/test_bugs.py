@@ -150,13 +150,12 @@ def test_so_does_the_model_that_ships(shipped, bug):
 def test_a_patient_is_searched_greedily_by_whole_passes(tokenizer, norm, bug, pairs):
     model = random_model(norm, tokenizer)
     pair = Pair.of(tokenizer.encode(pairs[0][0]), tokenizer.encode(pairs[0][1]))
-    found = bugs.examine(model, tokenizer, pair, bug)
     most = min(2 * len(pair.source) + 16, len(pair.given) + bugs.MOST_MORE, 64)
     with torch.inference_mode():
-        for said, mistake in ((found.healthy, HEALTHY), (found.patient, bug)):
+        for mistake in (HEALTHY, bug):
             tokens = Reference(model, mistake).greedy(pair.source, most)
-            cut = "" if tokens[-1] == EOS else " …"
-            assert said == tokenizer.decode([one for one in tokens if one != EOS]) + cut
+            said = tokenizer.decode([one for one in tokens if one != EOS]) + ("" if tokens[-1] == EOS else " …")
+            assert bugs.examine(model, tokenizer, pair, mistake).text == said
 
 
 def test_the_healthy_model_is_not_touched(tiny_model):
@@ -202,10 +201,9 @@ def service(request, tiny_checkpoint):
 def test_the_numbers_of_a_pass_tell_which_mistake_it_is_and_no_other(service, text):
     translation = service.translate(text)
     width = service.info.d_model // service.info.n_heads
-    for bug in BUGS:
+    for bug in (HEALTHY, *BUGS):
         found = service.ask(Examine(translation, translation.best.tokens, bug))
-        assert diagnoses(found.signs, width) == {bug}
-        assert not diagnoses(found.healthy_signs, width)
+        assert diagnoses(found.signs, width) == {bug} - {HEALTHY}
 
 
 def test_the_signs_are_those_of_the_maps(running, learned_pairs):
@@ -286,8 +284,8 @@ def test_the_lines_that_are_named_compute_the_mistake_and_what_is_right(bug):
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH], ids=str)
 @EVERY_BUG
 def test_a_reply_says_what_the_pass_shows_and_the_line_only_to_who_is_right(running, learned_pairs, bug, language):
-    found = running.ask(Examine(*learned_pairs[4], bug))
-    said = {guess: figures.reply(found, bug, guess, language) for guess in BUGS}
+    healthy, found = (running.ask(Examine(*learned_pairs[4], one)) for one in (HEALTHY, bug))
+    said = {guess: figures.reply(healthy, found, bug, guess, language) for guess in BUGS}
     for guess, one in said.items():
         right = guess == bug
         assert language.html("lesson_right" if right else "lesson_wrong") in one
@@ -296,7 +294,7 @@ def test_a_reply_says_what_the_pass_shows_and_the_line_only_to_who_is_right(runn
     assert f"{its['least']:.3f}" in said["after"] and f"{1 / math.sqrt(8):.3f}" in said["after"]
     assert f"{its['highest']:.3f}" in said["queries"] and f"{its['later']:.3f}" in said["future"]
     assert f"{its['strongest']:.3f}" in said["zeroed"] and f"{its['cosine']:.3f}" in said["positions"]
-    assert f"{its['share']:.3f}" in said["unmixed"] and f"{found.healthy_signs['share']:.3f}" in said["unmixed"]
+    assert f"{its['share']:.3f}" in said["unmixed"] and f"{healthy.signs['share']:.3f}" in said["unmixed"]
 
 
 @pytest.fixture(scope="module")
@@ -307,10 +305,11 @@ def pictures(running):
 def test_the_part_shows_both_translations_and_one_head_of_both_and_tells_nothing(running, pictures, learned_pairs):
     text, spanish = learned_pairs[4]
     seen, order = running.trace(text, spanish), figures.patients(1)
+    healthy = running.ask(Examine(text, seen.tokens, HEALTHY))
     for letter, bug in order.items():
         answer = shown(pictures, running, trace=seen, bug_patient=letter, bug_head="decoder_self.2.3")
         found = running.ask(Examine(text, seen.tokens, bug))
-        assert f"Patient {letter}" in answer["texts"] and found.healthy in answer["texts"] and answer["reply"] == ""
+        assert f"Patient {letter}" in answer["texts"] and healthy.text in answer["texts"] and answer["reply"] == ""
         for name, one in (("before", seen), ("after", found.trace)):
             values = np.frombuffer(base64.b64decode(answer[name]["data"]), "<f4").reshape(2 * [len(seen.target)])
             np.testing.assert_allclose(values, one.decoder_self[1, 2], atol=1e-6)
@@ -328,10 +327,12 @@ def test_a_guess_is_answered_without_another_pass_and_forgotten_with_the_patient
     held = {"trace": seen, "bug_patient": "B", "bug_head": "cross.1.1"}
     shown(pictures, running, made=made, **held)
     answer = shown(pictures, running, made=made, **held, bug_guess=bug)
-    assert "<b>Yes.</b>" in answer["reply"] and figures.CODE[bug][0] in answer["reply"] and len(asked) == 1
+    assert "<b>Yes.</b>" in answer["reply"] and figures.CODE[bug][0] in answer["reply"]
+    assert [one.bug for one in asked] == [HEALTHY, bug]
     assert "after" not in answer, "the maps stay"
     answer = shown(pictures, running, made=made, **{**held, "bug_patient": "C"}, bug_guess=bug)
-    assert answer["bug_guess"] == part.GUESSES[0] and answer["reply"] == "" and len(asked) == 2
+    assert answer["bug_guess"] == part.GUESSES[0] and answer["reply"] == ""
+    assert len(asked) == 3, "the healthy model is measured once a sentence"
     kept = shown(pictures, running, made={}, **held, bug_guess=bug)
     assert "bug_guess" not in kept and kept["reply"], "an address may bring both"
 
@@ -350,6 +351,6 @@ def test_without_a_pass_or_attention_the_part_says_so(running, pictures):
 
 
 def test_translations_are_escaped_and_saved_as_numbers(running, learned_pairs):
-    found = running.ask(Examine(*learned_pairs[0], "positions"))
-    drawn = figures.translations(found, "D", "<b>&", ENGLISH)
+    healthy, ill = (running.ask(Examine(*learned_pairs[0], one)) for one in (HEALTHY, "positions"))
+    drawn = figures.translations(healthy, ill, "D", "<b>&", ENGLISH)
     assert "<b>&" not in drawn and "&lt;b&gt;&amp;" in drawn and 'class="weighed"' in drawn

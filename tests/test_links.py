@@ -23,6 +23,7 @@ from xformer.ui import lessons as ui
 IMG = "<img src=x onerror=alert(1)>"
 ADDRESS = {"tab": "translate", "text": "The chair is old."}
 STEP = {"text": "Mira *esto*.", "address": ADDRESS, "question": {"check": "looks_back", "word": "silla"}}
+ASKED = STEP["question"]
 LESSON = {"title": "La silla", "language": "es", "steps": [STEP]}
 NOT_A_LESSON = "There is no lesson in this link or file"
 
@@ -68,6 +69,18 @@ def test_a_lesson_is_read_as_it_was_written_in_the_one_language_that_it_has():
     assert first.question.check == "looks_back" and first.question.given == {"word": "silla"}
     assert first.question.ask["en"] == "Which English word does the Spanish “silla” look at most?"
     assert second.question.ask == {"es": "¿Y tú?"} and second.question.kind == "open"
+    assert first.question.hints == second.question.hints == (), "lessons from before there were hints are read as ever"
+
+
+@pytest.mark.parametrize("question", [STEP["question"], {"check": "open", "ask": "¿Y tú?"}])
+def test_a_question_may_have_up_to_two_hints_which_are_shown_as_those_of_the_lessons_that_ship(question):
+    for hints in ([], ["Tiene *cuatro* patas."], ["Tiene *cuatro* patas.", f"Mira. {IMG}"]):
+        read = links.read(with_step(question={**question, "hints": hints}))
+        assert read.steps[1].question.hints == tuple({"es": one} for one in hints)
+        shown = panel.step(read, 2, ENGLISH)
+        assert [f"<summary>Hint {number}</summary>" in shown for number in (1, 2)] == [len(hints) > 0, len(hints) > 1]
+        assert ('<p><span lang="es">Tiene <em>cuatro</em> patas.</span></p>' in shown) == bool(hints)
+        assert IMG not in shown and "<p>Tiene <em>cuatro</em> patas.</p>" in panel.step(read, 2, SPANISH) or not hints
 
 
 @pytest.mark.parametrize("language", [ENGLISH, SPANISH])
@@ -108,6 +121,9 @@ def test_too_much_of_anything_is_refused_with_its_limit():
     for text in ("a " * 80, "a" * 601, "", " ", None, 5, ["a"]):
         assert "text in step 2" in refusal(with_step(text=text))
     assert "text in step 2" in refusal(with_step(question={"check": "open", "ask": "a " * 80}))
+    assert "Step 2 of the lesson has 3 hints; at most 2" in refusal(with_step(question={**ASKED, "hints": ["a"] * 3}))
+    for hint in ("a " * 80, "a" * 601, "", " ", None, 5, ["a"]):
+        assert "text in step 2" in refusal(with_step(question={**ASKED, "hints": ["a", hint]}))
 
 
 def test_a_bomb_is_opened_as_far_as_the_limit_and_no_further():
@@ -126,7 +142,7 @@ def test_a_bomb_is_opened_as_far_as_the_limit_and_no_further():
     *({"question": {**STEP["question"], **more}} for more in (
         {"check": "os.system"}, {"check": "sure_of"}, {"check": ["looks_back"]}, {"check": None}, {"check": {}},
         {"word": ""}, {"word": 5}, {"word": ["silla"]}, {"word": "dos palabras"}, {"word": "a" * 41},
-        {"more": 1}, {"kind": "choice"}, {"part": 0})),
+        {"more": 1}, {"kind": "choice"}, {"part": 0}, {"hints": "ab"}, {"hints": {"a": "b"}}, {"hints": None})),
     {"question": {"check": "looks_back"}}, {"question": {"check": "least_sure", "word": "a"}},
     *({"question": {"check": "looks_most", "word": "it", "among": among}} for among in (
         [], ["a"], ["a", "a"], "ab", [["a"], ["b"]], ["a", 5], list("abcde"), {"a": 1, "b": 2}, None))])

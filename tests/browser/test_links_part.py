@@ -60,6 +60,11 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     first.locator("[name=check]").select_option("stands_in")
     expect(first.get_by_label("Two to four English words")).to_be_hidden()
     first.get_by_label("Two to four Spanish words").fill(f"{word}, xyz")
+    first.get_by_label("Hint 1 (optional)").fill("a " * 80)
+    panel(teacher).get_by_role("button", name="Copy link for a class").last.click()
+    assert first.get_by_label("Hint 1 (optional)").evaluate("one => one.validationMessage").endswith("than 80 words.")
+    first.get_by_label("Hint 1 (optional)").fill("")
+    first.get_by_label("Hint 2 (optional)").fill(f"Read the *translation*. {IMG}")
     panel(teacher).get_by_role("button", name="Add a step").click()
     second = step(teacher, 2)
     expect(second.get_by_label("What students read")).to_be_focused()
@@ -75,12 +80,15 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     teacher.reload()  # the draft is kept
     wait_until_settled(teacher)
     expect(step(teacher, 1).get_by_label("Two to four Spanish words")).to_have_value(f"{word}, xyz")
+    expect(step(teacher, 1).get_by_label("Hint 2 (optional)")).to_have_value(f"Read the *translation*. {IMG}")
     link = copied(teacher, panel(teacher).get_by_role("button", name="Copy link for a class").last.click)
     expect(panel(teacher).locator(".reply")).to_contain_text(f"It has {len(link)} characters")
     query = parse_qs(urlparse(link).query)
     assert [*query] == ["lesson"] and len(link) < 2_000
     made = unpacked(query["lesson"][0])
-    assert made["language"] == "en" and made["steps"][0]["question"] == {"check": "stands_in", "options": [word, "xyz"]}
+    assert made["language"] == "en" and made["steps"][0]["question"] == {
+        "check": "stands_in", "options": [word, "xyz"], "hints": [f"Read the *translation*. {IMG}"]}
+    assert made["steps"][1]["question"] == {"check": "open", "ask": f"Why? {IMG}"}
     assert made["steps"][0]["address"]["text"] == english and made["steps"][0]["address"]["tab"] == "attention"
 
     panel(teacher).get_by_role("button", name="Try it").click()
@@ -95,6 +103,9 @@ def test_a_teacher_writes_a_lesson_and_a_student_plays_it_in_the_other_language(
     expect(panel(student).locator("h2 .sub")).to_have_text("Paso 1 de 2")
     expect(panel(student).locator("h2 [lang=en]")).to_have_text(f"A word {IMG}")
     expect(panel(student).get_by_text("¿Cuál de estas palabras está en la traducción?")).to_be_visible()
+    expect(panel(student).locator("summary")).to_have_text(["Pista 1"])
+    panel(student).get_by_text("Pista 1").click()
+    expect(panel(student).locator("details [lang=en]")).to_have_text(f"Read the translation. {IMG}")
     panel(student).get_by_label("xyz").check()
     panel(student).locator(".check").click()
     expect(panel(student).locator(".reply")).to_contain_text("No exactamente.")

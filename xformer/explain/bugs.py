@@ -35,7 +35,10 @@ WEIGHED: dict[str, Weigh] = {
 
 
 def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
-    """Make the patient with one of BUGS: a model, and what its passes are handed. Raises UserError for another bug."""
+    """Make the patient with one of BUGS: a model, and what its passes are handed; "" leaves the model healthy. Raises
+    UserError for another bug."""
+    if not bug:
+        return model, UNCHANGED
     if bug == "positions":
         return model, intervene(model, positions=Positions("none"))
     if bug == "unmixed":
@@ -65,23 +68,19 @@ def _unmixed(model: Transformer) -> Transformer:
 @torch.inference_mode()
 def examine(model: Transformer, tokenizer: Tokenizer, pair: Pair, bug: str, pause: Callable[[], object] = lambda: None
             ) -> Examined:
-    """Answer `results.Examine`. Raises UserError for a bug that is not one of BUGS.
+    """Answer `results.Examine`. Raises UserError for a bug that is neither one of BUGS nor "".
 
     Each step of the search is a pass over all pieces so far: a cache would hide what a wrong mask does.
     """
     use_threads(1)
+    one, change = make(model, bug)
     source = torch.tensor([pair.source], device=model.embedding.weight.device)
     most = min(target_limit(len(pair.source), model.config.max_length), len(pair.given) + MOST_MORE)
-    found = []
-    for one, change in ((model, UNCHANGED), make(model, bug)):
-        [[best, *_]] = search(WholePrefix(one, source, change.heads, change.table), [most], GREEDY,
-                              device=source.device)
-        seen = trace(one, tokenizer, pair, "", change)
-        found.append((tokenizer.decode(best.tokens) + ("" if best.finished else " …"), seen,
-                      signs(one, pair, seen, change)))
-        pause()
-    (healthy, _, own), (ill, seen, its) = found
-    return Examined(healthy, ill, seen, its, own)
+    [[best, *_]] = search(WholePrefix(one, source, change.heads, change.table), [most], GREEDY, device=source.device)
+    pause()
+    seen = trace(one, tokenizer, pair, "", change)
+    return Examined(tokenizer.decode(best.tokens) + ("" if best.finished else " …"), seen,
+                    signs(one, pair, seen, change))
 
 
 @torch.inference_mode()

@@ -28,23 +28,23 @@ def patients(seed: int) -> dict[str, str]:
     return dict(zip(LETTERS, random.Random(seed).sample(BUGS, len(BUGS)), strict=True))
 
 
-def translations(found: Examined, letter: str, text: str, language: Language = ENGLISH) -> str:
+def translations(healthy: Examined, ill: Examined, letter: str, text: str, language: Language = ENGLISH) -> str:
     """Show what the healthy model and the patient write for a text, side by side. HTML that can be saved."""
     names = (language.say("bugs_healthy"), language.say("bugs_ill", letter=letter))
-    said = (escape(found.healthy), changed_words(found.healthy, found.patient))
+    said = (escape(healthy.text), changed_words(healthy.text, ill.text))
     texts = "".join(f'<div><p class="sub">{escape(name)}</p><p class="large" lang="es">{one}</p></div>'
                     for name, one in zip(names, said, strict=True))
-    same = f'<p>{language.html("bugs_same")}</p>' if found.healthy == found.patient else ""
+    same = f'<p>{language.html("bugs_same")}</p>' if healthy.text == ill.text else ""
     return savable(f'<p class="source" lang="en">{escape(text)}</p><div class="both">{texts}</div>{same}', "weighed",
                    f"{names[1]}: {text}", [language.say("bugs_model"), language.say("weigh_translation")],
-                   [*zip(names, (found.healthy, found.patient), strict=True)])
+                   [*zip(names, (healthy.text, ill.text), strict=True)])
 
 
-def reply(found: Examined, bug: str, guess: str, language: Language = ENGLISH) -> str:
+def reply(healthy: Examined, ill: Examined, bug: str, guess: str, language: Language = ENGLISH) -> str:
     """Say whether the patient's bug is what the reader says, by what its pass would have to show then; and, if it is,
     which line is wrong. HTML."""
-    html, signs = language.html, {**{f"healthy_{name}": value for name, value in found.healthy_signs.items()},
-                                  **found.signs, "piece": shown(str(found.signs["piece"]))}
+    html, signs = language.html, {**{f"healthy_{name}": value for name, value in healthy.signs.items()},
+                                  **ill.signs, "piece": shown(str(ill.signs["piece"]))}
     sign = html(f"bugs_sign_{guess}", **{name: f"{value:.3f}" if isinstance(value, float) else value
                                          for name, value in signs.items()})
     lines = "".join(f'<p><span class="sub">{html(f"bugs_line_{name}")}</span> <code>{escape(line)}</code></p>'

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def sure_of_word(scene: Scene, *, word: str) -> tuple[float, Values]:
     return 100 * math.exp(sum(trace.log_probs[i - 1] for i in group)), {"word": word}
 
 
-@most
+@partial(most, written=lambda value: percent(-value))
 def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The Spanish word of the pass with the lowest probability."""
     trace = scene.passed
@@ -154,7 +155,7 @@ def head_for(scene: Scene, *, word: str, target: str, part: float) -> tuple[bool
     shares = _shares(scene, "encoder_self", scene.position("source", word), scene.position("source", target))
     (best, share), head = _best(shares, "encoder_self"), scene.head
     own = float(shares[head.layer - 1, head.head - 1]) if head.stack == "encoder_self" else 0.0
-    return own >= part * share, f"{_name(scene, head)}, {own:.2f}", {
+    return own >= part * share, f"{_name(scene, head)} ({own:.2f})", {
         "head": place(best, scene.language), "word": word, "target": target, "share": f"{share:.2f}"}
 
 
@@ -163,7 +164,7 @@ def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
     """A head of the cross-attention whose alignment error is near the lowest."""
     best = min(_errors(scene, scene.service.best_head))
     own = min(_errors(scene, scene.head)) if scene.head.stack == "cross" else 1.0
-    return own <= best + near, f"{_name(scene, scene.head)}, {own:.2f}", {
+    return own <= best + near, f"{_name(scene, scene.head)} ({own:.2f})", {
         "head": place(scene.service.best_head, scene.language), "error": f"{best:.2f}"}
 
 

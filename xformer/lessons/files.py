@@ -21,7 +21,7 @@ from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
 FOLDER, GLOSSARY, LECTURES = ASSETS / "lessons", ASSETS / "glossary.json", ASSETS / "lectures.json"
 KINDS = ("choice", "number", "word", "spanish", "head", "sentence", "open")  # of questions
 MOST_WORDS, MOST_OF_ENTRY, HINTS = 80, 40, 2  # words of a step and of an entry of the glossary; hints of a question
-ORDER = ("probabilities", "by-hand", "alignment", "it", "order", "masks", "search", "layers", "generations", "warm-up",
+ORDER = ("probabilities", "alignment", "by-hand", "it", "order", "masks", "search", "layers", "generations", "warm-up",
          "sentiment", "bias")
 Text = Mapping[str, str]  # by the code of a language; a lesson of a class has one language
 

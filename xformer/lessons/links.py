@@ -2,7 +2,7 @@
 
 An address names one "~DATA": JSON, deflated as zlib does, in base64url. It has a `title`, the `language` of its texts
 and `steps`; a step has a `text`, an `address` and perhaps a `question`: a `check` of OFFERS, the fields of that check,
-and `ask`, the teacher's own words for it, if any. A file holds the same JSON as it is.
+and, if the teacher wrote any, `ask`, other words for it, and up to two `hints`. A file holds the same JSON as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xformer.lessons import files
-from xformer.lessons.files import MOST_WORDS, Lesson, Step
+from xformer.lessons.files import HINTS, MOST_WORDS, Lesson, Step
 from xformer.results import Message, UserError
 from xformer.strings import ENGLISH, SPANISH
 
@@ -106,8 +106,12 @@ def _step(stored: Any, number: int, code: str) -> Step:
     """A step as files have it, with the teacher's texts in the one language that they have."""
     try:
         text, question, address = stored["text"], stored.get("question"), stored.get("address", {})
-        asked = question.get("ask", "") if question else ""
-        for one in (text, asked or text):
+        asked, hints = (question.get("ask", ""), question.get("hints", [])) if question else ("", [])
+        if not isinstance(hints, list):
+            raise ValueError("hints are a list")
+        if len(hints) > HINTS:
+            raise UserError(Message.of("error_class_hints", step=number, count=len(hints), limit=HINTS))
+        for one in (text, asked or text, *hints):
             if not isinstance(one, str) or not one.strip() or len(one) > LONGEST_TEXT or len(one.split()) >= MOST_WORDS:
                 raise UserError(Message.of("error_class_text", step=number, words=MOST_WORDS, characters=LONGEST_TEXT))
         if {*stored} - {"text", "address", "question"} or not all(
@@ -119,14 +123,15 @@ def _step(stored: Any, number: int, code: str) -> Step:
         raise
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise UserError(Message.of("error_class_step", step=number)) from error
-    if step.question and asked:
-        step = replace(step, question=replace(step.question, ask={code: asked}))
+    if step.question:
+        ask = {code: asked} if asked else step.question.ask
+        step = replace(step, question=replace(step.question, ask=ask, hints=tuple({code: one} for one in hints)))
     return replace(step, text={code: text})
 
 
 def _question(stored: Mapping[str, Any]) -> dict[str, Any]:
     """A question as files have it. Raises ValueError, TypeError or LookupError where it is none of OFFERS."""
-    given = {key: value for key, value in stored.items() if key not in ("check", "ask")}
+    given = {key: value for key, value in stored.items() if key not in ("check", "ask", "hints")}
     name, ask = stored["check"], stored.get("ask")
     offer = OFFERS[name]
     if {*given} != {*offer.fields} or not all(_fits(key, value) for key, value in given.items()):

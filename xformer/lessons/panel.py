@@ -7,7 +7,7 @@ import re
 from html import escape
 
 from xformer.lessons import links
-from xformer.lessons.files import Lesson, Question, Step, Text, glossary, lectures, lessons, said
+from xformer.lessons.files import HINTS, Lesson, Question, Step, Text, glossary, lectures, lessons, said
 from xformer.lessons.scene import Found
 from xformer.lessons.terms import MOST, among, linked
 from xformer.strings import ASSETS, Language
@@ -95,6 +95,7 @@ def for_a_class(language: Language) -> str:
     values = {**{name: str(value) for name, value in limits.items()},
               "CODE": language.code, "LARGE": language.html("error_class_long", **blanks), "WORD": rf"{word}\s*",
               "SEVERAL": rf"{word}([\s,]+[^\s,]{{1,{links.LONGEST_WORD}}}){{1,{links.MOST_OPTIONS - 1}}}[\s,]*",
+              **{f"HINT_{number}": language.html("class_hint", number=number) for number in range(1, HINTS + 1)},
               **{name: "".join(f'<option value="{key}" data-fields="{fields}">{escape(text)}</option>'
                                for key, (text, fields) in options.items()) for name, options in named.items()}}
     return _head(language) + re.sub(r"{{(\w+)}}", lambda found: values.get(
@@ -168,7 +169,7 @@ def _questions(lesson: Lesson) -> str:
 def _question(one: Question, language: Language) -> str:
     html = language.html
     hints = "".join(f'<details><summary>{html("lesson_hint", number=number)}</summary><p>'
-                    f"{marked(said(hint, language))}</p></details>" for number, hint in enumerate(one.hints, 1))
+                    f"{shown(hint, language)}</p></details>" for number, hint in enumerate(one.hints, 1))
     return (f'<form data-kind="{one.kind}"><fieldset><legend>{shown(one.ask, language)}</legend>'
             f'{_field(one, language)}</fieldset><button type="submit" class="check">'
             f'{html("lesson_keep" if one.kind == "open" else "lesson_check")}</button>'
@@ -187,7 +188,7 @@ def _field(one: Question, language: Language) -> str:
                 f'value="{middle:g}" aria-label="{escape(said(one.ask, language))}"><output>{middle:g}</output>')
     if one.kind == "sentence":
         return (f'<input type="text" name="answer" lang="en" maxlength="400" required autocomplete="off" '
-                f'aria-label="{html("lesson_sentence")}">')
+                f'aria-label="{html("lesson_sentence")}" placeholder="{html("lesson_sentence")}">')
     if one.kind == "open":
         return f'<textarea rows="4" maxlength="400" required aria-label="{html("lesson_open")}"></textarea>'
     if one.kind == "head":

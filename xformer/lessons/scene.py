@@ -113,7 +113,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def _share(value: float) -> str:
-    return f"{abs(value):.2f}" if abs(value) >= 0.005 or not value else "< 0.01"
+    return f"{value:.2f}" if value >= 0.005 or not value else "< 0.01"
 
 
 def _declare(measure: Callable[..., Any], check: Check) -> Any:
@@ -149,15 +149,17 @@ def stays(measure: Callable[..., tuple[str, str]]) -> Any:
     return _declare(measure, check)
 
 
-def most(measure: Callable[..., tuple[Mapping[str, float], Mapping[str, Any]]]) -> Any:
-    """Declare a check by a table of words or names: the answer is that with the largest value."""
+def most(measure: Callable[..., tuple[Mapping[str, float], Mapping[str, Any]]],
+         written: Callable[[float], str] = _share) -> Any:
+    """Declare a check by a table of words or names: the answer is that with the largest value. written: how one reads.
+    """
     def check(scene: Scene, **given: Any) -> Found:
         table, values = measure(scene, **given)
         best = max(table, key=lambda one: table[one])
         answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
-        own = f"{answer}, {_share(table[answer])}" if answer in table else answer
+        own = f"{answer} ({written(table[answer])})" if answer in table else answer
         return Found(answer == best, Message.of(f"lesson_said_{measure.__name__}", best=best,
-                                                value=_share(table[best]), **values), own)
+                                                value=written(table[best]), **values), own)
     return _declare(measure, check)
 
 

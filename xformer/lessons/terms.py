@@ -34,11 +34,12 @@ def among(text: str, language: Language) -> set[str]:
 
 
 def entries(language: Language) -> str:
-    """All entries, out of sight until their buttons open them; once on a page. HTML."""
+    """All entries, out of sight until their buttons open them; once on a page, where the overview of all parts lists
+    them too (assets/places.js). HTML."""
     see, all_terms = language.html("glossary_see"), language.html("glossary")
     return "".join(
         f'<div popover id="{_name(one)}" class="term-said"><b>{escape(said(one.term, language))}</b> '
-        f'{re.sub(r"[*]", "", escape(said(one.text, language)))}<br>'
+        f'<span>{re.sub(r"[*]", "", escape(said(one.text, language)))}</span><br>'
         f'<button type="button" popovertarget="{_name(one)}" popovertargetaction="hide" '
         f'data-address="{escape(json.dumps(one.see))}">{see}</button> '
         f'<button type="button" popovertarget="{_name(one)}" popovertargetaction="hide" '

@@ -72,10 +72,8 @@ class Reweighed:
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """A model with one mistake beside the healthy one, on the same source and target."""
+    """A model with one mistake, or the healthy one, on a source and a target."""
 
-    healthy: str  # what the healthy model writes, greedily
-    patient: str  # what the patient writes, greedily
-    trace: Trace  # of the patient
-    signs: dict[str, float | str]  # of the patient, by the names of `explain.bugs.signs`
-    healthy_signs: dict[str, float | str]
+    text: str  # what it writes, greedily
+    trace: Trace
+    signs: dict[str, float | str]  # by the names of `explain.bugs.signs`

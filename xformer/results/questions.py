@@ -100,9 +100,9 @@ class Move(OfPair[Moved]):
 
 @dataclass(frozen=True)
 class Examine(OfPair[Examined]):
-    """A model with a mistake of BUGS in all its layers, beside the healthy one."""
+    """A model with a mistake of BUGS in all its layers."""
 
-    bug: str
+    bug: str  # "": none, the healthy model
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from html import escape
 
 import gradio as gr
 
-from xformer.lessons.files import glossary, said
 from xformer.lessons.terms import entries, linked
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -110,7 +109,6 @@ def overview(language: Language) -> gr.HTML:
     html = language.html
     tabs = "".join(f'<section><h3>{html(f"tab_{tab}")}</h3><ul>{"".join(_entry(tab, one, language) for one in places)}'
                    "</ul></section>" for tab, places in PLACES.items())
-    terms = "".join(_item(one.see, "", said(one.term, language), said(one.text, language)) for one in glossary())
     return canvas("places.js", f"""
 <button type="button" class="open" aria-haspopup="dialog" aria-keyshortcuts="/" title="{html("places_open")}"
   aria-label="{html("places_open")}">⌕</button>
@@ -119,17 +117,13 @@ def overview(language: Language) -> gr.HTML:
     placeholder="{html("places_search")}">
     <button type="button" class="close" aria-label="{html("places_close")}">×</button></div>
   <div class="list"></div>
-  <template>{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul>{terms}</ul></section></template>
+  <template>{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul></ul></section></template>
   <p class="none" role="status" hidden>{html("places_none")}</p>
 </dialog>{entries(language)}""", "places")
 
 
 def _entry(tab: str, place: Place, language: Language) -> str:
-    return _item({"tab": tab, **place.address}, place.key if place.folded else "", language.say(place.name),
-                 language.say(f"asks_{place.key}"))
-
-
-def _item(address: Mapping[str, str], at: str, name: str, text: str) -> str:
-    """An entry of the overview, which opens an address. at: the part that its fragment names; "" for none."""
-    return (f'<li><button type="button" data-address="{escape(json.dumps(address))}" data-place="{at}">'
-            f"<b>{escape(name)}</b> <span>{escape(text)}</span></button></li>")
+    """An entry of the overview, which opens an address and, where the part is folded, the part."""
+    address, at = json.dumps({"tab": tab, **place.address}), place.key if place.folded else ""
+    return (f'<li><button type="button" data-address="{escape(address)}" data-place="{at}">'
+            f'<b>{language.html(place.name)}</b> <span>{language.html(f"asks_{place.key}")}</span></button></li>')

@@ -50,13 +50,14 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     pictures = Pictures(page, controls, ID, tab=TAB, cleared={"texts": "", "before": None, "after": None, "reply": ""})
     pictures.follow(follow, **controls.named("bug_guess"))
     pictures.fact("bug", lambda bug_patient, bug_seed: figures.patients(int(bug_seed))[bug_patient])
-    pictures.fact("found", examined)
+    pictures.fact("healthy", healthy)
+    pictures.fact("ill", examined)
     pictures.fact("maps", both_maps)
-    pictures.add("texts", texts, lambda found, bug_patient, trace, language: figures.translations(
-        found, bug_patient, trace.text, language))
+    pictures.add("texts", texts, lambda healthy, ill, bug_patient, trace, language: figures.translations(
+        healthy, ill, bug_patient, trace.text, language))
     pictures.add_all("maps", views)
-    pictures.add("reply", reply, lambda found, bug, bug_guess, language: (
-        "" if bug_guess == GUESSES[0] else figures.reply(found, bug, bug_guess, language)))
+    pictures.add("reply", reply, lambda healthy, ill, bug, bug_guess, language: (
+        "" if bug_guess == GUESSES[0] else figures.reply(healthy, ill, bug, bug_guess, language)))
     pictures.listen(problem, opened.change, page.trace.change, how={**QUIET, "show_progress_on": [texts]})
     button.click(**pictures.listener(problem, deal, outputs={"bug_seed": seed}), **QUIET)
     return Tab(controls)
@@ -74,15 +75,21 @@ def deal(service: TranslationService, language: Language, *, bug_seed: int) -> d
 
 
 @needs(trace="no_trace")
+def healthy(service: TranslationService, trace: Trace) -> Examined:
+    """Look into the healthy model, once for all patients."""
+    return examined(service, trace, "")
+
+
+@needs(trace="no_trace")
 def examined(service: TranslationService, trace: Trace, bug: str) -> Examined:
-    """Look into a patient with the pair that the page looks into."""
+    """Look into a patient, or into the healthy model for "", with the pair that the page looks into."""
     return service.ask(Examine(trace.text, trace.tokens, bug))
 
 
 @needs(bug_head="no_maps_model")
-def both_maps(service: TranslationService, trace: Trace, found: Examined, bug_patient: str, bug_head: str,
+def both_maps(service: TranslationService, trace: Trace, ill: Examined, bug_patient: str, bug_head: str,
               language: Language) -> dict[str, Any]:
     """Draw one head of the healthy model, "before", and of the patient, "after"."""
     names = (language.say("bugs_healthy"), language.say("bugs_ill", letter=bug_patient))
-    return head_payload.before_and_after((trace, found.trace), names, Choice(*Head.parse(bug_head)), service.info,
+    return head_payload.before_and_after((trace, ill.trace), names, Choice(*Head.parse(bug_head)), service.info,
                                          language, given_heads(service.info, service.alignment_errors))
