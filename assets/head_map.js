@@ -41,8 +41,8 @@ function heatmap(map, size) {
   const {queries, keys, palette} = map, {cell} = size, shift = fontSize(size) * .35;
   const left = textWidth(queries, size) + 14, above = textWidth(keys, size) + 14;
   const width = keys.length * cell, height = queries.length * cell;
-  const cells = [`<rect width="${width}" height="${height}" fill="${colour(palette, 0)}"/>`,
-                 `<rect width="${width}" height="${height}" fill="rgba(128,128,128,0.10)"/>`];
+  const ground = `<rect width="${width}" height="${height}" fill="${colour(palette, 0)}"/>` +
+    `<rect width="${width}" height="${height}" fill="rgba(128,128,128,0.10)"/>`, cells = [];
   for (let q = 0; q < queries.length; q++) {
     for (let k = 0; k < keys.length; k++) {
       const p = probability(map, q, k);
@@ -56,7 +56,7 @@ function heatmap(map, size) {
   return {
     top: {width, height: above, body: keys.map(ofColumn).join('')},
     left: {width: left, height, body: queries.map(ofRow).join('')},
-    cells: {width, height, body: cells.join('')},
+    cells: {width, height, body: `${ground}<g style="isolation: isolate"><g class="levels">${cells.join('')}</g></g>`},
   };
 }
 

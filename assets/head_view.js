@@ -12,6 +12,7 @@ import {ARROWS, colour, escapeHtml, fill, inkOn} from './shared.js';
 import {state} from './state.js';
 
 const CELL_SIZES = [12, 16, 20, 26, 34, 44, 60, 80];  // pixels; the buttons − and + go from one to the next
+const MORPH = 200;  // milliseconds in which the cells of one head become those of another
 const BELOW = 64;  // pixels, kept under the picture for what is said of it
 
 watchDrawer();  // once, however many maps the page shows
@@ -120,6 +121,7 @@ export default function start({element, props, trigger, watch}) {
   let map = null;  // what is shown, as `readMap` gives it; null for nothing
   let cell = 26, isZoomed = false;  // the size of a cell, and whether the visitor has chosen it
   let locked = {}, hovered = {};  // places
+  let shape = '';  // the size of a cell and the labels of the map that is shown
   let ownLock = '';  // of a picture that names no pair of sentences, and so shares no locked words with others
 
   const inside = selector => element.querySelector(selector);
@@ -134,7 +136,19 @@ export default function start({element, props, trigger, watch}) {
     if (!map) return;
     letGoOfOtherPair();
     locked = placeOfWords(map, lockHere());
+    const before = inside('svg.cells .levels'), shapeBefore = shape;
     draw();
+    shape = [cell, ...map.queries, '', ...map.keys].join('\n');
+    if (before && shape === shapeBefore) morph(before, inside('svg.cells .levels'));
+  }
+
+  // Lets each cell go from its colour before to its colour now. Both are added up, so that what stays, stays.
+  function morph(before, now) {
+    if (!now || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    before.style.mixBlendMode = 'plus-lighter';
+    now.after(before);
+    now.animate({opacity: [0, 1]}, MORPH);
+    before.animate({opacity: [1, 0]}, MORPH).finished.then(() => before.remove());
   }
 
   // Lets the locked words go where another pair of sentences is shown.

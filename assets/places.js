@@ -17,13 +17,12 @@ function hold(part) {
 
 // Opens the part, if it is on the page and in sight of its tab, and brings it into sight; whether it did.
 function show(name) {
-  const part = folded(name), tab = inDrawer(name), shown = part ?? tab;
+  const label = folded(name)?.querySelector('button.label-wrap'), tab = inDrawer(name), shown = label ?? tab;
   if (!shown?.checkVisibility()) return false;
-  const label = part?.querySelector('button.label-wrap');
   if (label && !label.classList.contains('open')) label.click();
   if (tab && (tab.ariaSelected !== 'true' || innerWidth <= 640)) tab.click();
   hold(shown);
-  (label ?? tab).focus({preventScroll: true});
+  shown.focus({preventScroll: true});
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
 import {background, brokenLines, checkpoint, saveOnClick} from './save.js';
-import {bytes, escapeHtml} from './shared.js';
+import {brighter, bytes, escapeHtml, isDark} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LINE = 20;  // pixels: the height of a line of the legend, and of a title in a file
@@ -23,6 +23,18 @@ const loadPlotly = () => plotly ??= window.Plotly ?? new Promise((resolve, rejec
   script.onerror = reject;
   document.head.append(script);
 });
+
+// A scale of colours of xformer/figures/heatmap.py, [[place, 'rgba(…)'], …]: on the dark page, what becomes transparent
+// at one end becomes bright at the other.
+function themed(scale) {
+  const isClear = ([, hue]) => hue.endsWith(', 0)');
+  if (!isDark() || !scale.some(isClear)) return scale;
+  return scale.flatMap(([place, hue], i) => {
+    if (isClear([place, hue])) return [[place, hue]];
+    const [inner] = scale[i ? i - 1 : 1], bright = `rgba(${brighter(hue.match(/\d+/g).map(Number))})`;
+    return [[place, bright], [(place + inner) / 2, hue]].sort(([one], [other]) => one - other);
+  });
+}
 
 const bold = html => `<b>${html}</b>`;
 const plainText = html =>
@@ -214,11 +226,12 @@ export default function start({element, props, trigger, watch}) {
 
   async function draw() {
     const turn = ++draws;
-    figure = props.value?.figure && JSON.parse(props.value.figure);
+    figure = props.value?.figure && JSON.parse(props.value.figure, (key, value) =>
+      key === 'colorscale' ? themed(value) : value);
     element.dataset.empty = !figure;
     if (!figure) return;
     inside('.caption').textContent = title();
-    inside('.plot').setAttribute('aria-label', title());
+    Object.assign(inside('.plot'), {role: 'img', ariaLabel: title()});  // an image without a name is none
     const Plotly = await loadPlotly();
     if (!isInWindow()) await new Promise(later =>
       window.requestIdleCallback?.(later, {timeout: 1000}) ?? setTimeout(later));

@@ -9,11 +9,19 @@ export const bytes = base64 => Uint8Array.from(atob(base64), character => charac
 // Decodes base64 to float32 numbers, little-endian (Float32Array).
 export const floats = base64 => new Float32Array(bytes(base64).buffer);
 
-// Interpolates a palette linearly. stops: [red, green, blue, opacity], at equal distances; p: 0 to 1.
+export const isDark = () => document.body.classList.contains('dark');
+
+// Where a palette from transparent to a hue ends on the dark page: the hue stands in its middle there.
+export const brighter = ([red, green, blue]) =>
+  [...[red, green, blue].map(part => Math.round(part + (255 - part) * .7)), 1];
+
+// Interpolates a palette linearly. stops: [red, green, blue, opacity], at equal distances; p: 0 to 1. On the dark page
+// 0 is dark and 1 is bright.
 function mix(stops, p) {
-  const place = Math.min(1, Math.max(0, p)) * (stops.length - 1);
-  const below = Math.min(stops.length - 2, Math.floor(place));
-  return stops[below].map((part, i) => part + (stops[below + 1][i] - part) * (place - below));
+  const seen = isDark() && stops.length === 2 ? [...stops, brighter(stops[1])] : stops;
+  const place = Math.min(1, Math.max(0, p)) * (seen.length - 1);
+  const below = Math.min(seen.length - 2, Math.floor(place));
+  return seen[below].map((part, i) => part + (seen[below + 1][i] - part) * (place - below));
 }
 
 // The colour of a palette at p, for CSS and SVG.
@@ -25,7 +33,7 @@ export function colour(stops, p) {
 // Black or white, which of them has more contrast on a palette's colour at p, on the light or the dark page: at least
 // 4.5.
 export function inkOn(stops, p) {
-  const page = document.body.classList.contains('dark') ? [11, 15, 25] : [255, 255, 255];
+  const page = isDark() ? [11, 15, 25] : [255, 255, 255];
   const [opacity] = mix(stops, p).slice(3);
   const linear = part => part <= 10.3 ? part / 3294.6 : ((part / 255 + .055) / 1.055) ** 2.4;
   const seen = (part, i) => linear(part * opacity + page[i] * (1 - opacity));

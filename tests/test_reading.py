@@ -20,6 +20,7 @@ from xformer.serve.reviews import MOST_MAPPED, SentimentService
 from xformer.strings import ENGLISH
 from xformer.ui.handlers import Ask
 from xformer.ui.sentiment import reading as part
+from xformer.ui.sentiment.judging import EXAMPLES
 
 TEXT = "A dull film, long and boring."
 LOOK = {"tuned_open": True, "maps_of": "classifier", "maps_layer": 1, "maps_head": 1, "maps_show": "head",
@@ -57,8 +58,8 @@ def asker(pictures):
     def asker(service, writer, others=None):
         made, ask = {}, Ask.always(models(service, writer, **(others or {})), ENGLISH)
         return lambda action=part.run, **values: ask.answer(
-            pictures[writer is not None].draw, made=made, action=action, **{"read": None, "maps_text": TEXT, **LOOK,
-                                                                            **values})
+            pictures[writer is not None].draw, made=made, action=action,
+            **{"read": None, "review": "", "field": TEXT, **LOOK, **values})
     return asker
 
 
@@ -85,14 +86,22 @@ def test_a_head_chosen_since_the_part_was_opened_stays(asker, tuned, writer, mon
     first = ask()
     assert first["read"] == TEXT
     assert ask(read=TEXT) == {"problem": ""}, "an opening that comes late"
-    gone_back = ask(part.run_again, read=TEXT, maps_head=2)
+    gone_back = ask(part.run_again, read=TEXT, review=TEXT, field="Another film.", maps_head=2)
     assert gone_back["maps_head"] == 2 and gone_back["picture"]["title"].endswith("head 2 of 4") and read == [TEXT]
 
 
-def test_a_text_is_read_when_it_is_asked_for_and_not_while_it_is_typed(asker, tuned, writer):
+def test_the_review_of_the_tab_is_read(asker, tuned):
+    ask = asker(tuned, None)
+    assert ask(field=EXAMPLES[0], review="A dull film.")["read"] == "A dull film.", "that of the address"
+    typed = ask(field="A fine film.", review="A dull film.")
+    assert typed["read"] == typed["review"] == "A fine film." and "dull" not in typed["picture"]["queries"]
+    assert ask(field=EXAMPLES[0])["review"] == ""
+
+
+def test_a_review_is_read_when_the_part_is_opened_and_not_before(asker, tuned, writer):
     ask = asker(tuned, writer)
     ask()
-    changed = ask(None, read=TEXT, maps_text="Another film.", maps_words=True)
+    changed = ask(None, read=TEXT, field="Another film.", maps_words=True)
     assert "dull" in changed["picture"]["queries"] and "Another" not in changed["picture"]["queries"]
 
 
@@ -193,13 +202,13 @@ def test_a_head_of_the_grid_is_shown_and_a_head_that_is_not_there_is_not(asker, 
 
 
 def test_what_cannot_be_read_is_said(answer, reader, writer):
-    found = answer(reader, writer, maps_text="boring " * 200)
+    found = answer(reader, writer, field="boring " * 200)
     assert f"maps are shown of at most {MOST_MAPPED}" in found["problem"] and found["picture"] is None
 
 
 def test_the_controls_are_in_the_address(running, reader, writer, small):
     page = laid_out(running, reader, writer=writer)
-    wanted = {"review_part": "maps", "maps_of": "writer", "maps_layer": "2", "maps_text": "A film.", "maps_words": "1"}
+    wanted = {"review_part": "maps", "maps_of": "writer", "maps_layer": "2", "review": "A film.", "maps_words": "1"}
     values, problems = page.controls.read(running, wanted)
     assert not problems and values["maps_of"] == "writer" and values["maps_layer"] == 2 and values["maps_words"]
     assert laid_out(running, reader).controls.read(running, {"maps_of": "writer"})[1], "there is no language model"

@@ -11,6 +11,16 @@ from xformer.ui.components import VERSION
 # The state of the page, by assets/state.js.
 STATE = f"import(new URL('./scripts/{VERSION}/state.js', document.baseURI)).then(module => module.state)"
 
+# Whether nothing is being computed that is in sight.
+STILL = "() => ![...document.querySelectorAll('[data-testid=status-tracker]')].some(" \
+        "one => one.checkVisibility() && one.textContent.trim())"
+
+STANDS = """() => {  // whether the page is as tall as a second ago: what is drawn later takes room
+    const before = window.lastHeight;
+    window.lastHeight = document.body.scrollHeight;
+    return window.lastHeight === before;
+}"""
+
 # The main picture of each tab, and what tells that it is drawn.
 PICTURES = {
     "translate": ".translation .piece",
@@ -42,6 +52,20 @@ def open_tab(page, tab):
     page.locator(f"[role=tab][data-tab-id={tab}]").click()
     page.wait_for_function("""selector => [...document.querySelectorAll(selector)].some(
         one => one.checkVisibility() && one.getBoundingClientRect().height > 2)""", arg=PICTURES[tab])
+
+
+def each_part(page):
+    """Open every part of every tab, one after the other: ("training", 2), … Parts that a reader unfolds stay closed."""
+    for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
+            "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
+        open_tab(page, tab)
+        choices = page.locator(".tabitem:visible .parts label:visible")
+        for number in range(max(1, choices.count())):
+            if choices.count():
+                choices.nth(number).click()
+                expect(choices.nth(number).locator("input")).to_be_checked()
+            page.wait_for_function(STILL)
+            yield tab, number + 1
 
 
 def type_into(field, text):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_spanish, open_tab, translate
+from tests.browser.acts import STANDS, each_part, expect_spanish, translate
 
 FINDINGS = Path(__file__).with_name("reach.js").read_text(encoding="utf-8").split("export default ")[1]
 TALLEST = {1280: 1400, 375: 2400}  # pixels of a part, by the width of the window: what a person scrolls through
@@ -13,18 +13,10 @@ TALLER = {  # parts that wait to be folded, and may not grow
     1280: {("pairs", 3): 1600, ("training", 4): 2100, ("training", 5): 1700},
     375: {("pairs", 1): 2900, ("pairs", 2): 2900, ("pairs", 3): 2900, ("sentiment", 3): 2800, ("training", 1): 2900,
           ("training", 3): 2900, ("training", 4): 4800, ("training", 5): 2900, ("model", 4): 2600}}
-STANDS = """() => {  // whether the page is as tall as a second ago: what is drawn later takes room
-    const before = window.lastHeight;
-    window.lastHeight = document.body.scrollHeight;
-    return window.lastHeight === before;
-}"""
-STILL = "() => ![...document.querySelectorAll('[data-testid=status-tracker]')].some(" \
-        "one => one.checkVisibility() && one.textContent.trim())"
 
 
 def nothing_is_found(page, place):
     """Wait until nothing is found; a picture that is being drawn may lack something for a moment."""
-    page.wait_for_function(STILL)
     try:
         page.wait_for_function(f"() => !({FINDINGS})().length", polling=200, timeout=10_000)
     except Exception:
@@ -37,17 +29,10 @@ def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pair
     page, heights = visit(width=width), {}
     translate(page, learned_pairs[0][0])
     expect_spanish(page, learned_pairs[0][1])
-    for tab in page.locator(".tabs > .tab-wrapper [role=tab]").evaluate_all(
-            "tabs => [...new Set(tabs.map(tab => tab.dataset.tabId))]"):
-        open_tab(page, tab)
-        choices = page.locator(".tabitem:visible .parts label:visible")
-        for number in range(max(1, choices.count())):
-            if choices.count():
-                choices.nth(number).click()
-                expect(choices.nth(number).locator("input")).to_be_checked()
-            nothing_is_found(page, f"{tab}, part {number + 1}")
-            page.wait_for_function(STANDS, polling=1000)
-            heights[tab, number + 1] = page.evaluate("document.body.scrollHeight")
+    for place in each_part(page):
+        nothing_is_found(page, "{}, part {}".format(*place))
+        page.wait_for_function(STANDS, polling=1000)
+        heights[place] = page.evaluate("document.body.scrollHeight")
     assert not {place: height for place, height in heights.items()
                 if height > TALLER[width].get(place, TALLEST[width])}
 

@@ -14,7 +14,7 @@ def title(page):
 
 
 def test_heads_of_both_models_are_shown_and_compared(visit, tiny_writer, measured_classifier):
-    page = visit("/?tab=sentiment&review_part=maps&maps_text=A+dull+film")
+    page = visit("/?tab=sentiment&review_part=maps&review=A+dull+film")
     expect(title(page)).to_have_text("Classifier, self-attention · layer 2 of 2 · head 1 of 4")
     grid = page.locator(".reading .heads canvas")
     grid.focus()
@@ -25,8 +25,9 @@ def test_heads_of_both_models_are_shown_and_compared(visit, tiny_writer, measure
     expect(title(page)).to_have_text("Language model, self-attention · layer 2 of 2 · head 2 of 4")
     page.get_by_role("button", name="The same head before and after fine-tuning").click()
     expect(page.locator(".moved-heads td[aria-current]")).to_have_count(1)
-    type_into(page.locator(".reading-settings textarea"), "A wonderful film")
-    page.get_by_role("button", name="Show the maps").click()
+    page.locator(".parts label:visible").first.click()
+    type_into(page.get_by_role("textbox", name="Review, in English"), "A wonderful film")
+    page.locator(".parts label:visible").nth(1).click()
     expect(page.locator(".prose.reading-view .line.row")).to_contain_text("film")
     difference = page.locator(".picture.maps-difference[data-drawn]").first
     expect(difference).to_be_visible()
@@ -37,7 +38,7 @@ def test_heads_of_both_models_are_shown_and_compared(visit, tiny_writer, measure
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_maps_fit_a_phone_and_can_be_read(visit, theme):
-    page = visit(f"/es?tab=sentiment&review_part=maps&__theme={theme}", 375)
+    page = visit(f"/es?tab=sentiment&review_part=maps&review=A+dull+film&__theme={theme}", 375)
     title(page).wait_for()
     expect_fits(page, 375)
     assert contrasts(page)[0]["ratio"] >= 4.5

@@ -32,9 +32,12 @@ def encoded(array):
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 
-def mixed(name, places):
-    """Red, green, blue and opacity of a palette at some places, by numpy."""
+def mixed(name, places, theme=""):
+    """Red, green, blue and opacity of a palette at some places, by numpy. In the dark theme, one of a single hue goes
+    on to a bright one."""
     stops = np.array(PALETTES[name])
+    if theme and len(stops) == 2:
+        stops = np.vstack([stops, [*np.floor(stops[1, :3] + 0.7 * (255 - stops[1, :3]) + 0.5), 1]])
     return np.stack([np.interp(places, np.linspace(0, 1, len(stops)), part) for part in stops.T], axis=-1)
 
 
@@ -105,13 +108,15 @@ def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
         document.body.className = theme;
         return places.map(p => shared.inkOn(stops, p));
     }""", [PALETTES[name], places.tolist(), theme])
-    *parts, opacity = mixed(name, places).T
+    *parts, opacity = mixed(name, places, theme).T
     paper = (11, 15, 25) if theme else (255, 255, 255)
     seen = np.stack([part * opacity + below * (1 - opacity) for part, below in zip(parts, paper, strict=True)]) / 255
     linear = np.where(seen <= 0.04045, seen / 12.92, ((seen + 0.055) / 1.055) ** 2.4)
     light = np.array([0.2126, 0.7152, 0.0722]) @ linear
     contrast = np.where(np.array(inks) == "#000", (light + 0.05) / 0.05, 1.05 / (light + 0.05))
     assert set(inks) <= {"#000", "#fff"} and contrast.min() >= 4.5
+    if theme:  # 0 is dark and 1 is bright
+        assert light[0] < 0.06 and light[-1] > 0.5 and (np.diff(light) > 0).all()
 
 
 # What assets/readings.js saves of a table

@@ -93,8 +93,9 @@ def _module(script: str) -> str:
 
 def small_maps(language: Language, below: str = "") -> gr.HTML:
     """The small maps of all heads, of which one is chosen. below: what stands under them; HTML."""
-    return canvas("head_grid.js", f'<div class="maps"><canvas tabindex="0" role="img"></canvas></div>{below}', "heads",
-                  save=language, files=PICTURES)
+    name = language.html("grid_title")
+    maps = f'<div class="maps"><canvas tabindex="0" role="img" aria-label="{name}"></canvas></div>'
+    return canvas("head_grid.js", maps + below, "heads", save=language, files=PICTURES)
 
 
 def one_map(name: str, language: Language) -> gr.HTML:
@@ -112,7 +113,7 @@ def plot(name: str, language: Language) -> gr.HTML:
 
     gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
     """
-    return canvas("plot.js", '<p class="caption"></p><div class="plot" role="img"></div>', f"picture {name}",
+    return canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}",
                   save=language)
 
 

@@ -68,6 +68,7 @@ class Page:
     views: dict[str, View] = field(default_factory=dict)
     writer: WriterService | UserError | None = None  # the language model of reviews; or why there is none
     other_reviews: Mapping[str, ReviewService] = field(default_factory=dict)  # that may be chosen too, by name
+    review: gr.Textbox | None = None  # the field of the review that is judged, where there is one
     reviewer: gr.Radio | None = None  # the name of the classifier that is chosen, where there is one
     pictures: dict[str, Any] = field(default_factory=dict)  # the `Pictures` of tabs and their parts, by name
     # Called when all tabs are laid out, in whatever order: what one listens to, or sets, in another is wired then.

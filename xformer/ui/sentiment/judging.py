@@ -49,9 +49,10 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         choices=[(language.say(f"classifier_{i}", layers=one.info.n_layers), name)
                  for i, (name, one) in enumerate(readers.items())],
         visible=len(readers) > 1, render=False, elem_classes="which-reader")
-    kept = keep()  # the last declared is set first: the review must be there before the classifier's choice is answered
+    review = keep()  # the last declared is set first: it must be there before the classifier's choice is answered
     with gr.Row(elem_classes="reviewed"):
-        shown = {"review": kept, **_review(reader, which, language)}
+        shown = {"review": review, **_review(reader, which, language)}
+    page.review = shown["text"]
     shown |= _gives(language)
     ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
     of_shipped = Ask.always(reader, language, page.tab)
@@ -179,7 +180,7 @@ def judge(service: ReviewService, language: Language, *, text: str | None, progr
 
     attribution = service.attribute(text or "", tell)
     return {"attribution": attribution, "effects": figures.effects(attribution, language),
-            "review": "" if text == EXAMPLES[0] else text, **_maximum(attribution, language),
+            "review": kept(text), **_maximum(attribution, language),
             **_live(attribution.sentiment, language)}
 
 
@@ -198,7 +199,7 @@ def choose(service: ReviewService, language: Language, *, attribution: Attributi
     """Judge the review again with the classifier that was chosen; that of the address, where the address chose it."""
     answer: dict[str, Any] = {"about": _about(service.info, language), "layer": 1, "head": 1}
     if attribution is None:
-        answer["text"] = text = _first(review, text or "")
+        answer["text"] = text = chosen(review, text or "")
     return {**answer, **judge(service, language, text=text, progress=progress)}
 
 
@@ -228,12 +229,17 @@ def open_tab(service: ReviewService, language: Language, *, attribution: Attribu
     if attribution is not None:
         yield {"problem": gr.skip()}
         return
-    yield from _judge_in_field(service, language, _first(review, text), progress)
+    yield from _judge_in_field(service, language, chosen(review, text), progress)
 
 
-def _first(review: str, text: str) -> str:
-    """What is judged first: the review of the address, unless somebody has typed, else what is in the field."""
+def chosen(review: str, text: str) -> str:
+    """The review of the address, unless somebody has typed; else what is in the field."""
     return review if review and text == EXAMPLES[0] else text
+
+
+def kept(text: str | None) -> str:
+    """What the address keeps of a review: nothing of the first example."""
+    return "" if text == EXAMPLES[0] else text or ""
 
 
 def _judge_in_field(service: ReviewService, language: Language, text: str, progress: Any) -> Iterator[dict[str, Any]]:

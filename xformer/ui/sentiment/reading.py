@@ -19,7 +19,7 @@ from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
 from xformer.ui import places
 from xformer.ui.components import canvas, figure, one_map, plot, small_maps
-from xformer.ui.controls import Controls, OneOf, Switch, Whole, Words
+from xformer.ui.controls import Controls, OneOf, Switch, Whole
 from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.sentiment import judging
@@ -28,7 +28,6 @@ from xformer.ui.tabs import Page, Tab
 ID = "maps"
 TAB = "sentiment"
 OF_SENTENCE = False
-TEXT = "The story is dull, but the acting is wonderful."
 MOST = 256  # layers, and heads of a layer, that an address may name
 PLOTS = ("before", "after", "difference")
 LOOK = ("layer", "head", "show", "view", "words", "hide", "weigh")
@@ -58,8 +57,6 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             controls.add("maps_head", Whole(1, 1, MOST), gr.Number, visible=False, precision=0)
             heads = small_maps(language)
             with gr.Column(elem_classes="reading-settings"):
-                text = controls.add("maps_text", Words(TEXT), gr.Textbox, label=say("review"), lines=2, max_lines=6)
-                button = gr.Button(say("maps_run"), variant="primary")
                 controls.add("maps_show", OneOf(SHOW, "head"), gr.Radio, label=say("show"),
                              choices=language.choices("show_{}", SHOW))
                 controls.add("maps_view", OneOf(VIEWS, "auto"), gr.Radio, label=say("view"),
@@ -99,13 +96,15 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         pictures.opens("tuned_open", part)
         pictures.add_all("compared", moved, seen="tuned_open")
     outputs = {"read": read, **controls.named("maps_layer", "maps_head", "maps_show")}
-    gr.on([button.click, text.submit, opened.change], trigger_mode="always_last",
-          **pictures.listener(problem, run, outputs=outputs), **QUIET)
-    page.on_return.append({**pictures.listener(problem, run_again, outputs=outputs), **QUIET})
     pictures.listen(problem)
     heads.choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="multiple", **SWIFT)
 
     def connect() -> None:
+        review = pictures.input("review", page.controls["review"].component)
+        pictures.input("field", page.review)
+        opened.change(**pictures.listener(problem, run, outputs={**outputs, "review": review}),
+                      trigger_mode="always_last", **QUIET)
+        page.on_return.append({**pictures.listener(problem, run_again, outputs=outputs), **QUIET})
         if page.reviewer is not None:
             page.reviewer.input(**ask(take, {"name": page.reviewer}, {"read": read, **controls.named("maps_of")}),
                                 **QUIET)
@@ -131,15 +130,16 @@ def take(readers: Readers, language: Language, *, name: str) -> dict[str, Any]:
 
 
 @refused(**EMPTY)
-def run(service: Readers, language: Language, *, read: str | None, maps_text: str | None) -> dict[str, Any] | None:
-    """Let all models read the text, where another one is on the page; a head may have been chosen since it was."""
-    return None if read == (maps_text or "") else {"read": maps_text or ""}
+def run(service: Readers, language: Language, *, read: str | None, review: str, field: str) -> dict[str, Any] | None:
+    """Let all models read the review of the tab, where another one was read; a head may have been chosen since."""
+    text = judging.chosen(review, field)
+    return None if read == text else {"read": text, "review": judging.kept(text)}
 
 
 @refused(**EMPTY)
-def run_again(service: Readers, language: Language, *, maps_text: str | None) -> dict[str, Any]:
-    """Let all models read the text that the page has gone back to."""
-    return {"read": maps_text or ""}
+def run_again(service: Readers, language: Language, *, review: str) -> dict[str, Any]:
+    """Let all models read the review that the page has gone back to."""
+    return {"read": review or judging.EXAMPLES[0]}
 
 
 def choose(service: Readers, language: Language, *, event: gr.EventData) -> dict[str, Any]:
