@@ -4,6 +4,7 @@ import {background, brokenLines, checkpoint, saveOnClick} from './save.js';
 import {brighter, bytes, escapeHtml, isDark} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
+const LOW = .75;  // how high curves that stand one above the other are on a phone, of their height elsewhere
 const LINE = 20;  // pixels: the height of a line of the legend, and of a title in a file
 const LEAST = 13, BAR = 70, PADDING = 24;  // pixels: a map's column; beside a map, in its figure and in its block
 const CELL = 20, GAP = 24;  // pixels: a column of each of three maps in a row, and what lies between them
@@ -80,6 +81,8 @@ const ofAxis = text => ({text, showarrow: false, xref: 'paper', yref: 'paper', y
 // other traces in a legend right below.
 function fittedPlot({data, layout}, room, ink) {
   const margin = {...layout.margin}, annotations = [...layout.annotations ?? []], shown = {...layout, title: null};
+  const isLow = room < NARROW && layout.yaxis2 && data.every(({type}) => type === 'scatter');
+  const plot = (isLow ? LOW : 1) * (layout.height - margin.t - margin.b);
   for (const key of Object.keys(layout).filter(name => name.startsWith('yaxis'))) {
     const {title, domain, ...axis} = layout[key], [, y] = domain ?? [0, 1];
     const place = {y, x: 0, xanchor: 'left', xshift: 6 - margin.l, yshift: 4};
@@ -102,14 +105,13 @@ function fittedPlot({data, layout}, room, ink) {
       shown.showlegend = false;
     } else {
       const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
-      const plot = layout.height - layout.margin.t - layout.margin.b;
       shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', tracegroupgap: 0,
                       entrywidth: across + 10, entrywidthmode: 'pixels'};
       margin.b += 8 + LINE * Math.ceil(named.length / inLine);
     }
   }
   const width = layout.width ?? (room || undefined);
-  return {data, layout: {...shown, margin, annotations, width, height: layout.height - layout.margin.b + margin.b}};
+  return {data, layout: {...shown, margin, annotations, width, height: plot + margin.t + margin.b}};
 }
 
 // The level axes of curves, to their ends and no further: names beside these would make Plotly leave room for them.

@@ -63,7 +63,7 @@ def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, 
     assert answer["story"].count("<tr") == len(STEPS) + 1 and answer["story"].count("aria-current") == 1
     assert answer["picture"]["value"]["title"].endswith("step 5") and answer["grid"]["value"]["layers"] == 2
     assert "form_moment" not in drawn(generations, form_moment=2, drawn="pre-norm"), "nothing is set while it is moved"
-    mark = json.loads(answer["errors"]["value"]["figure"])["data"][-1]
+    mark = json.loads(answer["errors"]["figure"])["data"][-1]
     assert mark["x"] == [1]
     last = drawn(generations)
     assert last["form_moment"]["value"] == 3, "beyond the last is the last"
@@ -92,7 +92,7 @@ def test_a_model_without_maps_shows_its_translations_and_says_why_there_are_none
     assert "This model has no attention" in answer["said"]
     answer = drawn(generations, "gru-attention", form_stack="decoder_self")
     assert "A recurrent model has no self-attention" in answer["problem"]
-    assert answer["errors"]["visible"] and answer["story"]
+    assert answer["errors_part"]["visible"] and answer["story"]
 
 
 def test_what_is_not_there_is_one_sentence(generations, folders, tiny_checkpoint, tmp_path):

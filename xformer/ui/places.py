@@ -50,12 +50,14 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
     "decoding": _chosen("decode", ("steps", "decode_steps"), ("yours", "decode_yours"), ("layers", "decode_layers")),
     "pairs": _chosen("pairs_part", ("sentences", "pairs_part_sentences"), ("bleu", "pairs_part_bleu"),
-                     ("lecture", "pairs_part_lecture")),
+                     ("lecture", "pairs_part_lecture"))
+             + _folded(("brevity", "bleu_brevity_part"), pairs_part="bleu"),
     "sentiment": (*_chosen("review_part", ("judge", "part_judge"), ("maps", "part_maps"), ("writer", "part_writer")),
                   *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),
                            ("shares", "shares_title"), ("poolings", "poolings_title"), ("texts", "texts_title"),
                            review_part="judge"),
-                  *_folded(("tuned", "maps_compare"), review_part="maps")),
+                  *_folded(("tuned", "maps_compare"), review_part="maps"),
+                  *_folded(("likelier", "lm_two"), review_part="writer")),
     "positions": (Place("positions", "pos_title_change"), *_folded(
         ("pos-table", "pos_part_table"), ("pos-sentence", "pos_title_sentence"), ("pos-lengths", "pos_title_lengths"))),
     "principles": (Place("principles", "first_title_scores"), *_folded(
@@ -64,11 +66,14 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("kernels", "kernel_title"), ("store", "store_title"))),
     "training": (*_chosen("part", ("generations", "part_generations"), ("beginning", "part_beginning"),
                           ("live", "part_live"), ("recorded", "part_recorded"), ("forming", "part_forming")),
-                 *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations")),
+                 *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),
+                 *_folded(("settings", "live_more"), part="live"), *_folded(("runs", "recorded_runs"), part="recorded"),
+                 *_folded(("errors", "form_plot_errors"), part="forming")),
     "model": (*_chosen("model_part", ("whole", "part_whole"), ("architecture", "part_architecture"),
                        ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
               *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
-                       model_part="architecture")),
+                       model_part="architecture"),
+              *_folded(("blocks", "sizes_blocks"), model_part="sizes")),
 }
 _linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
 NAMES = {place.key: place.name for places in PLACES.values() for place in places}

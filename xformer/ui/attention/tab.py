@@ -68,7 +68,6 @@ class Locks:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it. All that is declared in `look` is redrawn from the trace alone."""
     say, look = page.language.say, Controls(page.service)  # its keys are the fields of figures.attention.Choice
-    question(page.language, ID)
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="attention"):
         shown = _columns(page, look)
@@ -100,6 +99,7 @@ def _columns(page: Page, look: Controls) -> dict[str, Any]:
     """Lay out the heads, one of them in detail, and the locked words; -> the components by name."""
     language, say = page.language, page.language.say
     with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
+        question(language, ID)
         with gr.Row(elem_classes="controls stacks"):
             look.add("stack", STACK, gr.Radio, always=True, label=say("stack"), container=False,
                      choices=language.choices("stack_{}", STACKS))

@@ -14,7 +14,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Words
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
-from xformer.ui.places import note
+from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page
 
 PART = "bleu"
@@ -44,7 +44,8 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
             ngrams = canvas("part.js", "${value}", "bleu-ngrams", save=language)
         with gr.Column(scale=2, min_width=300):
             scores = canvas("part.js", "${value}", "bleu-sums", save=language)
-            curve = plot("brevity", language)
+            with folded(language, "brevity"):
+                curve = plot("brevity", language)
     ask = Ask.always(None, language, page.tab)
     gr.on([page.opened[tab].change, part.change, said.change, wanted.change],
           **ask(run, {"part": part, **controls.named()},

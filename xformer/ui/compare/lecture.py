@@ -26,8 +26,8 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
     """Lay the part out, called inside the tab; -> its controls, none. part: which of the tab's is shown; tab: its id.
     """
     language = page.language
-    gr.HTML(f'{note(language, "lecture_look", "")}<p class="note">{figures.note(SENTENCES, language)}</p>',
-            elem_classes="look")
+    gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
+            f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>', elem_classes="look")
     problem, summary = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="summary")
     table, done = canvas("part.js", "${value}", "lecture", save=language), gr.State(False)
     translate = {**page.ask(run, {"part": part, "done": done}, {"table": table, "summary": summary, "done": done},

@@ -39,14 +39,14 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         button = gr.Button(say("bugs_deal"), scale=0, min_width=140)
     seed = controls.add("bug_seed", SEED, gr.Number, visible=False, precision=0)
     texts = canvas("part.js", "${value}", "tables bugs-result", save=language)
-    with gr.Row(elem_classes="detail"):
+    with gr.Row(elem_classes="detail maps-of-all"):
         for name in ("before", "after"):
             with gr.Column(min_width=300):
                 views[name] = one_map(f"bug-{name}", language)
     with gr.Row(elem_classes="controls"):
         controls.add("bug_guess", OneOf(GUESSES, GUESSES[0]), gr.Radio, label=say("bugs_guess"),
                      choices=language.choices("bugs_guess_{}", GUESSES))
-    reply = gr.HTML(elem_classes="summary bugs-reply", min_height=90)
+    reply = gr.HTML(elem_classes="summary bugs-reply", min_height=40)
     pictures = Pictures(page, controls, ID, tab=TAB, cleared={"texts": "", "before": None, "after": None, "reply": ""})
     pictures.follow(follow, **controls.named("bug_guess"))
     pictures.fact("bug", lambda bug_patient, bug_seed: figures.patients(int(bug_seed))[bug_patient])

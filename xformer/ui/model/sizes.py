@@ -16,7 +16,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas, figure, plot
 from xformer.ui.controls import Controls, Kind, OneOf, Switch, Values, Whole
 from xformer.ui.handlers import QUIET
-from xformer.ui.places import note
+from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page, Tab
 
 ID = "sizes"
@@ -52,7 +52,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             for key, (default, least, most) in LENGTHS.items():
                 controls.add(key, Whole(default, least, most), gr.Number, label=say(f"sizes_{key[5:]}"), precision=0,
                              minimum=None, maximum=None)
-    table = canvas("part.js", "${value}", "tables", save=language)
+    with folded(language, "blocks"):
+        table = canvas("part.js", "${value}", "tables", save=language)
     inputs, outputs = controls.named(), {"picture": picture, "said": said, "table": table}
     gr.on([opened.change, *(control.component.change for control in controls.values())],
           **page.ask(draw, inputs, outputs, problem, only_in=TAB), trigger_mode="always_last", **QUIET)

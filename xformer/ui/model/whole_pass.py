@@ -28,10 +28,10 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
     with gr.Column(elem_classes="whole"):
-        with gr.Row(elem_classes="controls whole-head"):
+        picture = canvas("whole_pass.js", TRANSPORT, "whole-pass", save=language)
+        with gr.Row(elem_classes="controls whole-heads"):
             controls.add("whole_heads", OneOf(figure.HOWS, "mean"), gr.Radio, label=say("whole_heads"), container=False,
                          choices=language.choices("whole_heads_{}", figure.HOWS))
-        picture = canvas("whole_pass.js", TRANSPORT, "whole-pass", save=language)
         block = canvas("part.js", "${value}", "tables whole-block", save=language)
     controls.add("whole_step", FIRST, gr.Number, visible=False, precision=0)
     controls.add("whole_block", block_of, gr.Textbox, visible=False)

@@ -16,8 +16,8 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.components import TRANSPORT, canvas
 from xformer.ui.controls import Controls, Real, Whole, Words
 from xformer.ui.handlers import QUIET, Ask, needs, number_of, refused, text_of
-from xformer.ui.places import note
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.places import folded, note
+from xformer.ui.tabs import Page, Tab, opened_by
 
 ID = "writer"
 OF_SENTENCE = False
@@ -69,8 +69,11 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     picture.choose(**ask(look, {}, {"lm_place": place}), **QUIET)
     gr.on([sampling[name].change for name in SAMPLING], trigger_mode="always_last",
           **ask(again, asked, {"shown": shown, "picture": picture}, problem), **QUIET)
-    _likelier(ask, controls)
-    return Tab(controls)
+    of_two = Controls(page.service)
+    with folded(language, "likelier") as part:
+        _likelier(ask, of_two)
+    controls.include(of_two)
+    return Tab(controls, {"likelier": opened_by(of_two, part)})
 
 
 def options_of(sampling: dict[str, Any]) -> Options:
@@ -148,7 +151,7 @@ def look(service: WriterService, language: Language, *, event: gr.EventData) -> 
 def _likelier(ask: Ask, controls: Controls) -> None:
     """Lay out two texts, and say which is likelier."""
     language, say = ask.language, ask.language.say
-    gr.HTML(f'<h3>{language.html("lm_two")}</h3>{note(language, "lm_two_text")}')
+    gr.HTML(note(language, "lm_two_text"))
     problem = gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="detail"):
         fields = [controls.add(key, Words(TEXTS[0][i]), gr.Textbox, label=say(label), lines=1, max_lines=4)

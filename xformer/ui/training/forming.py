@@ -18,7 +18,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, one_map, plot, small_maps
 from xformer.ui.controls import Controls, OneOf, Whole
 from xformer.ui.handlers import QUIET, Ask, number_of, refused
-from xformer.ui.places import note
+from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page, Tab
 from xformer.ui.training.generations import generation, kept_moment
 
@@ -27,7 +27,8 @@ TAB = "training"
 OF_SENTENCE = False
 MOMENTS, MOST_MOMENTS, MOST_SENTENCES, MOST_HEADS = 12, 20, 40, 64
 HIDDEN = gr.update(value=None, visible=False)
-NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN, "picture": HIDDEN, "errors": HIDDEN}
+NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN, "picture": HIDDEN,
+                           "errors": None, "errors_part": gr.update(visible=False)}
 
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
@@ -45,7 +46,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     with gr.Row(elem_classes="detail forming"):
         with gr.Column(scale=5, min_width=300):
             story = gr.HTML(elem_classes="tables")
-            errors = plot("form-errors", language)
+            with folded(language, "errors") as errors_part:
+                errors = plot("form-errors", language)
         with gr.Column(scale=5, min_width=300):
             controls.add("form_stack", OneOf(STACKS, "cross"), gr.Radio, container=False, label=say("stack"),
                          choices=language.choices("stack_{}", STACKS))
@@ -57,7 +59,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     of_pool, drawn = Ask.always(page.models, language, page.tab), gr.State("")
     inputs = {"drawn": drawn, **controls.named()}
     outputs = {"drawn": drawn, "said": said, "story": story, "grid": heads, "picture": view, "errors": errors,
-               **controls.named("form_sentence", "form_moment", "form_layer", "form_head")}
+               "errors_part": errors_part, **controls.named("form_sentence", "form_moment", "form_layer", "form_head")}
     gr.on([opened.change, *(controls[key].component.input for key in ("form_model", "form_sentence", "form_moment"))],
           **of_pool(draw, inputs, outputs, problem, only_in=TAB), trigger_mode="always_last", **QUIET)
     controls["form_stack"].component.input(
@@ -116,7 +118,7 @@ def draw(models: ModelPool, language: Language, *, form_model: str, form_sentenc
     if best is not None:
         shown = head if head is not None and head.stack == "cross" else best[0]
         drawn_errors = figures.errors(moments, shown, _reading(moments, best, shown), at, language)
-        answer["errors"] = gr.update(value=figure(drawn_errors), visible=True)
+        answer |= {"errors": figure(drawn_errors), "errors_part": gr.update(visible=True)}
     if head is None:
         lacking = "" if best is None else f'<p class="note">{language.html("no_maps_stack")}</p>'
         return {**answer, "problem": lacking}  # of a model without attention the summary says so

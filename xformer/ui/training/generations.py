@@ -39,7 +39,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     gr.HTML(note(language, "gen_look", ""), elem_classes="summary")
     gr.HTML(figures.missing(page.models.names, language))
     views = {}
-    with gr.Row(elem_classes="detail"):  # never hidden: what is not mounted loses its value
+    with gr.Row(elem_classes="detail maps-of-all"):  # never hidden: what is not mounted loses its value
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
                 views[name] = one_map(f"gen-{name}", language)

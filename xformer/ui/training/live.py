@@ -25,8 +25,8 @@ from xformer.strings import Language
 from xformer.ui.components import figure, plot
 from xformer.ui.controls import Controls, OneOf, Real, Whole
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.places import note
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.places import folded, note
+from xformer.ui.tabs import Page, Tab, opened_by
 
 ID = "live"
 OF_SENTENCE = False
@@ -44,7 +44,8 @@ ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of button
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+    language, say = page.language, page.language.say
+    controls, others = Controls(page.service), Controls(page.service)
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
             gr.HTML(note(language, "live_look", ""), elem_classes="summary")
@@ -76,14 +77,17 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                          choices=list(PEAKS))
             controls.add("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider,
                          label=say("train_layers"))
-            controls.add("live_schedule", OneOf(SCHEDULES, USUAL["live_schedule"]), gr.Radio,
-                         label=say("live_schedule"), choices=language.choices("live_schedule_{}", SCHEDULES))
-            controls.add("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider, label=say("live_smoothing"))
-            controls.add("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider,
-                         label=say("live_steps"))
-            controls.add("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), gr.Number, precision=0, minimum=None,
-                         maximum=None, label=say("train_seed"))
-            gr.HTML(note(language, "live_text", seconds=LIVE_SECONDS) + note(language, "live_tried"))
+            gr.HTML(note(language, "live_tried"))
+            with folded(language, "settings") as part:
+                others.add("live_schedule", OneOf(SCHEDULES, USUAL["live_schedule"]), gr.Radio,
+                           label=say("live_schedule"), choices=language.choices("live_schedule_{}", SCHEDULES))
+                others.add("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider, label=say("live_smoothing"))
+                others.add("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider,
+                           label=say("live_steps"))
+                others.add("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), gr.Number, precision=0,
+                           minimum=None, maximum=None, label=say("train_seed"))
+                gr.HTML(note(language, "live_text", seconds=LIVE_SECONDS))
+    controls.include(others)
     runs, halt = gr.State(()), gr.State()
     ask = Ask.always(page.study, language, page.tab)
     shown = {"told": told, "progress": progress, "pace": pace}
@@ -100,7 +104,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                       problem), **QUIET)
     for name, button in presets.items():
         button.click(**ask(preset, {}, controls.named(), name=name), **QUIET)
-    return Tab(controls)
+    return Tab(controls, {"settings": opened_by(others, part)})
 
 
 def settings_of(values: dict[str, Any]) -> RunSettings:

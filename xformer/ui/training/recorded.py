@@ -17,6 +17,7 @@ from xformer.strings import Language
 from xformer.ui.components import figure, plot
 from xformer.ui.controls import Controls, OneOf
 from xformer.ui.handlers import QUIET, Ask, text_of
+from xformer.ui.places import folded
 from xformer.ui.tabs import Page, Tab
 
 ID = "recorded"
@@ -40,7 +41,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         chosen = controls.add("recorded_run", OneOf(("", *names), ""), gr.Dropdown, label=say("recorded_run"),
                               choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
     picture, found = plot("recorded-runs", language), gr.HTML(elem_classes="summary")
-    table = gr.HTML(elem_classes="tables")
+    with folded(language, "runs"):
+        table = gr.HTML(elem_classes="tables")
     ask = Ask.always(page.study, language, page.tab)
     gr.on([opened.change, *(control.component.change for control in controls.values())],
           **ask(draw, controls.named(), {"said": said, "picture": picture, "found": found, "table": table},
