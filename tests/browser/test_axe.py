@@ -6,6 +6,7 @@ import axe_playwright_python
 import pytest
 
 from tests.browser.acts import STANDS, each_part, expect_spanish, open_menu, translate
+from tests.browser.conftest import PATIENCE
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 # Of what is in sight below a selector: a sentence for each rule that is broken. Contrasts are measured by `contrasts`.
@@ -34,7 +35,7 @@ def test_nothing_serious_is_found_on_any_part_of_any_tab(visit, learned_pairs, t
     found["the tabs"] = page.evaluate(FINDINGS, ".tabs > .tab-wrapper")
     for place in each_part(page):
         if page.evaluate(UNFOLD):
-            page.wait_for_function(STANDS, polling=1000)
+            page.wait_for_function(STANDS, polling=1000, timeout=3 * PATIENCE)  # for a score of plots at once
         found[place] = page.evaluate(FINDINGS, ".tabs > .tabitem")
     assert not {place: one for place, one in found.items() if one}
 
