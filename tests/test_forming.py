@@ -71,7 +71,7 @@ def test_a_moment_is_drawn_and_the_slider_knows_how_many_there_are(generations, 
 
 def test_it_says_where_the_last_moment_is_not_of_the_kept_weights(generations):
     said = drawn(generations, form_moment=2)["said"]
-    assert "The last moment, step 10, is the end of the training." in said and "weights of step 8, which" in said
+    assert "Step 10 is the end of the training" in said and "weights of step 8, the best" in said
     assert "Elsewhere" not in drawn(generations, "post-norm")["said"]
 
 

@@ -9,10 +9,6 @@ from tests.browser.acts import STANDS, each_part, expect_spanish, translate
 
 FINDINGS = Path(__file__).with_name("reach.js").read_text(encoding="utf-8").split("export default ")[1]
 TALLEST = {1280: 1400, 375: 2400}  # pixels of a part, by the width of the window: what a person scrolls through
-TALLER = {  # parts that wait to be folded, and may not grow
-    1280: {("pairs", 3): 1600, ("training", 4): 2100, ("training", 5): 1700},
-    375: {("pairs", 1): 2900, ("pairs", 2): 2900, ("pairs", 3): 2900, ("sentiment", 3): 2800, ("training", 1): 2900,
-          ("training", 3): 2900, ("training", 4): 4800, ("training", 5): 2900, ("model", 4): 2600}}
 
 
 def nothing_is_found(page, place):
@@ -33,8 +29,7 @@ def test_every_part_of_every_tab_can_be_reached_and_is_named(visit, learned_pair
         nothing_is_found(page, "{}, part {}".format(*place))
         page.wait_for_function(STANDS, polling=1000)
         heights[place] = page.evaluate("document.body.scrollHeight")
-    assert not {place: height for place, height in heights.items()
-                if height > TALLER[width].get(place, TALLEST[width])}
+    assert not {place: height for place, height in heights.items() if height > TALLEST[width]}
 
 
 def test_the_pieces_of_a_translation_are_one_stop_of_the_tab_key(visit, learned_pairs):

@@ -26,7 +26,7 @@ def story(moments: Moments, course: Course, at: int, language: Language = ENGLIS
         said = escape(cut) or language.html("form_nothing")
         chosen = ' class="now" aria-current="true"' if number == at else ""
         rows.append(f'<tr{chosen}><td>{language.html("form_step", step=moment.step)}</td>'
-                    f'<td lang="es">{said}</td></tr>')
+                    f'<td lang="es"><div>{said}</div></td></tr>')
     return (f'<table class="plain course"><caption>{language.html("form_story", english=course.english)}</caption>'
             f'<tbody>{"".join(rows)}</tbody>'
             f'<tfoot><tr><td>{language.html("form_reference")}</td><td lang="es">{escape(course.reference)}</td></tr>'

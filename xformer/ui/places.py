@@ -73,7 +73,8 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
                        ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
               *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
                        model_part="architecture"),
-              *_folded(("blocks", "sizes_blocks"), model_part="sizes")),
+              *_folded(("blocks", "sizes_blocks"), model_part="sizes"),
+              *_folded(("ways", "vocab_ways"), model_part="vocabulary")),
 }
 _linked: ContextVar[set[str]] = ContextVar("terms linked in the part being laid out")
 NAMES = {place.key: place.name for places in PLACES.values() for place in places}

@@ -15,7 +15,7 @@ from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls, Kind, Values, Whole
 from xformer.ui.handlers import QUIET, needs, refused
-from xformer.ui.places import note
+from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page, Tab
 
 ID = "vocabulary"
@@ -41,7 +41,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             contexts = canvas("part.js", "${value}", "tables", save=language)
         with gr.Column(min_width=280):
             nearest = canvas("part.js", "${value}", "tables", save=language)
-            others = canvas("part.js", "${value}", "tables", save=language)
+            with folded(language, "ways"):
+                others = canvas("part.js", "${value}", "tables", save=language)
     outputs = {"splits": splits, "others": others, "nearest": nearest, "contexts": contexts,
                **controls.named("vocab_piece")}
     gr.on([opened.change, *(control.component.input for control in controls.values())],
