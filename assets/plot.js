@@ -26,10 +26,10 @@ const loadPlotly = () => plotly ??= window.Plotly ?? new Promise((resolve, rejec
 });
 
 // A scale of colours of xformer/figures/heatmap.py, [[place, 'rgba(…)'], …]: on the dark page, what becomes transparent
-// at one end becomes bright at the other.
+// at one end becomes bright at the other. A template's table of scales stays as it is.
 function themed(scale) {
   const isClear = ([, hue]) => hue.endsWith(', 0)');
-  if (!isDark() || !scale.some(isClear)) return scale;
+  if (!isDark() || !Array.isArray(scale) || !scale.some(isClear)) return scale;
   return scale.flatMap(([place, hue], i) => {
     if (isClear([place, hue])) return [[place, hue]];
     const [inner] = scale[i ? i - 1 : 1], bright = `rgba(${brighter(hue.match(/\d+/g).map(Number))})`;
