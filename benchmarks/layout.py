@@ -18,7 +18,7 @@ from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.harness import ROOT
 
 SIZES = {"1280 × 800": (1280, 800), "375 × 812": (375, 812)}
-WANTED = {"1280 × 800": 240, "375 × 812": 380}  # pixels, at which a main picture begins at the latest
+WANTED = {"1280 × 800": 200, "375 × 812": 380}  # pixels, at which a main picture begins at the latest
 SENTENCES = ("The children play in the garden.", "We want to buy a house.", "My sister reads a good book.")
 SCRIPT = """
   window.shown = selector => [...document.querySelectorAll(selector)].find(

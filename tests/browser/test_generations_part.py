@@ -38,6 +38,7 @@ def test_a_training_is_watched_from_babble_to_its_end(same_page):
     page.keyboard.press("ArrowLeft")
     expect(now).to_contain_text("step 5")
     expect(page.locator(".form-view .title")).to_contain_text("step 5")
+    page.get_by_role("button", name="Alignment error of the heads").click()
     page.locator(".form-errors[data-drawn] .plot svg").first.wait_for()
     page.locator(".form-controls, .controls").get_by_text("GRU (2014)", exact=True).locator("visible=true").click()
     expect(page.get_by_text("This model has no attention").locator("visible=true").first).to_be_visible()

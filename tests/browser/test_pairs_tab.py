@@ -97,6 +97,7 @@ def test_the_laboratory_follows_what_is_typed(page):
     expect(lab).to_contain_text("Without clipping 7 of 7 (100.0 %); clipped 2 of 7 (28.6 %)")
     type_into(page.get_by_label("Translation (any text)"), "the cat is")
     expect(lab).to_contain_text("Without clipping 3 of 3")
+    page.get_by_role("button", name="The brevity penalty").click()
     expect(page.locator(".brevity .caption")).to_contain_text("c = 3, r = 6, so 0.368")
     expect(page.locator(".brevity .js-plotly-plot .scatterlayer path").first).to_be_visible()
     expect(page.locator(".bleu-scores")).to_contain_text("too few tokens for n-grams of 4")

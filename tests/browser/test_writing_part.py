@@ -81,6 +81,7 @@ def test_the_address_brings_the_text_and_its_place_back(visit, writer):
 def test_the_likelier_of_two_texts_is_told(visit, writer):
     page = visit("/?tab=sentiment&review_part=writer")
     texts = (TEXT, "Boring dull a and long film.")
+    page.get_by_role("button", name="Two texts compared").click()
     for label, text in zip(("Text A", "Text B"), texts, strict=True):
         type_into(page.get_by_label(label), text)
     page.locator(".block, button").get_by_text("Compare", exact=True).last.click()
