@@ -19,14 +19,14 @@ watchDrawer();  // once, however many maps the page shows
 
 const isCell = ({row, column}) => row !== undefined && column !== undefined;
 
-// The height at which a picture still ends above the bottom of the window; far down the page, most of a window's
-// height.
+// The height at which a picture still ends above the bottom of the window; far down the page, a good half of
+// the window's height.
 function roomBelow(place, projected) {
   if (projected) return window.innerHeight - place.getBoundingClientRect().top - projected.scrollTop -
     parseFloat(projected.style.getPropertyValue('--said')) - 24;
   const above = place.getBoundingClientRect().top + window.scrollY;
   const left = window.innerHeight - above - BELOW;
-  return left > 300 ? left : window.innerHeight - 160;
+  return left > 300 ? left : .55 * window.innerHeight;
 }
 
 // The place in a map of the words that a text locks.

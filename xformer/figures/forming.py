@@ -50,7 +50,7 @@ def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bo
         said.append(language.html("no_maps_model"))
     if kept is not None and kept.step != moments.moments[-1].step:
         said.append(language.html("form_kept", last=moments.moments[-1].step, step=kept.step))
-    return "".join(f"<p>{one}</p>" for one in said)
+    return f'<p>{" ".join(said)}</p>'
 
 
 def errors(moments: Moments, head: Head, reading: str, at: int, language: Language = ENGLISH) -> go.Figure:

@@ -37,7 +37,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     problem = gr.HTML(elem_classes="status")
     gr.HTML(note(language, "form_look", ""), elem_classes="summary")
     with gr.Row(elem_classes="controls"):
-        controls.add("form_model", OneOf(GENERATIONS, GENERATIONS[1]), gr.Radio, label=say("form_model"),
+        controls.add("form_model", OneOf(GENERATIONS, GENERATIONS[1]), gr.Radio, label=say("form_model"), scale=2,
                      choices=[(generations.label(name, language), name) for name in GENERATIONS])
         controls.add("form_sentence", Whole(1, 1, MOST_SENTENCES), gr.Dropdown, label=say("form_sentence"),
                      properties=lambda values: {"choices": [(str(values["form_sentence"]), values["form_sentence"])]})
@@ -46,15 +46,16 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     with gr.Row(elem_classes="detail forming"):
         with gr.Column(scale=5, min_width=300):
             story = gr.HTML(elem_classes="tables")
-            with folded(language, "errors") as errors_part:
-                errors = plot("form-errors", language)
-        with gr.Column(scale=5, min_width=300):
             controls.add("form_stack", OneOf(STACKS, "cross"), gr.Radio, container=False, label=say("stack"),
                          choices=language.choices("stack_{}", STACKS))
             # 0: the head that aligns best in the end
             controls.add("form_layer", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
             controls.add("form_head", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
-            heads, view = small_maps(language), one_map("form-view", language)
+            heads = small_maps(language)
+        with gr.Column(scale=5, min_width=300):
+            view = one_map("form-view", language)
+            with folded(language, "errors") as errors_part:
+                errors = plot("form-errors", language)
 
     of_pool, drawn = Ask.always(page.models, language, page.tab), gr.State("")
     inputs = {"drawn": drawn, **controls.named()}
