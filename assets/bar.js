@@ -15,11 +15,12 @@ function besidesTab(search) {
 function showAddress() {
   const tab = new URLSearchParams(location.search).get('tab');
   const button = document.querySelector(`[role=tab][data-tab-id="${CSS.escape(tab)}"]`);
-  if (button && besidesTab(location.search) === besidesTab(state.writtenAddress)) {
+  if (state.settled && button && besidesTab(location.search) === besidesTab(state.writtenAddress)) {
     state.returning = true;
     return button.click();
   }
-  state.settled = false;  // until the page shows it, no change is a step of the history
+  state.settled = false;  // until the page shows it
+  state.moves += 1;
   document.querySelector('.go-back').click();
 }
 

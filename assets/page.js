@@ -47,11 +47,15 @@ export function withAddress(chosen, name, sentence) {
   return [chosen, name, sentence, location.search];
 }
 
-// Writes what is on the page into its address, without a request or a jump. Once the page has arrived, another tab,
-// another sentence or another step of a lesson is a step in the browser's history. own: JSON of the longest value that
-// is written, by key where it is longer, and by key the value that is left out; values: those of the controls, in the
-// order of the keys.
+// Writes what is on the page into its address, without a request or a jump. Another tab, another sentence or another step
+// of a lesson is a step in the browser's history. While the page moves to an address, nothing is written: the page may
+// move on to another, and that one has to last until it is read. own: JSON of the longest value that is written, by key
+// where it is longer, and by key the value that is left out; values: those of the controls, in the order of the keys.
 export function write(own, ...values) {
+  if (state.settled) writeAddress(own, values);
+}
+
+function writeAddress(own, values) {
   const {longest, longer, left_out} = JSON.parse(own), query = new URLSearchParams();
   // Gradio's own keys, such as the theme, are kept.
   new URLSearchParams(location.search).forEach((value, key) => key.startsWith('__') && query.set(key, value));
@@ -88,15 +92,18 @@ export function tellHub() {
   window.addEventListener('settled', post);
 }
 
-// Notes that the page shows what its address says: from now on, changes are steps in the history.
-export function settle() {
+// Notes that the page shows an address, unless it moves on to another: from now on, what changes is written. move: its
+// number; the others as for `write`.
+export function arrive(move, own, ...values) {
+  if (Number(move) !== state.moves) return;
+  writeAddress(own, values);
   state.settled = true;
   tell('settled');
 }
 
-// The address that the browser went back to.
+// The address that the page moves to, and the number of the move.
 export function addressOf() {
-  return [location.search];
+  return [location.search, String(state.moves)];
 }
 
 // Asks for the picture again where something else was chosen before it came.

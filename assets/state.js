@@ -5,9 +5,10 @@ export const state = {
   lockedWords: '',
   // The pair of sentences to which the locked words belong; null: they belong to the next pair that is shown.
   lockedPair: null,
-  // Whether the page shows what its address says; until then, changes are no steps of the browser's history.
-  // Event 'settled'.
+  // Whether the page shows what its address says; until then, changes are not written into it. Event 'settled'.
   settled: false,
+  // How often the page has moved to another address by an answer of the server.
+  moves: 0,
   // Whether Back or Forward has opened a tab, and the page has not written the address of that tab yet.
   returning: false,
   // The query of the address, as the page itself wrote it last. Event 'addresschange'.

@@ -280,6 +280,25 @@ def test_the_first_screen_shows_what_the_best_head_looked_at_and_a_click_opens_i
     expect(picture).to_be_visible()
 
 
+def test_back_before_the_page_has_arrived_is_not_overtaken_by_what_it_was_on_the_way_to(visit, learned_pairs):
+    (first, first_spanish), (second, second_spanish) = learned_pairs[:2]
+    page = visit()
+    for english, spanish in ((first, first_spanish), (second, second_spanish)):
+        wait_until_settled(page)
+        translate(page, english)
+        expect_spanish(page, spanish)
+    picture = page.get_by_role("button", name="Open layer 2, head 1 in Attention")
+    picture.evaluate("picture => { picture.click(); setTimeout(() => history.go(-2)); }")
+    page.wait_for_url(lambda url: "text=The+cat" in url)
+    wait_until_settled(page)
+    expect_spanish(page, first_spanish)
+    assert "tab=translate" in page.url and "text=The+cat" in page.url
+    expect(picture).to_be_visible()
+    page.go_forward()
+    page.wait_for_url(lambda url: "text=The+dog" in url)
+    expect_spanish(page, second_spanish)
+
+
 def test_spanish_is_warned_of(visit, learned_pairs):
     page = visit()
     translate(page, "¿Dónde está el coche rojo, que no lo sé?")

@@ -197,19 +197,20 @@ def _add_views(page: Page, frame: Frame) -> None:
                        lambda service, values: controls.left_out(service))})
 
 
-def _write(page: Page) -> Listener:
-    """Let the browser write into the address what the page shows."""
-    return {"fn": None, "inputs": [page.views[LEFT_OUT].component, *page.controls.named().values()],
-            "js": script("write"), **QUIET}
+def _write(page: Page, name: str, *before: gr.Textbox) -> Listener:
+    """Let the browser write into the address what the page shows, by the function `name` of assets/page.js."""
+    return {"fn": None, "inputs": [*before, page.views[LEFT_OUT].component, *page.controls.named().values()],
+            "js": script(name), **QUIET}
 
 
 def _translate(page: Page, frame: Frame) -> None:
     """Translate what is typed or chosen, and do with it what the tabs do."""
-    write, (first, *others) = _write(page), page.on_sentence
-    _then(gr.on([frame.button.click, frame.sentence.submit], **first, trigger_mode="always_last"), *others, write)
+    first, *others = page.on_sentence
+    _then(gr.on([frame.button.click, frame.sentence.submit], **first, trigger_mode="always_last"), *others)
     _then(frame.examples.click(**page.ask(_first, {"sample": frame.examples}, {"sentence": frame.sentence}), **QUIET),
-          first, *others, write)
-    gr.on([control.component.change for key, control in page.controls.items() if key not in ("text", "model")], **write)
+          first, *others)
+    gr.on([control.component.change for key, control in page.controls.items() if key != "model"],
+          **_write(page, "write"))
 
 
 def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
@@ -220,23 +221,24 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
             yield {problems: _loading(query["model"], page.language)}
         yield from opened(query)
 
-    def opened(query: Mapping[str, str]) -> Iterator[dict[Any, Any]]:
+    def opened(query: Mapping[str, str], number: str = "0") -> Iterator[dict[Any, Any]]:
         said, updates = open_at(page, query)
-        yield from in_steps({**updates, problems: said})
+        yield from in_steps({**updates, problems: said, move: number})
 
-    def go_back(search: str) -> Iterator[dict[Any, Any]]:
-        yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)))
+    def go_back(search: str, number: str) -> Iterator[dict[Any, Any]]:
+        yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), number)
 
+    # assets/bar.js presses this when it moves to an address.
+    back = gr.Button("", elem_classes="go-back")
+    search, move = gr.Textbox("", visible=False), gr.Textbox("0", visible=False)
     demo.load(None, js=script("removeBase"), **QUIET)
     demo.load(None, js=script("tellHub"), **QUIET)
     in_order = [*(view.component for view in page.views.values()), *setting_order(page.controls), page.sentence,
-                page.tabs, problems]
-    finish: tuple[Listener, ...] = (_write(page), {"fn": None, "js": script("settle"), **QUIET})
-    _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, *finish)
-    # assets/bar.js presses this.
-    back, search = gr.Button("", elem_classes="go-back"), gr.Textbox("", visible=False)
-    _then(back.click(go_back, search, in_order, js=script("addressOf"), trigger_mode="always_last", **QUIET),
-          *page.on_opening, *page.on_return, *finish)
+                page.tabs, problems, move]
+    finish = _write(page, "arrive", move)
+    _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, finish)
+    _then(back.click(go_back, [search, move], in_order, js=script("addressOf"), trigger_mode="always_last",
+                     **QUIET), *page.on_opening, *page.on_return, finish)
 
 
 def _choose_model(page: Page, frame: Frame) -> None:
