@@ -40,8 +40,8 @@ def word(rng: Random, least: int = 2, most: int = 3) -> str:
 
 
 def stem(rng: Random) -> str:
-    """Draw a part of an address, a file's name or a password: half of them common English words, to be left as they
-    are there."""
+    """Draw a part of an address, a file's name or a password: half of them English words that are one piece of the
+    vocabulary each, which are left as they are there."""
     return one("stems" if rng.random() < 0.5 else "words", rng)
 
 
@@ -175,9 +175,10 @@ def password(rng: Random) -> Filling:
 
 
 def handle_word(rng: Random) -> str:
-    """Draw who has an address: a quarter is a first name alone, in small letters."""
-    if rng.random() < 0.25:
-        return plain_letters(one("first", rng)).lower()
+    """Draw who has an address: a quarter is one that many have, a quarter a first name alone, in small letters."""
+    chance = rng.random()
+    if chance < 0.5:
+        return one("mailboxes", rng) if chance < 0.25 else plain_letters(one("first", rng)).lower()
     parts = [plain_letters(rng.choice((one("first", rng), one("surnames", rng), stem(rng), word(rng)))).lower()
              for _ in range(rng.randint(1, 2))]
     return rng.choice(("", ".", "_", "-", "")).join(parts) + (str(rng.randint(1, 99)) if rng.random() < 0.25 else "")
@@ -188,7 +189,9 @@ def plain_letters(text: str) -> str:
 
 
 def host(rng: Random) -> str:
-    return one("hosts", rng) if rng.random() < 0.4 else f"{plain_letters(word(rng, 2, 4))}.{one('domains', rng)}"
+    if rng.random() < 0.4:
+        return one("hosts", rng)
+    return f"{rng.choice((stem(rng), plain_letters(word(rng, 2, 4)).lower()))}.{one('domains', rng)}"
 
 
 def email(rng: Random) -> Filling:
@@ -219,6 +222,10 @@ def software(rng: Random) -> Filling:
     return alike(f"{one('programs', rng)} {rng.choice((version(rng)[0], str(rng.randint(2, 24))))}")
 
 
+def command(rng: Random) -> Filling:
+    return alike(one("commands", rng).format(stem(rng)))
+
+
 def formula(rng: Random) -> Filling:
     a, b, c = rng.randint(0, 20), rng.randint(0, 20), rng.randint(2, 9)
     x, y, z = rng.sample("abcfkmnpqtuvwxyz", 3)
@@ -243,8 +250,9 @@ FILLINGS: dict[str, Callable[[Random], Filling]] = {
     "brand": brand, "number": number, "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
     "decimal": decimals, "money": money, "percent": percent, "degrees": degrees, "measure": measure, "date": date,
     "time": time, "password": password, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code,
-    "email": email, "url": url, "file": file, "version": version, "software": software, "formula": formula,
-    "hashtag": hashtag, "foreign": foreign, "language": lambda rng: alike(one("languages", rng)),
+    "email": email, "url": url, "file": file, "version": version, "software": software, "command": command,
+    "formula": formula, "hashtag": hashtag, "foreign": foreign,
+    "language": lambda rng: alike(one("languages", rng)),
     "year": lambda rng: alike(str(rng.randint(1066, 2035))), "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),
     "handle": lambda rng: alike("@" + handle_word(rng)), "score": lambda rng: alike(figures("#-#", rng)),
     "acronym": lambda rng: alike(figures("@" * rng.randint(3, 5), rng))}
