@@ -103,6 +103,19 @@ def test_shapes_are_those_of_the_sentence(tiny_model):
         assert shape in architecture.architecture(info, blocks)
 
 
+@pytest.mark.parametrize(("language", "said"), [
+    (ENGLISH, "Attention holds {} of the parameters, and the feed-forward networks {}; the encoder hands 7 × 32"),
+    (SPANISH, "La atención tiene el {} de los parámetros, y las redes prealimentadas el {}; el codificador pasa 7 × 32")
+])
+def test_what_holds_the_parameters_and_what_passes_is_one_sentence(tiny_model, language, said):
+    counts = {name: sum(weight.numel() for key, weight in tiny_model.named_parameters() if name in key)
+              for name in ("attention", "feed_forward")}
+    shares = [f"{100 * count / tiny_model.parameter_count():.1f} %" for count in counts.values()]
+    assert all(counts.values())
+    drawn = architecture.architecture(info_of(tiny_model), blocks_of(tiny_model), 7, 5, language)
+    assert said.format(*shares) in drawn
+
+
 def test_every_block_that_computes_shows_its_lines(tiny_model):
     drawn = architecture.architecture(info_of(tiny_model), blocks_of(tiny_model))
     asked = set(re.findall('data-code="(.*?)"', drawn))

@@ -1,6 +1,7 @@
 """The pictures of the Attention tab: what is computed for a click, and what is sent."""
 
 import json
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
@@ -45,7 +46,10 @@ def test_another_head_changes_the_frame_and_sends_no_maps(running, pictures, tra
     clicked = shown(pictures, running, made=made, trace=trace, **click(1, 2))
     assert "data" not in clicked["grid"] and clicked["grid"]["about"] == [trace.number, "cross", 1, 2]
     assert (clicked["layer"], clicked["head"], clicked["show"]) == (1, 2, "head")
-    listed = shown(pictures, running, made=made, trace=trace, late=True)["finder"]["samples"]
+    found = shown(pictures, running, made=made, trace=trace, late=True)
+    listed = found["finder"]["samples"]
+    role, head, share = listed[0]
+    assert f"clearest role on this sentence, {head}, {role} ({share})" in unescape(found["clearest"])
     chosen = shown(pictures, running, made=made, trace=trace, action=tab.open_best, index=len(listed) - 1)
     assert chosen["picture"] and "data" not in chosen["grid"] and chosen["grid"]["layer"] == chosen["layer"]
 

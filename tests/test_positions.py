@@ -390,6 +390,17 @@ def test_the_parts_of_a_sentence_have_one_scale_and_labels_that_are_text():
     assert [trace.name for trace in figure.data] == ["embeddings", "positions", "sum"], "what saved numbers are called"
 
 
+@pytest.mark.parametrize(("language", "said"), [
+    (ENGLISH, "the positions are 0.35 times as large as the words that they are added to: their RMS is 0.71, that of "
+              "the words 2.00."),
+    (SPANISH, "el tamaño de las posiciones es 0.35 veces el de las palabras a las que se suman: su RMS es 0.71, y el "
+              "de las palabras 2.00.")])
+def test_how_large_positions_are_beside_words_is_one_sentence(language, said):
+    """A sine and a cosine of the same angle have a mean square of a half."""
+    found = Embedded(("▁the", "</s>"), 2 * np.array([[1, -1, 1, -1], [1, 1, 1, 1]]), explain.table(2, 4, 100))
+    assert said in figures.beside(found, language)
+
+
 def test_a_change_is_told_with_both_translations_every_piece_and_both_maps(running, learned_pairs):
     english, spanish = learned_pairs[1]
     found = running.ask(Move(english, spanish, Positions("shift", 5), seed=2))
@@ -519,8 +530,12 @@ def test_what_cannot_be_seen_is_not_drawn(running, learned_pairs, pictures):
     for late in (False, True):
         answer = ask.answer(pictures["positions"].draw, made={}, late=late, table_open=False, **size)
         assert answer == {"problem": gr.skip() if late else ""}
-    drawn = json.loads(of_sentence(sentence_open=True, lengths_open=False)["sentence"]["figure"])
+    answer = of_sentence(sentence_open=True, lengths_open=False)
+    drawn = json.loads(answer["sentence"]["figure"])
     assert drawn["layout"]["title"]["text"].startswith("Your sentence")
+    words, places = (re.search(r"RMS ([\d.]+)", drawn["layout"][axis]["title"]["text"])[1]
+                     for axis in ("yaxis", "yaxis2"))
+    assert f"their RMS is {places}, that of the words {words}." in answer["beside"]
 
 
 def test_only_what_changed_is_drawn_again(pictures):

@@ -220,6 +220,11 @@ def test_the_pool_offers_recurrent_models_and_the_page_opens_with_them(recurrent
         assert ("GRU with additive attention" if attention else "GRU without attention") in about
         towers = updates[page.views["model.architecture.towers"].component]
         assert "GRU, from both ends" in towers and ("Additive attention" in towers) == attention
+        grus = sum(weight.numel() for name, weight in recurrent_service.model.named_parameters()
+                   if name.startswith(("encoder.", "layers.")))
+        rows = "S" if attention else "1"  # all states, or the last one
+        assert (f"The GRUs hold {100 * grus / recurrent_service.info.parameters:.1f} % of the parameters; the encoder "
+                f"hands {rows} × {recurrent_service.info.d_model} numbers on to the decoder.") in towers
         said, _ = open_at(page, {"model": "recurrent", "stack": "encoder_self", "layer": "2"})
         assert "layer" in said and "2" in said
 

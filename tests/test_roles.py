@@ -6,7 +6,7 @@ import pytest
 from xformer.explain import roles
 from xformer.figures.attention import Choice
 from xformer.results import Trace
-from xformer.strings import ENGLISH
+from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.attention import tab as attention
 
 PIECES = ["▁the", "▁cat", "▁the", "▁dog", ".", "</s>"]
@@ -55,6 +55,19 @@ def test_the_finder_puts_the_right_head_first():
     found = roles.rank("encoder_self", maps, PIECES, PIECES)
     assert {(r.role, r.head.layer, r.head.head) for r in found[:2]} == {("previous", 1, 2), ("next", 2, 1)}
     assert len(found) == 4 * len(roles.SELF_ROLES)
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    (ENGLISH, "The head with the clearest role on this sentence, layer 2, head 1, looks at the next piece (100 %)."),
+    (SPANISH, "La cabeza con el papel más claro en esta oración, capa 2, cabeza 1, mira a la pieza siguiente "
+              "(100 %).")])
+def test_the_finder_says_which_head_is_clearest(language, said):
+    even = np.full((SIZE, SIZE), 1 / SIZE)
+    almost = (9 * sends([0, 0, 1, 2, 3, 4]) + even) / 10
+    maps = np.stack([np.stack([even, almost]), np.stack([sends([1, 2, 3, 4, 5, 5]), even])])
+    best = roles.rank("encoder_self", maps, PIECES, PIECES)
+    assert attention.say_clearest(best, language) == f"<p>{said}</p>"
+    assert attention.say_clearest([], language) == ""
 
 
 @pytest.mark.parametrize(("pieces", "left_out"), [(["<s>", "▁the", "▁cat", "▁the"], set()),

@@ -5,7 +5,7 @@ import re
 import shutil
 from dataclasses import replace
 from functools import partial
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 
 import gradio as gr
@@ -103,6 +103,24 @@ def test_agreement_is_one_sentence(effect, said):
         assert re.search(r"is ([+-][\d.]+) over 6 words", sentence)
 
 
+@pytest.mark.parametrize(("language", "start"), [(ENGLISH, "{} lies on 3 of the 6 words: "),
+                                                 (SPANISH, "El {} recae en 3 de las 6 palabras: ")])
+@pytest.mark.parametrize("view", [View(), View("head", 1, 1)])
+def test_the_words_that_carry_most_are_named_with_what_they_carry(view, language, start):
+    found = attribution()
+    shares = sorted(view.of(found), reverse=True)[:3]
+    said = figures.most_seen(found, view.of(found), language)
+    assert said.startswith(start.format(f"{100 * sum(shares):.1f} %")), said
+    assert re.findall(r"\(([\d.]+) %\)", said) == [f"{100 * share:.1f}" for share in shares]
+    first = found.words[int(view.of(found).argmax())].replace("▁", "")
+    assert re.search("[“«](.*?)[”»]", said)[1] == first and escape(said) in figures.looked(found, view, language)
+
+
+def test_of_a_text_of_one_word_that_word_is_named():
+    found = replace(attribution(), words=("▁Great",), effect=np.array([1.0]), pooling=np.array([0.625]))
+    assert figures.most_seen(found, found.pooling) == "62.5 % lies on 1 of the 1 words: “Great” (62.5 %)."
+
+
 def test_agreement_with_a_flat_head_is_none():
     assert "No rank correlation" in figures.agreement(attribution(), View("head", 1, 2))
 
@@ -161,6 +179,30 @@ def test_the_reliability_diagram_shows_what_was_measured(language, axes):
     said = figures.calibration_text(found, language)
     assert all(number in said for number in ("2.1 %", "8.0 %", "1.37"))
     assert re.search(r"1[,\u202f]010", said)
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    (ENGLISH, "Of the 1,000 texts that the model is surest of, with a confidence of 97.0 % on average, it judges "
+              "95.0 % right."),
+    (SPANISH, "De los 1\u202f000 textos de los que el modelo está más seguro, con una confianza media del 97.0 %, "
+              "juzga bien el 95.0 %.")])
+def test_how_often_the_model_is_right_where_it_is_surest(language, said):
+    bins = (Bin(10, 0.55, 0.99), Bin(1000, 0.97, 0.95), Bin(2000, 0.8, 0.7))
+    assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, bins), language) == f"<p>{said}</p>"
+    assert figures.calibration_found(Calibration(1.37, 0.02, 0.08, ())) == ""
+
+
+def test_how_many_labels_pre_training_saves_is_read_off_its_line():
+    """Half-way between 80 and 90 %, the line has half the labels on a logarithmic axis: 3,162 of 1,000 to 10,000."""
+    rows = [LabelShare(True, 0.1, 0.8, 0, 1_000), LabelShare(True, 1.0, 0.9, 0, 10_000),
+            LabelShare(False, 1.0, 0.85, 0, 10_000), LabelShare(False, 0.1, 0.6, 0, 1_000)]
+    assert "takes all 10,000 labels to judge 85.0 % of the IMDb reviews right" in figures.shares_found(rows)
+    assert "takes about 3,200, read off its line" in figures.shares_found(rows)
+    assert "unas 3\u202f200, leídas" in figures.shares_found(rows, SPANISH)
+    assert "about 10,000" in figures.shares_found([*rows[:2], replace(rows[2], imdb=0.9)])
+    for other in (rows[:2], rows[2:], [*rows[:2], replace(rows[2], imdb=0.95)], [*rows[:2], replace(rows[2], imdb=0.7)],
+                  [rows[0], replace(rows[1], imdb=0.7), rows[2]]):
+        assert figures.shares_found(other) == "", "its line does not pass through that accuracy, or falls"
 
 
 def test_label_shares_are_drawn_as_two_lines_a_test_set():

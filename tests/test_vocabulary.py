@@ -12,7 +12,7 @@ from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.figures import vocabulary as figures
 from xformer.pieces import EOS, SPECIAL
 from xformer.results import NearestContexts, NearestPieces, UserError
-from xformer.strings import ASSETS, ENGLISH
+from xformer.strings import ASSETS, ENGLISH, SPANISH
 from xformer.ui.model import vocabulary as part
 
 SENTENCES = ["The cat sleeps.", "The dog is big.", "A house is big."]
@@ -93,7 +93,24 @@ def test_the_part_takes_the_sentence_apart(running, learned_pairs):
     assert unescape(drawn["splits"]).count('class="unit"') >= 2 * len(own.pieces)  # as typed, and otherwise
     assert "after layer 1" in drawn["contexts"]
     chosen = drawn["vocab_piece"]["value"]
-    assert figures.readable(own.pieces[chosen - 1]) in drawn["nearest"]
+    piece = own.pieces[chosen - 1]
+    assert figures.readable(piece) in drawn["nearest"]
+    other, cosine = re.search("<th scope=row>(.*?)</th>.*?>(-?[0-9.]+)</td>", drawn["nearest"]).groups()
+    assert (f"Your sentence is {len(own.pieces)} pieces long, and of all pieces that the model knows, "
+            f"“{unescape(other)}” has the vector most like that of “{figures.readable(piece)}”: the cosine is {cosine}."
+            ) in unescape(drawn["found"])
+
+
+def test_what_was_found_changes_with_the_piece(running, learned_pairs):
+    translation = running.translate(learned_pairs[0][0])
+    said = [part.draw(running, ENGLISH, translation=translation, vocab_piece=number, vocab_layer=1)["found"]
+            for number in (1, 2)]
+    [own] = running.split(learned_pairs[0][0])
+    for piece, one in zip(own.pieces, said, strict=False):
+        other, cosine = nearest_pieces(running.model, running.tokenizer, piece, 1)[0]
+        assert f"that of “{figures.readable(piece)}”: the cosine is {cosine:.2f}" in unescape(one)
+        assert f"“{figures.readable(other)}” has the vector most like" in unescape(one)
+    assert figures.found(own, own.pieces[0], [], SPANISH) == ""
 
 
 def test_probabilities_of_splits_sum_to_one(running):
@@ -105,7 +122,8 @@ def test_probabilities_of_splits_sum_to_one(running):
 
 def test_text_is_text(running):
     for drawn in (figures.splits([("<b>", running.split("<img src=x>")[0])]),
-                  figures.others("<img>", running.split("<img>", 3), 3), figures.nearest("<i>", [("<u>", 0.5)])):
+                  figures.others("<img>", running.split("<img>", 3), 3), figures.nearest("<i>", [("<u>", 0.5)]),
+                  figures.found(running.split("<i>")[0], "<i>", [("<u>", 0.5)])):
         assert not re.search("<(img|b|i|u)>", drawn)
 
 

@@ -162,6 +162,8 @@ def test_what_was_measured_is_drawn_and_saved_with_the_name_of_the_classifier(vi
     page.get_by_role("button", name="Can the probability be trusted?").click()
     expect(page.get_by_text("On 100 validation texts the expected calibration error is 3.1 %")).to_be_visible()
     expect(page.locator(".block.calibration .js-plotly-plot .xtitle")).to_have_text("confidence (%)")
+    surest = max(reader.calibration.bins, key=lambda one: one.confidence)
+    expect(page.get_by_text(f"Of the {surest.count} texts that the model is surest of")).to_be_visible()
     page.get_by_role("button", name="What pre-training is worth").click()
     expect(page.locator(".block.shares .js-plotly-plot .annotation-text").first).to_have_text("accuracy (%)")
     figure = page.locator(".picture.calibration[data-drawn]")

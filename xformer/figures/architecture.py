@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.explain import source as code
+from xformer.figures.labels import percent
 from xformer.figures.tables import header
 from xformer.results import Block, ModelInfo
 from xformer.strings import ENGLISH, Language
@@ -63,7 +64,22 @@ def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = 
     towers = "".join(tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
     total = sum(block.parameters for block in blocks)
     return (f'<p>{html("arch_total", n=total, embedding=embedding)}</p><div class="towers">{towers}</div>'
-            f"{_sources(towers, language)}")
+            f"{_found(info, blocks, lengths['encoder'], language)}{_sources(towers, language)}")
+
+
+def _found(info: ModelInfo, blocks: Sequence[Block], rows: str, language: Language) -> str:
+    """Say which blocks hold how much of the parameters, and what the decoder gets. rows: the length of the source."""
+    total = sum(block.parameters for block in blocks)
+
+    def share(*marks: str) -> str:
+        return percent(sum(one.parameters for one in blocks if any(mark in one.name for mark in marks)) / total)
+
+    if info.architecture == "gru":  # its decoder gets the last state alone
+        rows = "1"
+    key = "arch_found" if info.architecture == "transformer" else "arch_found_recurrent"
+    said = language.html(key, attention=share("attention"), feed=share("feed_forward"), gru=share("wards.", "layers."),
+                         rows=rows, width=info.d_model)
+    return f"<p>{said}</p>"
 
 
 def heading(info: ModelInfo, language: Language = ENGLISH) -> str:

@@ -188,7 +188,7 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
              "sum": embedded.embeddings + embedded.positions}
     reach = float(max(1, np.percentile(np.abs(parts["sum"]), 99)))
     pieces = literal([f"{i} · {piece}" for i, piece in enumerate(shown_all(embedded.pieces))])
-    names = [say(f"pos_part_{name}", size=f"{math.sqrt(float((part ** 2).mean())):.2f}")
+    names = [say(f"pos_part_{name}", size=f"{_rms(part):.2f}")
              for name, part in parts.items()]
     hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + NO_NAME
     height, domains = panels(3, 13 * len(pieces))
@@ -201,6 +201,18 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
         say("pos_plot_sentence"), height=height, x=axis(say("pos_dimension"), anchor="y3", showgrid=False), y=first,
         yaxis2=second, yaxis3=third, coloraxis=_scale(say("pos_value"), reach, height), margin={"l": 90},
         pair=[spelled_out(embedded.pieces)]))
+
+
+def beside(embedded: Embedded, language: Language = ENGLISH) -> str:
+    """Say how large the positions are beside the embeddings, as `sentence` shows both; HTML."""
+    words, places = (_rms(part) for part in (embedded.embeddings, embedded.positions))
+    said = language.html("pos_found_sentence", times=f"{places / words:.2f}", positions=f"{places:.2f}",
+                         embeddings=f"{words:.2f}")
+    return f"<p>{said}</p>"
+
+
+def _rms(part: np.ndarray) -> float:
+    return math.sqrt(float((part ** 2).mean()))
 
 
 def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:

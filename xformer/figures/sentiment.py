@@ -24,6 +24,7 @@ VIEWS = ("pooling", "head")  # what is shown beside the effects
 LEAST_REACH = 0.25  # nats; if no word has a larger effect, all stay pale
 MARKED = 0.1  # of the reach; weaker effects are not underlined
 MOST = 8  # words in the table
+NAMED = 3  # words whose shares a sentence names
 CONTEXT = 8  # words that are shown around a change
 KEPT = 0.5  # share of common words, in order, from which one text counts as an edit of the other
 AGREEMENT = ((0.6, "strong"), (0.3, "partly"), (-0.3, "hardly"), (-1.0, "opposite"))  # (least correlation, name)
@@ -140,7 +141,17 @@ def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -
     return (f'<h3>{html(f"review_view_{view.kind}")}</h3>'
             f'<p class="note">{html(text, **view.place)}</p>'
             f'{_text(attribution, mark, language)}<p class="legend">{scale}</p>'
+            f'<p>{escape(most_seen(attribution, shares, language))}</p>'
             f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')
+
+
+def most_seen(attribution: Attribution, shares: np.ndarray, language: Language = ENGLISH) -> str:
+    """Name the words with the largest shares (W,), and how much these have together."""
+    most = np.argsort(-shares, kind="stable")[:NAMED]
+    named = ", ".join(language.say("review_word_share", word=_bare(attribution.words[i]),
+                                   percent=percent(float(shares[i]))) for i in most)
+    return language.say("review_shares_found", percent=percent(float(shares[most].sum())), count=len(most),
+                        words=len(shares), list=named)
 
 
 def agreement(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
@@ -250,6 +261,16 @@ def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> 
     return f'<p class="note">{said}</p>'
 
 
+def calibration_found(calibration: Calibration, language: Language = ENGLISH) -> str:
+    """Say how often the model is right where it is surest: at the last point of the diagram; HTML."""
+    if not calibration.bins:
+        return ""
+    surest = max(calibration.bins, key=lambda one: one.confidence)
+    said = language.html("calibration_found", count=surest.count, confidence=percent(surest.confidence),
+                         accuracy=percent(surest.accuracy))
+    return f"<p>{said}</p>"
+
+
 def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> go.Figure:
     """Plot accuracy by the share of labels learned from, with and without pre-training as a language model."""
     say, curves = language.say, []
@@ -271,6 +292,20 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
     return go.Figure(curves, layout(
         say("shares_plot"), x=axis(say("shares_share"), type="log", tickvals=shares, ticktext=percents),
         y=axis(say("shares_accuracy"))))
+
+
+def shares_found(scores: Sequence[LabelShare], language: Language = ENGLISH) -> str:
+    """Say with how many labels pre-training comes as far as all labels without it, read off the line that
+    `label_shares` plots for IMDb; HTML. "" where that line does not rise through this accuracy."""
+    begun, nothing = ([one for one in sorted(scores, key=lambda one: one.labels) if one.pretrained == pretrained]
+                      for pretrained in (True, False))
+    line = [one.imdb for one in begun]
+    if not nothing or not line or sorted(set(line)) != line or not line[0] <= nothing[-1].imdb <= line[-1]:
+        return ""
+    labels = math.exp(np.interp(nothing[-1].imdb, line, [math.log(one.labels) for one in begun]))
+    said = language.html("shares_found", labels=nothing[-1].labels, percent=percent(nothing[-1].imdb),
+                         fewer=round(float(f"{labels:.2g}")))
+    return f"<p>{said}</p>"
 
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:

@@ -56,6 +56,17 @@ def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language =
                    title, ["piece", "cosine"], [list(row) for row in found])
 
 
+def found(own: Pieced, piece: str, near: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
+    """Say how many pieces the sentence makes, and which has the vector most like that of `piece`, the first of
+    `near`; HTML."""
+    if not near:
+        return ""
+    other, cosine = near[0]
+    said = language.html("vocab_found", count=len(own.pieces), piece=readable(piece), other=readable(other),
+                         cosine=f"{cosine:.2f}")
+    return f"<p>{said}</p>"
+
+
 def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Language = ENGLISH) -> str:
     """List the sentences in which a piece, marked there, has a state like that of `piece`; HTML."""
     after = language.say("vocab_after_0") if layer == 0 else language.say("vocab_after", layer=layer)

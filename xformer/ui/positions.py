@@ -70,6 +70,7 @@ def build(page: Page) -> Tab:
         with folded(language, "pos-sentence") as of_sentence:
             gr.HTML(figures.heading("sentence", language))
             problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
+            beside = gr.HTML(elem_classes="summary")
         with folded(language, "pos-lengths") as of_lengths:
             gr.HTML(note(language, "pos_text_lengths", fewest=figures.FEWEST))
             with gr.Column(visible=bool(page.service.length_scores)) as measured:
@@ -81,7 +82,9 @@ def build(page: Page) -> Tab:
     pictures = Pictures(page, controls, f"{ID}.sentence", tab=ID)
     pictures.opens("sentence_open", of_sentence)
     pictures.opens("lengths_open", of_lengths)
-    pictures.add("sentence", sentence, draw_sentence, seen="sentence_open")
+    pictures.fact("embedded", embed)
+    pictures.add("sentence", sentence, figures.sentence, seen="sentence_open")
+    pictures.add("beside", beside, figures.beside, seen="sentence_open")
     pictures.add("lengths", lengths, draw_lengths, seen="lengths_open")
     pictures.add("carried", carried, say_carried, seen="lengths_open")
     pictures.listen(problem, page.translation.change, how=QUIET)
@@ -238,9 +241,9 @@ def say_carried(service: TranslationService, language: Language) -> str:
 
 
 @needs(translation="no_trace")
-def draw_sentence(service: TranslationService, translation: Translation, language: Language) -> Any:
-    """Draw the vectors that the encoder is given for the sentence on the page."""
-    return figures.sentence(service.ask(EmbedSource(translation.source)), language)
+def embed(service: TranslationService, translation: Translation) -> Any:
+    """The vectors that the encoder is given for the sentence on the page."""
+    return service.ask(EmbedSource(translation.source))
 
 
 # The properties of controls that are shown only for some values of others.

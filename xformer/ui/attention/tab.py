@@ -77,6 +77,7 @@ def build(page: Page) -> Tab:
     shown["finder"] = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[], render=False,
                                  headers=[say("finder_role"), say("finder_head"), say("finder_score")],
                                  show_label=False, elem_classes="finder")
+    shown["clearest"] = gr.HTML(render=False, elem_classes="summary")
     pictures = _pictures(page, look, shown)
     open_drawer = gr.Textbox("", visible=False)  # the id of the part of the drawer that is looked at
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
@@ -127,6 +128,7 @@ def _drawer(page: Page, look: Controls, shown: Mapping[str, Any], opened: gr.Tex
     with in_drawer(language, "finder") as of_finder:
         gr.HTML(f'<h3>{language.html("finder")}</h3>{note(language, "finder_text")}')
         shown["finder"].render()
+        shown["clearest"].render()
     with in_drawer(language, "ablation") as of_heads:
         of_ablation = ablation.build(page, look)
     with in_drawer(language, weighing.TAB) as of_weights:
@@ -161,7 +163,7 @@ def _pictures(page: Page, look: Controls, shown: Mapping[str, Any]) -> Pictures:
         "heads": lambda show: gr.update(visible=show in ("mean", "max")),
         "threshold": lambda view: gr.update(interactive=view != "heatmap"),
         "rows": lambda stack: gr.update(interactive=stack != "encoder_self")})
-    pictures.add_each(shown, {"word": draw_word, "finder": draw_finder}, late=True)
+    pictures.add_each(shown, {"word": draw_word, "finder": draw_finder, "clearest": say_clearest}, late=True)
     # Before the drawer, whose parts follow the lock too: gradio asks for one listener after the other.
     page.lock.change(None, page.lock, None, js=script("lockWords"), **QUIET)
     # One listener for all of them, so that an older answer can never come after a newer one and stay.
@@ -375,6 +377,14 @@ def draw_finder(best: list[roles.Role], language: Language) -> Any:
     """List the best heads as rows to click."""
     return gr.update(samples=[[language.say(f"role_{role.role}"), place(role.head, language), percent(role.score)]
                               for role in best])
+
+
+def say_clearest(best: list[roles.Role], language: Language) -> str:
+    """Say which head plays its role most clearly: the first row of the finder."""
+    if not best:
+        return ""
+    role, where, score = best[0].role, place(best[0].head, language), percent(best[0].score)
+    return f"<p>{language.html('finder_found', where=where, role=language.say(f'role_{role}'), percent=score)}</p>"
 
 
 def draw_grid(trace: Trace, choice: Choice, maps: np.ndarray | None, given: Collection[Head], language: Language,

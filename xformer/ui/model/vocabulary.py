@@ -41,9 +41,10 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             contexts = canvas("part.js", "${value}", "tables", save=language)
         with gr.Column(min_width=280):
             nearest = canvas("part.js", "${value}", "tables", save=language)
+            found = gr.HTML(elem_classes="summary")
             with folded(language, "ways"):
                 others = canvas("part.js", "${value}", "tables", save=language)
-    outputs = {"splits": splits, "others": others, "nearest": nearest, "contexts": contexts,
+    outputs = {"found": found, "splits": splits, "others": others, "nearest": nearest, "contexts": contexts,
                **controls.named("vocab_piece")}
     gr.on([opened.change, *(control.component.input for control in controls.values())],
           **page.ask(draw, {"translation": page.translation, **controls.named()}, outputs, problem, only_in=TAB),
@@ -63,7 +64,7 @@ def slip(word: str) -> str:
 
 
 @needs(translation="no_trace")
-@refused(splits="", others="", nearest="", contexts="")
+@refused(found="", splits="", others="", nearest="", contexts="")
 def draw(service: TranslationService, language: Language, *, translation: Translation, vocab_piece: int | None,
          vocab_layer: int) -> dict[str, Any]:
     """Take the sentence on the page apart, and find what is near one of its pieces."""
@@ -74,9 +75,11 @@ def draw(service: TranslationService, language: Language, *, translation: Transl
     word = _word(own, at)
     piece = own.pieces[at]
     choices = [(figures.readable(one), number) for number, one in enumerate(own.pieces, 1)]
-    return {"splits": figures.splits(_ways(service, own, language), language),
+    near = service.ask(NearestPieces(piece))
+    return {"found": figures.found(own, piece, near, language),
+            "splits": figures.splits(_ways(service, own, language), language),
             "others": figures.others(word, service.split(word, WAYS), SHOWN_WAYS, language),
-            "nearest": figures.nearest(piece, service.ask(NearestPieces(piece)), language),
+            "nearest": figures.nearest(piece, near, language),
             "contexts": figures.contexts(piece, int(vocab_layer),
                                          service.ask(NearestContexts(text, at, int(vocab_layer))), language),
             "vocab_piece": gr.update(choices=choices, value=at + 1)}

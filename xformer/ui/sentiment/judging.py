@@ -314,11 +314,13 @@ def _quality(ask: Ask, reader: ReviewService) -> None:
         with folded(language, "calibration") as part:
             gr.HTML(figures.calibration_text(reader.calibration, language) + model)
             picture = plot("calibration", language)
+            gr.HTML(figures.calibration_found(reader.calibration, language), elem_classes="summary")
         part.expand(**ask(draw_calibration, {}, {"picture": picture}), **QUIET)
     if reader.label_shares:
         with folded(language, "shares") as part:
             gr.HTML(f'{note(language, "shares_text")}{model}')
             picture = plot("shares", language)
+            gr.HTML(figures.shares_found(reader.label_shares, language), elem_classes="summary")
         part.expand(**ask(draw_shares, {}, {"picture": picture}), **QUIET)
 
 
