@@ -49,13 +49,13 @@ export function withAddress(chosen, name, sentence) {
 
 // Writes what is on the page into its address, without a request or a jump. Another tab, another sentence or another step
 // of a lesson is a step in the browser's history. While the page moves to an address, nothing is written: the page may
-// move on to another, and that one has to last until it is read. own: JSON of the longest value that is written, by key
-// where it is longer, and by key the value that is left out; values: those of the controls, in the order of the keys.
-export function write(own, ...values) {
-  if (state.settled) writeAddress(own, values);
-}
-
-function writeAddress(own, values) {
+// move on to another, and that one has to last until it is read. move: the number of the move by which the page has come
+// to what it shows, unless it moves on: from now on, what changes is written; '' for a change. own: JSON of the longest
+// value that is written, by key where it is longer, and by key the value that is left out; values: those of the
+// controls, in the order of the keys.
+export function write(move, own, ...values) {
+  const arrives = move !== '';
+  if (arrives ? Number(move) !== state.moves : !state.settled) return;
   const {longest, longer, left_out} = JSON.parse(own), query = new URLSearchParams();
   // Gradio's own keys, such as the theme, are kept.
   new URLSearchParams(location.search).forEach((value, key) => key.startsWith('__') && query.set(key, value));
@@ -65,14 +65,18 @@ function writeAddress(own, values) {
     if (value !== '' && value.length <= (longer[key] ?? longest) && value !== usual) query.set(key, value);
   });
   const former = new URLSearchParams(location.search);
-  if (state.returning && former.get('tab') !== query.get('tab')) return;  // of a tab that was left by Back since
+  // A change of a tab that was left by Back since is not written.
+  if (!arrives && state.returning && former.get('tab') !== query.get('tab')) return;
   state.returning = false;
   const isOther = key => former.has(key) && former.get(key) !== query.get(key);
-  const step = state.settled && ['tab', 'text', 'lesson'].some(isOther);
+  const step = !arrives && ['tab', 'text', 'lesson'].some(isOther);
   const hash = step ? '' : location.hash;  // of a part of what is shown
   history[step ? 'pushState' : 'replaceState'](null, '', `${location.pathname}?${query}${hash}`);
   state.writtenAddress = location.search;
   tell('addresschange');
+  if (!arrives) return;
+  state.settled = true;
+  tell('settled');
 }
 
 // Tells the Hub the query of the page's address. On a Space the page stands in a frame of the Hub, and a visitor passes
@@ -90,15 +94,6 @@ export function tellHub() {
   };
   window.addEventListener('addresschange', post);
   window.addEventListener('settled', post);
-}
-
-// Notes that the page shows an address, unless it moves on to another: from now on, what changes is written. move: its
-// number; the others as for `write`.
-export function arrive(move, own, ...values) {
-  if (Number(move) !== state.moves) return;
-  writeAddress(own, values);
-  state.settled = true;
-  tell('settled');
 }
 
 // The address that the page moves to, and the number of the move.

@@ -197,10 +197,10 @@ def _add_views(page: Page, frame: Frame) -> None:
                        lambda service, values: controls.left_out(service))})
 
 
-def _write(page: Page, name: str, *before: gr.Textbox) -> Listener:
-    """Let the browser write into the address what the page shows, by the function `name` of assets/page.js."""
-    return {"fn": None, "inputs": [*before, page.views[LEFT_OUT].component, *page.controls.named().values()],
-            "js": script(name), **QUIET}
+def _write(page: Page, *move: gr.Textbox) -> Listener:
+    """Let the browser write into the address what the page shows; after a move, if its number is given."""
+    return {"fn": None, "inputs": [*move, page.views[LEFT_OUT].component, *page.controls.named().values()],
+            "js": script("write") if move else script("write", ""), **QUIET}
 
 
 def _translate(page: Page, frame: Frame) -> None:
@@ -210,7 +210,7 @@ def _translate(page: Page, frame: Frame) -> None:
     _then(frame.examples.click(**page.ask(_first, {"sample": frame.examples}, {"sentence": frame.sentence}), **QUIET),
           first, *others)
     gr.on([control.component.change for key, control in page.controls.items() if key != "model"],
-          **_write(page, "write"))
+          **_write(page))
 
 
 def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
@@ -235,7 +235,7 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     demo.load(None, js=script("tellHub"), **QUIET)
     in_order = [*(view.component for view in page.views.values()), *setting_order(page.controls), page.sentence,
                 page.tabs, problems, move]
-    finish = _write(page, "arrive", move)
+    finish = _write(page, move)
     _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, finish)
     _then(back.click(go_back, [search, move], in_order, js=script("addressOf"), trigger_mode="always_last",
                      **QUIET), *page.on_opening, *page.on_return, finish)
