@@ -47,12 +47,12 @@ export function withAddress(chosen, name, sentence) {
   return [chosen, name, sentence, location.search];
 }
 
-// Writes what is on the page into its address, without a request or a jump. Another tab, another sentence or another step
-// of a lesson is a step in the browser's history. While the page moves to an address, nothing is written: the page may
-// move on to another, and that one has to last until it is read. move: the number of the move by which the page has come
-// to what it shows, unless it moves on: from now on, what changes is written; '' for a change. own: JSON of the longest
-// value that is written, by key where it is longer, and by key the value that is left out; values: those of the
-// controls, in the order of the keys.
+// Writes what is on the page into its address, without a request or a jump. Another tab, sentence or step of a lesson is
+// a step in the browser's history. While the page moves to an address, nothing is written: the page may move on, and the
+// next address has to last until it is read. move: '' for a change; or the number of the move by which the page has
+// come to what it shows: from now on, what changes is written, unless the page moves on. own: JSON of the longest value
+// that is written, by key where it is longer, and by key the value that is left out; values: those of the controls, in
+// the order of the keys.
 export function write(move, own, ...values) {
   const arrives = move !== '';
   if (arrives ? Number(move) !== state.moves : !state.settled) return;
