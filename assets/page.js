@@ -47,9 +47,9 @@ export function withAddress(chosen, name, sentence) {
   return [chosen, name, sentence, location.search];
 }
 
-// Writes what is on the page into its address, without a request or a jump. Another tab, sentence or step of a lesson is
-// a step in the browser's history. While the page moves to an address, nothing is written: the page may move on, and the
-// next address has to last until it is read. move: '' for a change; or the number of the move by which the page has
+// Writes what is on the page into its address, without a request or a jump. Another tab, sentence or step of a lesson
+// is a step in the browser's history. While the page moves to an address, nothing is written: the page may move on, and
+// the next address has to last until it is read. move: '' for a change; or the number of the move by which the page has
 // come to what it shows: from now on, what changes is written, unless the page moves on. own: JSON of the longest value
 // that is written, by key where it is longer, and by key the value that is left out; values: those of the controls, in
 // the order of the keys.
