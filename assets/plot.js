@@ -1,7 +1,7 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
 import {background, brokenLines, checkpoint, saveOnClick} from './save.js';
-import {brighter, bytes, escapeHtml, isDark} from './shared.js';
+import {brighter, bytes, escapeHtml, isDark, onPage} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LOW = .75;  // how high curves that stand one above the other are on a phone, of their height elsewhere
@@ -104,9 +104,11 @@ function fittedPlot({data, layout}, room, ink) {
       Object.assign(shown, withinCurves(named, shown));
       shown.showlegend = false;
     } else {
-      const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
+      const free = room - margin.l - margin.r - 10, inLine = Math.max(1, Math.floor(free / (across + 50)));
+      // Where not even one name fits in a line, all are smaller.
       shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', tracegroupgap: 0,
-                      entrywidth: across + 10, entrywidthmode: 'pixels'};
+                      entrywidth: Math.min(across + 10, free - 40), entrywidthmode: 'pixels',
+                      font: {size: Math.max(9, Math.min(13, Math.floor(13 * (free - 50) / across)))}};
       margin.b += 8 + LINE * Math.ceil(named.length / inLine);
     }
   }
@@ -229,7 +231,7 @@ export default function start({element, props, trigger, watch}) {
   async function draw() {
     const turn = ++draws;
     figure = props.value?.figure && JSON.parse(props.value.figure, (key, value) =>
-      key === 'colorscale' ? themed(value) : value);
+      key === 'colorscale' ? themed(value) : key === 'color' ? onPage(value) : value);
     element.dataset.empty = !figure;
     if (!figure) return;
     inside('.caption').textContent = title();
