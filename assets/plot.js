@@ -104,11 +104,9 @@ function fittedPlot({data, layout}, room, ink) {
       Object.assign(shown, withinCurves(named, shown));
       shown.showlegend = false;
     } else {
-      const free = room - margin.l - margin.r - 10, inLine = Math.max(1, Math.floor(free / (across + 50)));
-      // Where not even one name fits in a line, all are smaller.
+      const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
       shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', tracegroupgap: 0,
-                      entrywidth: Math.min(across + 10, free - 40), entrywidthmode: 'pixels',
-                      font: {size: Math.max(9, Math.min(13, Math.floor(13 * (free - 50) / across)))}};
+                      entrywidth: across + 10, entrywidthmode: 'pixels'};
       margin.b += 8 + LINE * Math.ceil(named.length / inLine);
     }
   }

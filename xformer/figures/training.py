@@ -122,7 +122,8 @@ def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: 
 
 def _norms(courses: Sequence[TrainingCourse], language: Language) -> dict[str, Any]:
     """The axis for the gradient norms of runs."""
-    return logarithmic(language.say("live_norm"), [norm for one in courses for norm in one.norm])
+    norms = [norm for one in courses for norm in one.norm]
+    return logarithmic(language.say("live_norm"), norms or (0.1, 1, 10), **({} if norms else {"range": [-1.1, 1.1]}))
 
 
 def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
