@@ -125,7 +125,7 @@ function arcsHtml(map, drawing, size) {
 function heatmapHtml(map, size) {
   const drawing = heatmap(map, size), isPhone = isNarrow(size), {height} = drawing.cells;
   const bar = isPhone ? colourBarAcross(map, 120) : colourBar(map, Math.max(120, Math.min(height, 320)));
-  const ends = `<span>${escapeHtml(map.asks)} ↓</span><span class="seen">${escapeHtml(map.seen)} →</span>`;
+  const ends = `<span>${escapeHtml(map.asks)}&nbsp;↓</span><span class="seen">${escapeHtml(map.seen)}&nbsp;→</span>`;
   const parts = ['top', 'left', 'cells'].map(name => svgOf(drawing[name], name, fontSize(size))).join('');
   const kind = isPhone ? 'map narrow' : 'map';
   return `<div class="${kind}"><div class="map-of"><p class="ends sub">${ends}</p>` +

@@ -1,7 +1,7 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
 import {background, brokenLines, checkpoint, saveOnClick} from './save.js';
-import {brighter, bytes, escapeHtml, isDark} from './shared.js';
+import {brighter, bytes, escapeHtml, isDark, onPage} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LOW = .75;  // how high curves that stand one above the other are on a phone, of their height elsewhere
@@ -229,7 +229,7 @@ export default function start({element, props, trigger, watch}) {
   async function draw() {
     const turn = ++draws;
     figure = props.value?.figure && JSON.parse(props.value.figure, (key, value) =>
-      key === 'colorscale' ? themed(value) : value);
+      key === 'colorscale' ? themed(value) : key === 'color' ? onPage(value) : value);
     element.dataset.empty = !figure;
     if (!figure) return;
     inside('.caption').textContent = title();

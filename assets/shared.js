@@ -11,6 +11,9 @@ export const floats = base64 => new Float32Array(bytes(base64).buffer);
 
 export const isDark = () => document.body.classList.contains('dark');
 
+// A colour of a figure as the page needs it: this red is too dark on the dark one.
+export const onPage = hue => isDark() && hue === '#dc2626' ? '#f87171' : hue;
+
 // Where a palette from transparent to a hue ends on the dark page: the hue stands in its middle there.
 export const brighter = ([red, green, blue]) =>
   [...[red, green, blue].map(part => Math.round(part + (255 - part) * .7)), 1];

@@ -50,7 +50,7 @@ def compared(pool, text="The cat sleeps.", **options):
 def test_the_sentence_goes_through_all_generations_one_after_the_other(generations):
     first, *answers = compared(generations, beam=2)
     assert len(answers) == len(GENERATIONS) and "n / k" in first["costs"]
-    assert [answer["table"].count(">…</td>") for answer in (first, *answers)] == [4, 3, 2, 1, 0]
+    assert [answer["table"].count(">…</span>") for answer in (first, *answers)] == [4, 3, 2, 1, 0]
     maps = [name for answer in answers for name in answer if name in GENERATIONS]
     assert maps == ["gru-attention", "post-norm", "pre-norm"], "the GRU without attention has no map"
     assert "layer 2, head 1 · alignment error 0.250" in answers[-1]["pre-norm"]["title"]

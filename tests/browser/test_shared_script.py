@@ -11,7 +11,10 @@ import pytest
 
 from tests.browser.acts import saved
 from xformer.figures.labels import percent
-from xformer.figures.palettes import PALETTES
+from xformer.figures.maximum import FRAME
+from xformer.figures.palettes import GREY, PALETTES
+from xformer.figures.positions import LINES
+from xformer.figures.principles import MARK
 from xformer.strings import ASSETS
 
 PLACES = [-0.5, 0, 0.001, 0.1, 1 / 3, 0.5, 0.77, 0.999, 1, 2]
@@ -117,6 +120,20 @@ def test_text_on_every_colour_of_a_palette_can_be_read(page, name, theme):
     assert set(inks) <= {"#000", "#fff"} and contrast.min() >= 4.5
     if theme:  # 0 is dark and 1 is bright
         assert light[0] < 0.06 and light[-1] > 0.5 and (np.diff(light) > 0).all()
+
+
+@pytest.mark.parametrize("theme", ["", "dark"])
+@pytest.mark.parametrize("hue", [MARK, FRAME, *LINES])
+def test_every_curve_is_seen_on_the_page(page, hue, theme):
+    """Contrast by WCAG 2.1: 3 at least, and 4.5 on the dark page; grey is for what only lies behind."""
+    shown = page.evaluate("([hue, theme]) => { document.body.className = theme; return shared.onPage(hue); }",
+                          [hue, theme])
+    parts = np.array([int(shown[at:at + 2], 16) for at in (1, 3, 5)]) / 255
+    light = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    if theme:
+        assert (light + 0.05) / (0.0048 + 0.05) >= 4.5
+    elif hue != GREY:
+        assert 1.05 / (light + 0.05) >= 3
 
 
 # What assets/readings.js saves of a table

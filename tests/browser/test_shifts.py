@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import STANDS, choose_map, expect_spanish, open_attention, open_tab, translate
+from tests.browser.acts import STANDS, STILL, choose_map, expect_spanish, open_attention, open_tab, translate
 
 MOST = 10  # pixels
 FOLDED = ".folds > .block > button.label-wrap:visible"
@@ -34,6 +34,52 @@ def test_what_stands_below_the_steps_keeps_its_place(visit):
         page.locator(".step-player input[type=range]").press("ArrowRight")
     expect(page.locator(".step-player output")).to_contain_text("3")
     assert top(tree) == pytest.approx(before, abs=MOST)
+
+
+# Where something stands as soon as another part is chosen, before any answer is there, and when it has come.
+CHOOSE = """async ([label, selectors]) => {
+    window.tops = () => selectors.map(one => [...document.querySelectorAll(one)].find(
+        found => found.checkVisibility()).getBoundingClientRect().top + scrollY);
+    document.querySelector(label).click();
+    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
+    return tops();
+}"""
+
+
+@pytest.mark.parametrize(("part", "written", "below"), [
+    (2, ".forced tr.wanted button", (".of-yours > .free", ".of-yours > .form", ".distribution")),
+    (3, ".of-lens td.reading", (".of-layers > :nth-child(5)", ".of-lens"))])
+def test_nothing_below_the_tables_of_steps_moves_when_they_come(visit, part, written, below):
+    page = visit("/?tab=decoding")
+    open_tab(page, "decoding")
+    page.wait_for_function(STILL)
+    before = page.evaluate(CHOOSE, [f".decoding > .parts label:nth-of-type({part})", below])
+    page.locator(written).first.wait_for()
+    page.wait_for_function(STILL)
+    page.wait_for_function(STANDS, polling=500)
+    assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
+
+
+def test_nothing_below_the_three_maps_moves_when_they_are_drawn(visit):
+    page = visit()
+    before = page.evaluate(CHOOSE, ["[role=tab][data-tab-id=pairs]", (".three-maps", ".block.about")])
+    page.locator(".three-maps .pair-difference[data-drawn] svg").first.wait_for()
+    page.wait_for_function(STANDS, polling=500)
+    assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
+
+
+def test_the_picture_in_words_stands_where_it_stood_below_a_larger_picture(visit, learned_pairs):
+    page, tops = visit(), []
+    title = open_attention(page, learned_pairs)
+    for english, _ in sorted(learned_pairs, key=lambda pair: len(pair[0]))[::len(learned_pairs) - 1]:
+        translate(page, english)
+        page.wait_for_function("wanted => [...document.querySelectorAll('.view .line.column .token')].map("
+                               "token => token.textContent).join('').replace(/[…␣ ]/g, '') === wanted",
+                               arg=english.replace(" ", "") + "</s>")
+        expect(title).to_be_visible()
+        page.wait_for_function(STANDS, polling=500)
+        tops.append(top(page.locator(".words-of-picture")))
+    assert tops[0] == pytest.approx(tops[1], abs=MOST)
 
 
 def test_a_part_opens_where_it_was_clicked(visit):

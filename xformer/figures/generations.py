@@ -77,7 +77,7 @@ def translations(answers: Sequence[Answer], waiting: Sequence[str], language: La
         took = language.html("gen_took", ms=round(1000 * answer.seconds))
         rows.append(row(name, [f'<span lang="es" class="said">{escape(answer.text)}</span>', took,
                                f"{math.exp(answer.log_prob):.2f}"], names))
-    rows += [row(label(name, language), ["…", "", ""], names) for name in waiting]
+    rows += [row(label(name, language), ['<span class="said">…</span>', "", ""], names) for name in waiting]
     return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
 
 

@@ -79,8 +79,9 @@ def _stacked(parts: Sequence[Panel], title: str, language: Language) -> go.Figur
     for number, ((some, upright), domain) in enumerate(zip(parts, domains, strict=True), 1):
         which = "" if number == 1 else str(number)
         axes[f"yaxis{which}"] = {**upright, "domain": domain}
-        for trace in some:
-            trace.update(yaxis=f"y{which}", showlegend=number == 1)
+        # Without any curve, plotly would draw no axes there, and those of the others over each other's names.
+        for trace in some or [go.Scatter(x=[None], y=[None], mode="lines", hoverinfo="skip")]:
+            trace.update(yaxis=f"y{which}", showlegend=number == 1 and bool(some))
             traces.append(trace)
     x = axis(language.say("live_step"), anchor=f"y{len(parts)}", rangemode="tozero")
     return go.Figure(traces, layout(title, height=height, x=x, y=axes.pop("yaxis"), showlegend=True, **axes))
@@ -121,7 +122,8 @@ def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: 
 
 def _norms(courses: Sequence[TrainingCourse], language: Language) -> dict[str, Any]:
     """The axis for the gradient norms of runs."""
-    return logarithmic(language.say("live_norm"), [norm for one in courses for norm in one.norm])
+    norms = [norm for one in courses for norm in one.norm]
+    return logarithmic(language.say("live_norm"), norms or (0.1, 1, 10), **({} if norms else {"range": [-1.1, 1.1]}))
 
 
 def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:

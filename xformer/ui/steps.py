@@ -97,9 +97,9 @@ def _layers(page: Page, controls: Controls) -> dict[str, Any]:
     language = page.language
     _note("layers_text", language)
     by_layer = canvas("readings.js", "${value}", "readings by-layer", save=language)
+    _note("layers_caution", language)
     note = gr.HTML(lens_note(page.service, language))
     lens = canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens", save=language)
-    _note("layers_caution", language)
     return {"by_layer": by_layer, "lens_note": note, "lens": lens}
 
 

@@ -114,10 +114,10 @@ def _columns(page: Page, look: Controls) -> dict[str, Any]:
         with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
             _view_menu(look, language)
         picture = canvas("head_view.js", _toolbar(language), "view")
-        below = gr.HTML(elem_classes="summary words-of-picture")
     with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
         word = canvas("locked_word.js", _word(language), "locked-word")
         about = gr.HTML(elem_classes="summary about-picture")
+    below = gr.HTML(elem_classes="summary words-of-picture")  # under all columns: the tallest one keeps its height
     return {"grid": grid, "inspected": inspected, "picture": picture, "below": below, "word": word, "about": about}
 
 

@@ -78,7 +78,7 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
     with gr.Row(elem_classes="controls"):
-        controls.add("pair_head", one_head(language), gr.Dropdown, label=say("pairs_head"), scale=0, min_width=340)
+        controls.add("pair_head", one_head(language), gr.Dropdown, label=say("pairs_head"), scale=0, min_width=420)
     summary = gr.HTML(elem_classes="summary")
     with gr.Row(elem_classes="detail three-maps"):
         maps: dict[str, gr.HTML] = {}

@@ -41,7 +41,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
             picture = plot("size-parameters", language)
-            said = gr.HTML(elem_classes="summary", min_height=60)
+            said = gr.HTML(elem_classes="summary", min_height=225)
         with gr.Column(scale=4, min_width=300, elem_classes="controls size-numbers"):
             for key, (field, least, most) in NUMBERS.items():
                 controls.add(key, _of_model(field, least, most), gr.Number, label=say(f"sizes_{field}"), precision=0,

@@ -30,7 +30,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
     gr.HTML(note(language, "vocab_look", ""), elem_classes="summary")
-    splits = canvas("part.js", "${value}", "tables", save=language)
+    splits = canvas("part.js", "${value}", "tables splits", save=language)
     with gr.Row(elem_classes="controls"):
         # 0: the longest piece of the sentence
         controls.add("vocab_piece", Whole(0, 0, MOST_PIECES), gr.Dropdown, label=say("vocab_piece"),
