@@ -63,7 +63,7 @@ from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # stands in a translation for bytes that spell no character
-SURER = 0.5  # nats by which the translation of a text in small letters must be likelier, for it to be read so
+SURER = 0.7  # nats by which the translation of a text in small letters must be likelier, for it to be read so
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
