@@ -209,8 +209,7 @@ def _translate(page: Page, frame: Frame) -> None:
     _then(gr.on([frame.button.click, frame.sentence.submit], **first, trigger_mode="always_last"), *others)
     _then(frame.examples.click(**page.ask(_first, {"sample": frame.examples}, {"sentence": frame.sentence}), **QUIET),
           first, *others)
-    gr.on([control.component.change for key, control in page.controls.items() if key != "model"],
-          **_write(page))
+    gr.on([control.component.change for key, control in page.controls.items() if key != "model"], **_write(page))
 
 
 def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
@@ -219,14 +218,14 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
         query = dict(request.query_params)
         if not page.models.at_hand(query.get("model", "")):
             yield {problems: _loading(query["model"], page.language)}
-        yield from opened(query)
+        yield from opened(query, {})
 
-    def opened(query: Mapping[str, str], number: str = "0") -> Iterator[dict[Any, Any]]:
+    def opened(query: Mapping[str, str], more: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
         said, updates = open_at(page, query)
-        yield from in_steps({**updates, problems: said, move: number})
+        yield from in_steps({**updates, problems: said, **more})
 
     def go_back(search: str, number: str) -> Iterator[dict[Any, Any]]:
-        yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), number)
+        yield from opened(dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), {move: number})
 
     # assets/bar.js presses this when it moves to an address.
     back = gr.Button("", elem_classes="go-back")
@@ -234,11 +233,12 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     demo.load(None, js=script("removeBase"), **QUIET)
     demo.load(None, js=script("tellHub"), **QUIET)
     in_order = [*(view.component for view in page.views.values()), *setting_order(page.controls), page.sentence,
-                page.tabs, problems, move]
+                page.tabs, problems]
     finish = _write(page, move)
     _then(demo.load(arrive, None, in_order, **QUIET), *page.on_opening, finish)
-    _then(back.click(go_back, [search, move], in_order, js=script("addressOf"), trigger_mode="always_last",
-                     **QUIET), *page.on_opening, *page.on_return, finish)
+    moved = back.click(go_back, [search, move], [*in_order, move], js=script("addressOf"), trigger_mode="always_last",
+                       **QUIET)
+    _then(moved, *page.on_opening, *page.on_return, finish)
 
 
 def _choose_model(page: Page, frame: Frame) -> None:

@@ -375,16 +375,20 @@ def best_heads(trace: Trace | None, stack: str) -> list[roles.Role]:
 
 def draw_finder(best: list[roles.Role], language: Language) -> Any:
     """List the best heads as rows to click."""
-    return gr.update(samples=[[language.say(f"role_{role.role}"), place(role.head, language), percent(role.score)]
-                              for role in best])
+    return gr.update(samples=[_cells(role, language) for role in best])
 
 
 def say_clearest(best: list[roles.Role], language: Language) -> str:
     """Say which head plays its role most clearly: the first row of the finder."""
     if not best:
         return ""
-    role, where, score = best[0].role, place(best[0].head, language), percent(best[0].score)
-    return f"<p>{language.html('finder_found', where=where, role=language.say(f'role_{role}'), percent=score)}</p>"
+    role, where, score = _cells(best[0], language)
+    return f"<p>{language.html('finder_found', where=where, role=role, percent=score)}</p>"
+
+
+def _cells(role: roles.Role, language: Language) -> list[str]:
+    """A row of the finder: what the head does, which one it is, and how much of it."""
+    return [language.say(f"role_{role.role}"), place(role.head, language), percent(role.score)]
 
 
 def draw_grid(trace: Trace, choice: Choice, maps: np.ndarray | None, given: Collection[Head], language: Language,
