@@ -5,9 +5,11 @@ import math
 import random
 from collections import Counter
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
+from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora
 from xformer.training.data.corpora import (
     MOST_CAPITALS,
@@ -26,6 +28,7 @@ from xformer.training.data.corpora import (
 )
 from xformer.training.options import BatchOptions
 
+CHECKPOINT = Path(__file__).resolve().parent.parent / "checkpoints" / "en-es"
 NEVER = Roughening(0, 0, 0, 0, 0, 0, 0)
 
 
@@ -182,6 +185,13 @@ def test_plain_is_lower_case_without_a_stop(text, typed):
 ])
 def test_roughening_by_hand(how, text, typed):
     assert roughen(text, how if isinstance(how, Roughening) else only(**how), random.Random(0)) == typed
+
+
+@pytest.mark.parametrize(("how", "typed"), [
+    ({"contraction": 1}, "Dónde está, señor?"), ({"no_apostrophe": 1}, "¿Donde esta, señor?"),
+    ({"no_stop": 1}, "Dónde está, señor"), ({"lower": 1}, "¿dónde está, señor?")])
+def test_spanish_is_roughened_as_it_is_typed(how, typed):
+    assert roughen("¿Dónde está, señor?", only(**how), random.Random(0), spanish=True) == typed
 
 
 def test_roughening_happens_as_often_as_asked():
@@ -349,6 +359,21 @@ def test_written_pairs_come_as_often_as_asked_and_short_phrases_by_their_own_wei
         assert [counts[pair] for pair in written[10:]] == [phrase] * 4
 
 
+def test_reversed_batches_read_spanish_and_write_english():
+    pairs, extra = sentences(40), [("made up", "inventado")] * 20
+    there = spelled(batches(pairs, extra=extra, entries=[("cat", "gato")], copied=0.2).epoch(1))
+    back = spelled(batches(pairs, extra=extra, entries=[("cat", "gato")], copied=0.2, reverse=True).epoch(1))
+    assert sorted(flat(there)) == sorted((english, spanish) for spanish, english in flat(back))
+
+
+def test_processes_make_the_batches_that_a_thread_makes(monkeypatch):
+    tokenizer = Tokenizer.load(CHECKPOINT / "tokenizer.model")
+    monkeypatch.setattr(corpora, "WINDOW", 100)
+    made = batches(sentences(250), tokenizer, roughening=Roughening(), workers=2)
+    assert [*made.epoch(0)] == [*batches(sentences(250), tokenizer, roughening=Roughening()).epoch(0)]
+    made.processes.shutdown()
+
+
 def test_without_written_pairs_epochs_are_what_they_were():
     """A run that was begun before there were such pairs goes on with the same batches."""
     pairs, extra = sentences(60), [(f"x{i:03}", f"y{i:03}") for i in range(40)]
@@ -357,7 +382,7 @@ def test_without_written_pairs_epochs_are_what_they_were():
     rng.shuffle(wanted)
     made = batches(pairs, extra=extra, extra_weight=0.5)
     seen = []
-    made._batches = lambda window, finished, seed: seen.append((window, seed)) or []
+    made.pack = lambda window, finished, seed: seen.append((window, seed)) or []
     assert list(made.epoch(3)) == [] and seen == [(wanted, "0 3 0")]
 
 

@@ -26,7 +26,7 @@ from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError
 from xformer.training import loop
-from xformer.training.data.corpora import Roughening, TranslationBatches
+from xformer.training.data.corpora import Packer, Roughening, TranslationBatches
 from xformer.training.loss import SmoothedCrossEntropy
 from xformer.training.options import BatchOptions, LanguageModelRun, SentimentRun, TrainingOptions, TranslationRun
 from xformer.training.run import train_translation
@@ -171,7 +171,7 @@ def test_metrics_tell_the_course_of_a_run(whole):
     told = lines(whole)
     assert [line["step"] for line in told] == [1, 2, 3, 4, 5, 6]
     assert set(told[0]) == {"step", "epoch", "minutes", "done", "loss", "learning_rate", "seen", "per_second",
-                            "bleu", "bleu_plain"}
+                            "bleu", "bleu_plain", "dev_loss"}
     assert told[0]["loss"] == pytest.approx(math.log(150), rel=0.2)  # a random model knows nothing
     assert told[-1]["loss"] < told[0]["loss"]
 
@@ -270,8 +270,8 @@ def test_a_folder_may_hold_written_pairs_and_a_second_corpus(data, tmp_path, cap
         content = "".join(f"{english}\t{spanish}\n" for english, spanish in rows).encode()
         packed = name == "written"
         (folder / f"{name}.tsv{'.xz' * packed}").write_bytes(lzma.compress(content) if packed else content)
-    epochs, batches = [], TranslationBatches._batches
-    monkeypatch.setattr(TranslationBatches, "_batches",
+    epochs, batches = [], Packer.__call__
+    monkeypatch.setattr(Packer, "__call__",
                         lambda self, pairs, *rest: epochs.append(pairs) or batches(self, pairs, *rest))
     args = command(folder, tmp_path / "out", "--steps", 1, "--extra-weight", 0.5, "--written-weight", 1,
                    "--phrase-weight", 2, "--vocab-size", 50)

@@ -43,6 +43,8 @@ class Config:
     dropout: float = 0.1
     position_base: float = 10000.0
     max_length: int = 512  # positions, in pieces
+    source: str = "en"  # code of the language that a translator reads
+    target: str = "es"  # and of that which it writes
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_length"):

@@ -33,6 +33,10 @@ class Tokenizer:
         if ids != (PAD, UNK, BOS, EOS):
             raise ValueError(f"its special pieces pad, unk, bos, eos are {ids}; they must be {(PAD, UNK, BOS, EOS)}")
 
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[bytes]]:
+        """Let another process have it."""
+        return Tokenizer, (self.model,)
+
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         return cls(path.read_bytes())

@@ -168,11 +168,15 @@ class BatchOptions:
         0.5, "share of pairs in which names of people and places are exchanged, the same way on both sides", BATCHES,
         least=0, most=1, metavar="SHARE")
     sampled: float = option(0.3, "share of sentences that are split into pieces at random", BATCHES, least=0, most=1)
+    reverse: bool = option(False, "learn to translate from the second column, Spanish, into the first", BATCHES)
+    workers: int = option(0, "processes that make batches, where a thread is too slow for a GPU; 0: a thread",
+                          BATCHES, least=0, most=256, metavar="N")
 
     def check(self) -> None:
         """Raise ValueError where a share or a weight is outside its limits."""
         for one in fields(BatchOptions):
-            value, least, most = getattr(self, one.name), one.metadata["least"], one.metadata.get("most", math.inf)
+            value, least, most = (getattr(self, one.name), one.metadata.get("least", 0),
+                                  one.metadata.get("most", math.inf))
             if not least <= value <= most:
                 raise ValueError(f"{one.name} is {value:g}; it must be at least {least}"
                                  + (f" and at most {most:,}" if most < math.inf else ""))

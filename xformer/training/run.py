@@ -46,7 +46,8 @@ from xformer.translator import Translator
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 CORPORA = ("nearest", "extra", "extra2", "written")  # of pairs beside train, where they are there
 BEGUN_WITH = ("start", "vocabulary", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers",
-              "d_ff", "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay")  # a run keeps these
+              "d_ff", "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay",
+              "reverse")  # which a run keeps
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -63,22 +64,25 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     written = [(english, spanish) for english, spanish, mark in marked if mark != ENTRY]
     entries = [(english, spanish) for english, spanish, mark in marked if mark == ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
+    languages: dict[str, Any] = dict(zip(("target", "source") if run.reverse else ("source", "target"), ("en", "es"),
+                                         strict=True))
+    dev = [(spanish, english) for english, spanish in dev] if run.reverse else dev
 
     def begin(out: Path) -> tuple[Translator, Tokenizer]:
         if run.start:
             start = checkpoint.load_translator(repository.find(run.start))
-            model: Translator = type(start.model)(replace(start.model.config, dropout=run.dropout))
+            model: Translator = type(start.model)(replace(start.model.config, dropout=run.dropout, **languages))
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
         tokenizer = _shared_vocabulary(out, lambda: checkpoint.load_translator(
             repository.find(run.vocabulary)).tokenizer if run.vocabulary else translation.learn_vocabulary(
                 [*train, *extra, *written, *entries], run.vocab_size))
         if run.architecture == "transformer":
-            return Transformer(_config(run, Config, vocab_size=len(tokenizer))), tokenizer
+            return Transformer(_config(run, Config, vocab_size=len(tokenizer), **languages)), tokenizer
         attention = "additive" if run.architecture == "gru-attention" else "none"
         return RecurrentTranslator(RecurrentConfig(
             vocab_size=len(tokenizer), d_model=run.d_model, n_layers=run.n_layers, dropout=run.dropout,
-            attention=attention)), tokenizer
+            attention=attention, **languages)), tokenizer
 
     def prepare(out: Path) -> tuple[Task, str]:
         begun = (out / "state.pt").is_file()

@@ -18,6 +18,8 @@ from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
 from xformer.training.loss import SmoothedCrossEntropy
 from xformer.translator import Translator, pad, translate_ids
 
+MOST = 200  # pieces of a sentence of dev whose loss is taken
+
 
 def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
     """Learn a joint vocabulary from both languages, and from the English in lower case too, as many people type it."""
@@ -53,12 +55,22 @@ class TranslationTask:
         return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision."""
+        """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision; and its
+        loss a piece, which is smoothed as that of training."""
         references = [spanish for _, spanish in self.dev]
         as_is = self._translate([english for english, _ in self.dev])
         rough = self._translate([plain(english) for english, _ in self.dev])
         return {"bleu": round(sacrebleu.corpus_bleu(as_is, [references]).score, 2),
-                "bleu_plain": round(sacrebleu.corpus_bleu(rough, [references], lowercase=True).score, 2)}
+                "bleu_plain": round(sacrebleu.corpus_bleu(rough, [references], lowercase=True).score, 2),
+                "dev_loss": round(self._dev_loss(), 4)}
+
+    @torch.inference_mode()
+    def _dev_loss(self) -> float:
+        pairs = sorted(((self.tokenizer.encode(of)[:MOST], self.tokenizer.encode(to)[:MOST]) for of, to in self.dev),
+                       key=lambda pair: len(pair[1]))
+        batches = [pairs[i:i + 64] for i in range(0, len(pairs), 64)]
+        device = next(self.model.parameters()).device
+        return sum(float(self.loss(self.model, batch, device)) for batch in batches) / sum(map(self.weight, batches))
 
     def _translate(self, sentences: Sequence[str]) -> list[str]:
         sources = [self.tokenizer.encode(s) for s in sentences]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import lzma
+import multiprocessing
 import random
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.copied import draw as draw_copied
@@ -93,13 +95,13 @@ def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Roughening:
-    """How often (0 to 1) an English sentence is changed as if typed in haste; its translation stays as it is, but for
-    capitals."""
+    """How often (0 to 1) a sentence is changed as if typed in haste; its translation stays as it is, but for capitals.
+    """
 
     lower: float = 0.25  # all in lower case
-    no_stop: float = 0.25  # final punctuation left out
-    no_apostrophe: float = 0.08  # dont, im
-    contraction: float = 0.15  # "I am" to "I'm" and the other way round
+    no_stop: float = 0.25  # punctuation at its ends left out
+    no_apostrophe: float = 0.08  # dont, im; in Spanish accents: esta, tu
+    contraction: float = 0.15  # "I am" to "I'm" and the other way round; in Spanish ¿ and ¡ left out
     slip: float = 0.05  # one letter swapped, doubled or lost
     join: float = 0.15  # two or three pairs in a row become one, for length
     capitals: float = 0.03  # all in capitals, and so is the translation
@@ -118,6 +120,9 @@ EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
     ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("do not", "don't"),
     ("does not", "doesn't"), ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("cannot", "can't"),
     ("was not", "wasn't"), ("will not", "won't"), ("I will", "I'll"), ("have not", "haven't"))]
+
+OPENED = str.maketrans("", "", "¿¡")  # which many people do not type
+UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
 
 def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
@@ -142,20 +147,20 @@ def slip(text: str, rng: random.Random) -> str:
 
 
 def plain(text: str) -> str:
-    """Write a text as many people type: in lower case, without punctuation at the end."""
-    return text.lower().rstrip(" .!?…")
+    """Write a text as many people type: in lower case, without punctuation at its ends."""
+    return text.lower().rstrip(" .!?…").lstrip("¿¡")
 
 
-def roughen(text: str, how: Roughening, rng: random.Random) -> str:
-    """Change an English sentence as somebody may type it, by chance."""
+def roughen(text: str, how: Roughening, rng: random.Random, spanish: bool = False) -> str:
+    """Change a sentence as somebody may type it, by chance."""
     if rng.random() < how.contraction:
-        text = _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
+        text = text.translate(OPENED) if spanish else _substitute(EXPANSIONS if "'" in text else CONTRACTIONS, text)
     if rng.random() < how.no_apostrophe:
-        text = text.replace("'", "").replace("’", "")
+        text = text.translate(UNACCENTED) if spanish else text.replace("'", "").replace("’", "")
     if rng.random() < how.slip:
         text = slip(text, rng)
     if rng.random() < how.no_stop:
-        text = text.rstrip(" .!?…") or text
+        text = text.rstrip(" .!?…").lstrip("¿¡") or text
     if rng.random() < how.lower:
         text = text.lower()
     return text
@@ -245,58 +250,30 @@ class Names:
         return english, spanish
 
 
-class TranslationBatches:
-    """Make batches of pieces for each epoch: the same sentences in the same order for the same seed and epoch.
+@dataclass(frozen=True)
+class Packer:
+    """Make batches of pairs: what there is to know for it, so that other processes can do it too."""
 
-    (SentencePiece's choice of splits cannot be repeated: it takes no seed.)
-    """
+    tokenizer: Tokenizer
+    names: Names
+    options: BatchOptions
+    roughening: Roughening
 
-    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
-                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, options: BatchOptions,
-                 roughening: Roughening | None = None, seed: int = 0) -> None:
-        """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
-        dictionary, which are dressed by chance and neither roughened nor joined. Raises ValueError for wrong options.
-        """
-        options.check()
-        self.tokenizer, self.pairs, self.extra, self.entries = tokenizer, pairs, extra, entries
-        self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
-        self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
-        self.options, self.roughening, self.seed = options, roughening or Roughening(), seed
-        self.names = Names([*pairs, *extra, *written] if options.names else ())
-
-    def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
-        """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
-        rng, how = random.Random(f"{self.seed} {number}"), self.options
-        pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
-                 *repeat(self.written, how.written_weight, rng), *repeat(self.phrases, how.phrase_weight, rng)]
-        rng.shuffle(pairs)
-        finished = [dress(entry, rng) for entry in repeat(self.entries, how.entry_weight, rng)]
-        finished += [draw_copied(rng) for _ in range(round(how.copied * len(pairs)))]
-        rng.shuffle(finished)
-        count = -(-len(pairs) // WINDOW)
-        windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
-        with ThreadPoolExecutor(1) as ahead:  # the next window is made ready while this one is trained on
-            ready = (ahead.submit(self._batches, *window, f"{self.seed} {number} {i}")
-                     for i, window in enumerate(windows))
-            coming = next(ready, None)
-            while coming is not None:
-                batches, coming = coming.result(), next(ready, None)
-                yield from batches[skip:]
-                skip = max(0, skip - len(batches))
-
-    def _batches(self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str) -> list[list[Ids]]:
+    def __call__(self, pairs: Sequence[Pair], finished: Sequence[Pair], seed: str) -> list[list[Ids]]:
         """Roughen and join pairs, not those that are `finished`, split them all into pieces, and pack those of similar
         length together."""
-        rng = random.Random(seed)
+        rng, reverse = random.Random(seed), self.options.reverse
         rows = []
         if self.options.names:
             pairs = [self.names.exchange(pair, rng) if rng.random() < self.options.names else pair for pair in pairs]
-        joined = ((roughen(english, self.roughening, rng), spanish)
-                  for english, spanish in join(pairs, self.roughening, rng))
-        in_capitals = ((english.upper(), spanish.upper()) if rng.random() < self.roughening.capitals
-                       and len(english) <= MOST_CAPITALS else (english, spanish) for english, spanish in joined)
-        for english, spanish in chain(in_capitals, finished):
-            source, target = self._encode(english, rng), self._encode(spanish, rng)
+        if reverse:
+            pairs, finished = [(to, of) for of, to in pairs], [(to, of) for of, to in finished]
+        joined = ((roughen(source, self.roughening, rng, reverse), target)
+                  for source, target in join(pairs, self.roughening, rng))
+        in_capitals = ((source.upper(), target.upper()) if rng.random() < self.roughening.capitals
+                       and len(source) <= MOST_CAPITALS else (source, target) for source, target in joined)
+        for pair in chain(in_capitals, finished):
+            source, target = (self._encode(side, rng) for side in pair)
             if source and target and max(len(source), len(target)) < self.options.max_pieces:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
@@ -316,3 +293,67 @@ class TranslationBatches:
 
     def _encode(self, text: str, rng: random.Random) -> list[int]:
         return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.options.sampled else 0.0)
+
+
+class TranslationBatches:
+    """Make batches of pieces for each epoch: the same sentences in the same order for the same seed and epoch.
+
+    (SentencePiece's choice of splits cannot be repeated: it takes no seed.)
+    """
+
+    def __init__(self, tokenizer: Tokenizer, pairs: Sequence[Pair], extra: Sequence[Pair] = (),
+                 written: Sequence[Pair] = (), entries: Sequence[Pair] = (), *, options: BatchOptions,
+                 roughening: Roughening | None = None, seed: int = 0) -> None:
+        """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
+        dictionary, which are dressed by chance and neither roughened nor joined. Raises ValueError for wrong options.
+        """
+        options.check()
+        self.pairs, self.extra, self.entries, self.options, self.seed = pairs, extra, entries, options, seed
+        self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
+        self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
+        names = Names([*pairs, *extra, *written] if options.names else ())
+        self.pack = Packer(tokenizer, names, options, roughening or Roughening())
+        self.processes: ProcessPoolExecutor | None = None
+
+    def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
+        """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
+        rng, how = random.Random(f"{self.seed} {number}"), self.options
+        pairs = [*self.pairs, *rng.sample(self.extra, round(how.extra_weight * len(self.extra))),
+                 *repeat(self.written, how.written_weight, rng), *repeat(self.phrases, how.phrase_weight, rng)]
+        rng.shuffle(pairs)
+        finished = [dress(entry, rng) for entry in repeat(self.entries, how.entry_weight, rng)]
+        finished += [draw_copied(rng) for _ in range(round(how.copied * len(pairs)))]
+        rng.shuffle(finished)
+        count = -(-len(pairs) // WINDOW)
+        windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
+        with self._ahead() as ahead:  # the next windows are made ready while one is trained on
+            pack: Callable[..., list[list[Ids]]] = _packed if how.workers else self.pack
+            ready = (ahead.submit(pack, *window, f"{self.seed} {number} {i}") for i, window in enumerate(windows))
+            coming = deque(islice(ready, 1 + how.workers))
+            while coming:
+                batches = coming.popleft().result()
+                coming.extend(islice(ready, 1))
+                yield from batches[skip:]
+                skip = max(0, skip - len(batches))
+
+    def _ahead(self) -> AbstractContextManager[Executor]:
+        """Return a thread for one epoch, or the processes, which take seconds to begin, for all."""
+        if not self.options.workers:
+            return ThreadPoolExecutor(1)
+        if self.processes is None:
+            self.processes = ProcessPoolExecutor(self.options.workers, multiprocessing.get_context("spawn"), _keep,
+                                                 (self.pack,))
+        return nullcontext(self.processes)
+
+
+_packed_by: Packer  # in a process that packs
+
+
+def _keep(pack: Packer) -> None:
+    """Begin a process that packs."""
+    global _packed_by
+    _packed_by = pack
+
+
+def _packed(*window: Any) -> list[list[Ids]]:
+    return _packed_by(*window)
