@@ -92,7 +92,7 @@ def test_a_head_that_aligns_the_piece_it_was_given_has_its_rows_named_by_it(trac
 
 def test_axes_say_whether_they_are_of_pieces_or_of_words(trace):
     shown = picture(trace, Choice("encoder_self", words=True), SPANISH)
-    assert (shown.asks, shown.seen) == ("pregunta (palabra inglesa)", "es mirada (palabra inglesa)")
+    assert (shown.asks, shown.seen) == ("pregunta (palabra en inglés)", "es mirada (palabra en inglés)")
     assert picture(trace, Choice("encoder_self")).seen == "is looked at (English piece)"
 
 

@@ -48,13 +48,14 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def _add_translation(p: argparse.ArgumentParser) -> None:
-    p.description = "Translate the English of a file of pairs and score it with sacrebleu, one reference a line."
+    p.description = ("Translate what the model reads of a file of pairs, English or Spanish, and score it with "
+                     "sacrebleu, one reference a line.")
     p.set_defaults(run=translation)
     add_pairs(p)
     add_search(p)
     p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     p.add_argument("--plain", action="store_true",
-                   help="write the English in lower case and without final punctuation, as many people type")
+                   help="write what is translated in lower case and without punctuation at its ends, as many type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
     p.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
                                                      "sentence with it; if its third column marks pairs as in-test, "
@@ -145,8 +146,8 @@ def alignment(args: argparse.Namespace) -> None:
 
 
 def _add_lengths(p: argparse.ArgumentParser) -> None:
-    p.description = ("Translate the English of a file of pairs and score it by the number of its pieces, beside how "
-                     "many sentences of that length the model has learned from.")
+    p.description = ("Translate what the model reads of a file of pairs and score it by the number of its pieces, "
+                     "beside how many sentences of that length the model has learned from.")
     p.set_defaults(run=lengths)
     add_pairs(p)
     p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, where they were used, "
@@ -161,9 +162,10 @@ def lengths(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
-    training = _training_sentences(Path(args.train)) if args.train else None
+    learned = _training_pairs(Path(args.train)) if args.train else None
     folder = _own_folder(args)
     service = Service.open(folder, args.device, args.precision)
+    training = None if learned is None else [source for source, _ in evaluation.as_read(service, learned)]
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     if args.json:
         print(json.dumps({**scores.to_json(), **_origin(service)}))
@@ -223,14 +225,14 @@ def _origin(service: Service) -> dict[str, str]:
     return {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
 
 
-def _training_sentences(folder: Path) -> list[str]:
-    """Read the English sentences that a model was trained on; raises UserError where there are none."""
+def _training_pairs(folder: Path) -> list[tuple[str, str]]:
+    """Read the sentence pairs that a model was trained on; raises UserError where there are none."""
     from xformer.training.data.corpora import data_file
     files = [path for name in ("train", "extra", "extra2", "written") if (path := data_file(folder, name))]
     if not files:
         raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
                         f"trained on.")
-    return [english for file in files for english, _ in read_pairs(file)]
+    return [pair for file in files for pair in read_pairs(file)]
 
 
 # Sentiment

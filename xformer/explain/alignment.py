@@ -42,6 +42,11 @@ class Gold:
         """The words of the Spanish sentence."""
         return split(self.spanish)
 
+    def turned(self) -> Gold:
+        """The pair as a model from Spanish into English reads it: its sides exchanged."""
+        sure, possible = (frozenset((j, i) for i, j in links) for links in (self.sure, self.possible))
+        return Gold(self.spanish, self.english, sure, possible)
+
 
 def grouped(pieces: Sequence[str]) -> list[tuple[str, list[int]]]:
     """Group pieces into words (text, indices of the pieces), without </s>; a lone "▁" belongs to the mark after it.

@@ -24,11 +24,12 @@ def sureness(log_probs: Sequence[float]) -> float:
     return sum(log_probs) / max(1, len(log_probs))
 
 
-def looks_spanish(text: str) -> bool:
-    """Tell whether a text has more short words of Spanish than of English.
+def looks_like(text: str, language: str) -> bool:
+    """Tell whether a text has more short words of a language, "en" or "es", than of the other of the two.
 
-    >>> looks_spanish("¿Dónde está el libro?"), looks_spanish("Where is Los Angeles?")
-    (True, False)
+    >>> [looks_like(text, "es") for text in ("¿Dónde está el libro?", "Where is Los Angeles?")]
+    [True, False]
     """
     found = [word.lower() for word in WORD.findall(text)]
-    return sum(word in SPANISH for word in found) > sum(word in ENGLISH for word in found)
+    more = sum(word in SPANISH for word in found) - sum(word in ENGLISH for word in found)
+    return {"es": more > 0, "en": more < 0}.get(language, False)

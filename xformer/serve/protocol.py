@@ -236,6 +236,9 @@ class ModelPool(Protocol):
     def names(self) -> list[str]:
         """Names that every visitor may choose, the default's first."""
 
+    def reading(self, language: str) -> str | None:
+        """The name of the first model that every visitor may choose and that reads a language; None for none."""
+
     def known_as(self, name: str) -> str:
         """A name as it stands in addresses, "" for the default. Raises UserError for one that is not offered."""
 

@@ -28,6 +28,11 @@ from xformer.training.sentiment import reliability
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
 
 
+def as_read(service: Service, pairs: Sequence[Pair]) -> list[Pair]:
+    """Turn pairs of English and Spanish into those of what the model reads and what it writes."""
+    return [(spanish, english) for english, spanish in pairs] if service.info.source == "es" else [*pairs]
+
+
 # Translation
 
 
@@ -50,12 +55,13 @@ class TranslationScores:
 
 def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Options, *, rough: bool = False,
                          lowercase: bool = False) -> TranslationScores:
-    """Translate the English of pairs and score it with sacrebleu.
+    """Translate the English of pairs, or the Spanish, and score it with sacrebleu.
 
-    rough: translate it in lower case and without final punctuation. lowercase: score both sides in lower case.
+    rough: translate it in lower case and without punctuation at its ends. lowercase: score both sides in lower case.
     """
-    sources = [plain(english) or english if rough else english for english, _ in pairs]
-    references = [spanish for _, spanish in pairs]
+    pairs = as_read(service, pairs)
+    sources = [plain(source) or source if rough else source for source, _ in pairs]
+    references = [reference for _, reference in pairs]
     began = time.perf_counter()
     translations = [translation.best.text for translation in _translate(service, sources, options)]
     seconds = time.perf_counter() - began
@@ -88,7 +94,7 @@ class LengthBucket:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores of a service on sentence pairs by the length of the English."""
+    """Scores of a service on sentence pairs by the length of what it reads."""
 
     buckets: list[LengthBucket]
     sentences: int
@@ -102,16 +108,17 @@ class LengthScores:
 
 def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
                      training: Sequence[str] | None = None) -> LengthScores:
-    """Score pairs by the length of their English, in pieces, as Koehn and Knowles (2017) do.
+    """Score pairs by the length of what the model reads, in pieces, as Koehn and Knowles (2017) do.
 
-    training: English sentences that the model learned from, counted by length too.
+    training: sentences that the model learned to translate, counted by length too.
     """
-    translations = _translate(service, [english for english, _ in pairs], options)
+    pairs = as_read(service, pairs)
+    translations = _translate(service, [source for source, _ in pairs], options)
     by_length: dict[int, list[int]] = {}  # bucket, counted from 1: numbers of the pairs
     for row, translation in enumerate(translations):
         by_length.setdefault(_bucket(service, translation.source), []).append(row)
     learned = None if training is None else Counter(
-        _bucket(service, english) for english in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
+        _bucket(service, sentence) for sentence in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
     bleu, chrf, buckets = sacrebleu.BLEU(), sacrebleu.CHRF(), []
     for number, first in enumerate(LENGTHS, 1):
         rows = by_length.get(number, [])
@@ -124,9 +131,9 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
     return LengthScores(buckets, len(pairs), options.beam, str(bleu.get_signature()), str(chrf.get_signature()))
 
 
-def _bucket(service: Service, english: str) -> int:
+def _bucket(service: Service, sentence: str) -> int:
     """Return the number, counted from 1, of the bucket for a sentence."""
-    return bisect(LENGTHS, len(service.tokenizer.encode(english)))
+    return bisect(LENGTHS, len(service.tokenizer.encode(sentence)))
 
 
 # Guesses
@@ -154,8 +161,8 @@ def evaluate_guesses(service: Service, pairs: Sequence[Pair], options: Options, 
     A sentence that stands in several pairs is translated once and compared with each reference.
     """
     references: dict[str, list[str]] = {}
-    for english, spanish in pairs:
-        references.setdefault(english, []).append(spanish)
+    for source, reference in as_read(service, pairs):
+        references.setdefault(source, []).append(reference)
     best = [translation.best for translation in _translate(service, [*references], options)]
     found = np.array([sureness(one.log_probs) for one in best])
     chrf = sacrebleu.CHRF()
@@ -199,6 +206,7 @@ def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> Alig
     if not service.info.layers("cross"):
         raise UserError(f"The model {service.info.name} has no attention, so there is nothing to align; name another "
                         f"with --checkpoint.")
+    gold = [pair.turned() for pair in gold] if service.info.source == "es" else gold
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])

@@ -148,7 +148,7 @@ class Ask:
         try:
             require(handler, named)
             with self.lease(model) as service:
-                answer: Any = handler(service, self.language, **named)
+                answer: Any = handler(service, self.language.of(getattr(service, "info", None)), **named)
                 if not isinstance(answer, Generator):
                     yield {PROBLEM: "", **answer}
                     return

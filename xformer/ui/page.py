@@ -30,7 +30,7 @@ from xformer.ui.principles import tab as walkthrough
 from xformer.ui.sentiment import tab as sentiment
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
-from xformer.ui.tabs import Listener, Page, TabModule, View
+from xformer.ui.tabs import EXAMPLES, Listener, Page, TabModule, View, examples
 from xformer.ui.training import tab as training
 
 TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
@@ -46,7 +46,6 @@ THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, fo
     button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
 LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
-EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
 def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None,
@@ -117,7 +116,7 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     frame, controls, of_model = _frame(models, language), Controls(models.default), Controls(models.default)
     ids = tuple(module.ID for module in tabs)
     # No States: the browser writes these into the address.
-    asked = controls.add("text", Words(EXAMPLES[0]), gr.Textbox, always=True, visible=False)
+    asked = controls.add("text", lambda service, _: Words(examples(service)[0]), gr.Textbox, always=True, visible=False)
     tab = controls.add("tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False)
     spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
@@ -192,6 +191,8 @@ def _add_views(page: Page, frame: Frame) -> None:
     models, controls = page.models, page.controls
     page.views.update({
         "about": View(frame.about, lambda service, values: _about(service, page.language)),
+        "examples": View(frame.examples, lambda service, values: gr.Dataset(
+            samples=[[example] for example in examples(service)])),
         "models": View(frame.models, lambda service, values: _menu(models, values["model"] or models.names[0])),
         LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
                        lambda service, values: controls.left_out(service))})
@@ -273,8 +274,11 @@ def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> t
     updates: dict[Any, Any] = {**page.controls.updates(service, values),
                                **{view.component: view.update(service, values) for view in page.views.values()},
                                page.tabs: gr.Tabs(selected=values["tab"])}
-    if "text" in query:  # or nothing typed meanwhile is lost
-        updates[page.sentence] = gr.update(value=values["text"])
+    say = page.language.of(service.info).say
+    named: dict[str, Any] = {"label": say("sentence"), "placeholder": say("sentence_placeholder")}
+    if "text" in query or service.info.source != page.service.info.source:  # or nothing typed meanwhile is lost
+        named["value"] = values["text"]
+    updates[page.sentence] = gr.update(**named)
     return updates, problems
 
 
