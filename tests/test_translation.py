@@ -125,9 +125,9 @@ def test_a_text_of_unknown_characters_only_is_refused_by_naming_them(running, te
 
 
 @pytest.mark.parametrize(("typed", "said"), [
-    (" ", "nothing to look into: type a Spanish translation"),
-    ("\ufffd", "nothing to look into: type a Spanish translation"),
-    ("\u2581", "nothing to look into: type a Spanish translation"),
+    (" ", "nothing to look into: type a translation into Spanish"),
+    ("\ufffd", "nothing to look into: type a translation into Spanish"),
+    ("\u2581", "nothing to look into: type a translation into Spanish"),
     ("漢字", "seen these characters: 漢字. It writes Spanish")])
 def test_spanish_that_cannot_be_read_is_refused_as_spanish(running, typed, said):
     with pytest.raises(UserError, match=said):

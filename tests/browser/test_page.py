@@ -244,7 +244,7 @@ def test_a_piece_shows_its_rivals_to_mouse_and_keyboard(visit, learned_pairs):
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("", "There is nothing to translate: type an English sentence."),
+    ("", "There is nothing to translate: type a sentence in English."),
     ("word " * 10_000, "(10,000 words); at most 5,000 characters are read at once"),
     ("🙂", "never seen these characters: 🙂"),
     ("你好", "never seen these characters: 你好"),

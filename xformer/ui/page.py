@@ -274,11 +274,10 @@ def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> t
     updates: dict[Any, Any] = {**page.controls.updates(service, values),
                                **{view.component: view.update(service, values) for view in page.views.values()},
                                page.tabs: gr.Tabs(selected=values["tab"])}
-    say = page.language.of(service.info).say
-    named: dict[str, Any] = {"label": say("sentence"), "placeholder": say("sentence_placeholder")}
     if "text" in query or service.info.source != page.service.info.source:  # or nothing typed meanwhile is lost
-        named["value"] = values["text"]
-    updates[page.sentence] = gr.update(**named)
+        say = page.language.of(service.info).say
+        updates[page.sentence] = gr.update(value=values["text"], label=say("sentence"),
+                                           placeholder=say("sentence_placeholder"))
     return updates, problems
 
 
