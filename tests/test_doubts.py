@@ -58,3 +58,9 @@ def test_the_bound_marks_less_than_a_share_and_catches_what_is_wrong(running, le
     scores = evaluate_guesses(running, pairs, Options(), share=0.2)
     assert (scores.sentences, scores.marked, scores.wrong, scores.caught) == (9, 1, 1, 1)
     assert evaluate_guesses(running, pairs, Options(), share=0.1).marked == 0
+
+
+@pytest.mark.parametrize(("text", "language"), [("Where is the book?", "en"), ("¿Dónde está el libro?", "es")])
+def test_a_text_looks_like_one_of_the_two_languages(text, language):
+    assert looks_like(text, language) and not looks_like(text, {"en": "es", "es": "en"}[language])
+    assert not looks_like(text, "de")

@@ -163,7 +163,7 @@ def other_way(model: str | None, sentence: str, language: Language) -> str:
     """Offer to translate a sentence with a model of the other direction, if there is one. HTML."""
     if model is None:
         return ""
-    address = escape(json.dumps({"model": model, "text": sentence[:LONGEST]}))
+    address = escape(json.dumps({"model": model, "text": sentence[:LONGEST]}, ensure_ascii=False))
     return f'<button type="button" class="link" data-address="{address}">{language.html("reverse_offer")}</button>'
 
 
