@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from pages import laid_out
 
+from tests.pages import laid_out
 from xformer import Service
 from xformer.explain.alignment import Gold, read_gold
 from xformer.hub.shipped import REVERSE, TRANSLATION
@@ -32,8 +32,8 @@ def back(models):
 
 
 def test_it_translates_spanish(back):
-    said = [one.best.text for one in back.translate_many(["gato", "¿Dónde está mi hermano?", "donde esta la biblioteca"])]
-    assert said == ["cat", "Where is my brother?", "Where's the library?"]
+    typed = ["gato", "¿Dónde está mi hermano?", "donde esta la biblioteca"]
+    assert [one.best.text for one in back.translate_many(typed)] == ["cat", "Where is my brother?", "Where's the library?"]
 
 
 def test_pairs_are_turned_round_for_it(models, back):
@@ -68,8 +68,8 @@ def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
     said = run(models.default, "El gato está en la casa.")
     assert "looks like Spanish; the model reads English" in said["problem"] and said["asked"] in said["problem"]
     assert "Translate from Spanish" in said["problem"] and "es-en" in said["problem"]
-    said = run(back, "The cat is in the house.")
-    assert "looks like English; the model reads Spanish" in said["problem"] and "Translate from English" in said["problem"]
+    said = run(back, "The cat is in the house.")["problem"]
+    assert "looks like English; the model reads Spanish" in said and "Translate from English" in said
     assert models.reading("es") == "es-en" and models.reading("en") == "" and models.reading("de") is None
 
 
