@@ -33,7 +33,8 @@ def back(models):
 
 def test_it_translates_spanish(back):
     typed = ["gato", "¿Dónde está mi hermano?", "donde esta la biblioteca"]
-    assert [one.best.text for one in back.translate_many(typed)] == ["cat", "Where is my brother?", "Where's the library?"]
+    said = [one.best.text for one in back.translate_many(typed)]
+    assert said == ["cat", "Where is my brother?", "Where's the library?"]
 
 
 def test_pairs_are_turned_round_for_it(models, back):
