@@ -191,7 +191,8 @@ class AlignmentScores:
 
 
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
-    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand.
+    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand. The pairs are
+    turned around for a model that reads Spanish.
 
     Raises ValueError where the vocabulary cuts a pair into other words than its links count, and UserError for a model
     without attention.
@@ -199,6 +200,9 @@ def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> Alig
     if not service.info.layers("cross"):
         raise UserError(f"The model {service.info.name} has no attention, so there is nothing to align; name another "
                         f"with --checkpoint.")
+    if service.model.config.source == "es":
+        gold = [alignment.Gold(pair.spanish, pair.english, *(
+            frozenset(link[::-1] for link in links) for links in (pair.sure, pair.possible))) for pair in gold]
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])

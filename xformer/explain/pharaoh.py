@@ -1,0 +1,84 @@
+"""Links between texts and translations for other programs: what they count, two directions joined. No torch."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence, Set
+
+from xformer.explain.alignment import Link
+from xformer.pieces import BYTES, SPECIAL, UNK, WORD_START, words
+
+UNITS = ("words", "tokens", "pieces")  # words as `alignment.split` makes them, what stands between spaces, pieces
+BESIDE = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))  # the neighbours of a link
+
+
+def parts(text: str, pieces: Sequence[str], unit: str = UNITS[0]) -> list[list[int]]:
+    """Say of which pieces each part of a text, one of UNITS, is made. pieces: of the text, without </s>.
+
+    Words are counted in the text as it is written, whatever the vocabulary makes of it: "..." is three words and may be
+    one piece, which then belongs to the first of them.
+
+    >>> parts("¿Qué? ...", ["▁¿", "Qu", "é", "?", "▁..."])
+    [[0], [1, 2], [3], [4], [], []]
+    >>> parts("¿Qué? ...", ["▁¿", "Qu", "é", "?", "▁..."], "tokens")
+    [[0, 1, 2, 3], [4]]
+    """
+    if unit == "pieces":
+        return [[i] for i in range(len(pieces))]
+    letters = [c if i else WORD_START + c for token in unicodedata.normalize("NFC", text).split()
+               for i, c in enumerate(token)]
+    tokens, spaced = _tokens(letters), _tokens(pieces)
+    groups = tokens if unit == "tokens" else words(letters)
+    owner = {i: number for number, group in enumerate(groups) for i in group}
+    if len(tokens) != len(spaced):  # a sign that the vocabulary reads as a space, or leaves out
+        tokens, spaced = [[*range(len(letters))]], [[*range(len(pieces))]]
+    made: list[list[int]] = [[] for _ in groups]
+    for token, cut in zip(tokens, spaced, strict=True):
+        owners = [owner[i] for i in token for _ in unicodedata.normalize("NFKC", letters[i].replace(WORD_START, ""))]
+        sizes, at = [_characters(pieces[i]) for i in cut], 0
+        for i, size in zip(cut, sizes, strict=True):  # a piece is of the part in which it begins
+            at += size
+            made[owners[max(0, at - max(1, size)) * len(owners) // max(1, sum(sizes))]].append(i)
+    return made
+
+
+def _tokens(pieces: Sequence[str]) -> list[list[int]]:
+    """Group the numbers of pieces by what stands between spaces."""
+    starts = [i for i, piece in enumerate(pieces) if i == 0 or piece.startswith(WORD_START)]
+    return [[*range(i, j)] for i, j in zip(starts, [*starts[1:], len(pieces)], strict=False)]
+
+
+def _characters(piece: str) -> int:
+    """Count the characters that a piece spells; of one in several bytes, the first byte counts."""
+    return int(piece[3] not in "89AB") if piece in BYTES else 1 if piece == SPECIAL[UNK] else len(
+        piece.removeprefix(WORD_START))
+
+
+def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
+    """Join the links of a model with those of one of the other direction by grow-diag-final-and, both (source, target).
+
+    Koehn et al. (2005), "Edinburgh System Description for the 2005 IWSLT Speech Translation Evaluation", after Och and
+    Ney (2003): what both have; then neighbours, across too, that one has, where a word of theirs has no link yet; then
+    what `there`, and after it `back`, has between two words that have none.
+    """
+    union, kept, before = sorted(there | back), set(there & back), -1
+    while before < len(kept):
+        before = len(kept)
+        for i, j in (link for link in union if link in kept):
+            for link in ((i + di, j + dj) for di, dj in BESIDE):
+                if link in there or link in back:
+                    _take(link, kept, any)
+    for link in (*sorted(there), *sorted(back)):
+        _take(link, kept, all)
+    return frozenset(kept)
+
+
+def _take(link: Link, kept: set[Link], which: Callable[[Iterable[bool]], bool]) -> None:
+    """Keep a link if any, or all, of its two words have none yet."""
+    if which(all(one[side] != link[side] for one in kept) for side in range(2)):
+        kept.add(link)
+
+
+def written(links: Set[Link]) -> str:
+    """Write links as Pharaoh and later programs do, "0-0 2-1": source, target, in the order of the target."""
+    return " ".join(f"{i}-{j}" for i, j in sorted(links, key=lambda link: link[::-1]))
