@@ -62,21 +62,19 @@ def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
     what `there`, and after it `back`, has between two words that have none.
     """
     union, kept, before = sorted(there | back), set(there & back), -1
+
+    def take(link: Link, which: Callable[[Iterable[bool]], bool]) -> None:
+        if which(all(one[side] != link[side] for one in kept) for side in range(2)):
+            kept.add(link)
     while before < len(kept):
         before = len(kept)
         for i, j in (link for link in union if link in kept):
             for link in ((i + di, j + dj) for di, dj in BESIDE):
                 if link in there or link in back:
-                    _take(link, kept, any)
+                    take(link, any)
     for link in (*sorted(there), *sorted(back)):
-        _take(link, kept, all)
+        take(link, all)
     return frozenset(kept)
-
-
-def _take(link: Link, kept: set[Link], which: Callable[[Iterable[bool]], bool]) -> None:
-    """Keep a link if any, or all, of its two words have none yet."""
-    if which(all(one[side] != link[side] for one in kept) for side in range(2)):
-        kept.add(link)
 
 
 def written(links: Set[Link]) -> str:

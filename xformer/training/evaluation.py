@@ -16,7 +16,7 @@ import torch
 from tqdm import tqdm
 
 from xformer.classifier import ClassifierConfig
-from xformer.explain import alignment
+from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
@@ -25,6 +25,8 @@ from xformer.training.data.corpora import Pair, plain
 from xformer.training.data.reviews import Labelled
 from xformer.training.sentiment import reliability
 
+NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
+BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
 
 
@@ -153,19 +155,51 @@ def evaluate_guesses(service: Service, pairs: Sequence[Pair], options: Options, 
 
     A sentence that stands in several pairs is translated once and compared with each reference.
     """
-    references: dict[str, list[str]] = {}
-    for english, spanish in pairs:
-        references.setdefault(english, []).append(spanish)
-    best = [translation.best for translation in _translate(service, [*references], options)]
-    found = np.array([sureness(one.log_probs) for one in best])
-    chrf = sacrebleu.CHRF()
-    wrong = np.array([max(chrf.sentence_score(one.text, [reference]).score for reference in those) < least
-                      for one, those in zip(best, references.values(), strict=True)])
+    translations, chrf = _nearest(service, pairs, options)
+    found, wrong = np.array([sureness(one.best.log_probs) for one in translations]), chrf < least
     allowed = max(0, math.ceil(share * len(found)) - 1)
     bound = math.floor(1000 * np.sort(found)[allowed]) / 1000
     marked = found < bound
     return GuessScores(bound, share, len(found), int(marked.sum()), int(wrong.sum()), int((marked & wrong).sum()),
                        least, options.beam, service.info.identity)
+
+
+def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple[list[Translation], np.ndarray]:
+    """Translate each of N English sentences once; return that, and the chrF (N,) to the nearest of its references."""
+    references: dict[str, list[str]] = {}
+    for english, spanish in pairs:
+        references.setdefault(english, []).append(spanish)
+    translations, chrf = _translate(service, [*references], options), sacrebleu.CHRF()
+    return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
+                                   for one, those in zip(translations, references.values(), strict=True)])
+
+
+# Quality
+
+
+def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:
+    """Fit on every second sentence of held-out sets how far a translation can be trusted, and test it on the others.
+
+    A translation counts as good if its chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b
+    of NEAR, a proxy: docs/RESULTS.md. Returns the weights, the search they are for, and of the sentences tested, by set
+    and by length: how many, which share (0 to 1) is good, and what was said, and the calibration error.
+    """
+    names, lengths, chrf, x = (np.array(column) for column in zip(*(
+        (name, len(one.source_tokens), score, quality.features(len(one.source_tokens), one.n_best))
+        for name, pairs in sets.items() for one, score in zip(*_nearest(service, pairs, options), strict=True)),
+        strict=True))
+    good, tested = chrf >= NEAR[0] + NEAR[1] * np.log(lengths), np.arange(len(x)) % 2 == 1
+    weights = quality.fit(x[~tested], good[~tested])
+    said = quality.estimate(weights, x)
+    groups = {"all": tested, **{name: names == name for name in sets}}
+    for first, end in zip(BANDS, (*BANDS[1:], 10_000), strict=True):
+        groups[f"from {first} pieces"] = (lengths >= first) & (lengths < end)
+    return {"weights": weights.round(4).tolist(), "search": [options.beam, options.length_penalty], "near": list(NEAR),
+            "fitted": int((~tested).sum()), "identity": service.info.identity, "tested": {
+                name: {"sentences": int(of.sum()), "good": round(float(good[of].mean()), 3),
+                       "said": round(float(said[of].mean()), 3),
+                       "error": round(quality.calibration_error(said[of], good[of]), 3)}
+                for name, of in ((name, tested & group) for name, group in groups.items()) if of.any()}}
 
 
 # Alignment
