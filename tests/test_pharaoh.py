@@ -9,7 +9,7 @@ import pytest
 
 from xformer.__main__ import main
 from xformer.explain.alignment import alignment, alignment_error_rate, read_gold, split
-from xformer.explain.pharaoh import joined, parts, written
+from xformer.explain.pharaoh import joined, parts
 from xformer.hub import checkpoint
 from xformer.hub.shipped import ROOT
 from xformer.results import Head, UserError
@@ -55,7 +55,6 @@ def test_two_directions_are_joined_as_worked_by_hand(there, back, wanted, why):
     def read(text):
         return {tuple(map(int, link.split("-"))) for link in text.split()}
     assert joined(read(there), read(back)) == read(wanted), why
-    assert written(read(wanted)) == wanted
 
 
 @pytest.mark.parametrize("reading", ["predicted", "given"])
@@ -158,7 +157,7 @@ def test_a_model_of_the_other_direction_joins_its_links(capsys, both_ways, learn
     wanted = joined(*one.align([learned_pairs[0]]), {(i, j) for links in other.align([learned_pairs[0][::-1]])
                                                      for j, i in links})
     assert run(capsys, source, target, "--checkpoint", both_ways[0], "--reverse-checkpoint", both_ways[1])[:2] == (
-        0, written(wanted) + "\n")
+        0, " ".join(f"{i}-{j}" for i, j in sorted(wanted, key=lambda link: link[::-1])) + "\n")
     status, out, err = run(capsys, source, target, "--checkpoint", both_ways[0], "--reverse-checkpoint", both_ways[0])
     assert (status, out) == (2, "") and "translates en to es; name one that translates es to en." in err
 

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.conftest import PAIRS
 from xformer.__main__ import main
 from xformer.explain.doubts import looks_foreign
-from xformer.explain.quality import calibration_error, estimate, features, fit
+from xformer.explain.quality import estimate, features, fit
 from xformer.results import Candidate, Options
 from xformer.serve import engine
 from xformer.strings import ENGLISH, SPANISH
+from xformer.training import evaluation
 from xformer.ui import translate as tab
 
 ASKED = Options(quality=True)
@@ -37,13 +39,7 @@ def test_a_fit_finds_the_weights_that_labels_were_drawn_with():
     wanted = np.array([0.5, 2.0, -1.0])
     good = draw.random(len(x)) < estimate(wanted, x)
     assert fit(x, good) == pytest.approx(wanted, abs=0.06)
-    assert calibration_error(estimate(wanted, x), good) < 0.01
     assert np.isfinite(fit(x[:4], x[:4, 1] > 0)).all(), "labels that x tells apart"
-
-
-def test_the_calibration_error_is_the_mean_distance_in_ten_bins():
-    said, good = np.array([0.05, 0.05, 0.75, 0.75, 1.0]), np.array([0, 0, 1, 0, 1])
-    assert calibration_error(said, good) == pytest.approx((2 * 0.05 + 2 * 0.25 + 0) / 5)
 
 
 @pytest.mark.parametrize(("text", "language", "foreign"), [
@@ -158,6 +154,17 @@ def test_the_command_fits_tests_and_keeps(capsys, tiny_checkpoint, tmp_path, pai
     assert json.loads(capsys.readouterr().out)["quality"] == pytest.approx(float(sure[1][0]), abs=0.005)
     assert main(["translate", "¿Dónde está el coche rojo?", "--quality", *argv]) == 0
     assert capsys.readouterr().out.startswith("unknown\t")
+
+
+def test_the_calibration_error_is_the_mean_distance_in_ten_bins(running, monkeypatch):
+    """Tested are every second of six: said to be good with 0.05, 0.75, 0.75, and only the second of them is."""
+    with pytest.raises(ValueError, match="one sentence is too few"):
+        evaluation.evaluate_quality(running, {"one": PAIRS[:1]}, Options(n_best=5))
+    nearest, said = evaluation._nearest, np.array([0.5, 0.05, 0.5, 0.75, 0.5, 0.75])
+    monkeypatch.setattr(evaluation, "_nearest", lambda *given: (nearest(*given)[0], 100 * np.array([0, 0, 0, 1, 1, 0])))
+    monkeypatch.setattr(evaluation.quality, "estimate", lambda weights, x: said[:len(x)])
+    found = evaluation.evaluate_quality(running, {"six": PAIRS[:6]}, Options(n_best=5))
+    assert found["tested"]["all"] == {"sentences": 3, "good": 0.333, "said": 0.517, "error": 0.183}
 
 
 def test_the_figure_that_ships_is_of_these_weights_and_calibrated(shipped):

@@ -1,7 +1,5 @@
 """Link the words of texts and of their translations, a pair a line, as other programs read it."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -19,14 +17,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                      "counted from 0; an empty line where there is nothing to align. They come from the head that "
                      "“evaluate alignment” found to align best: each target word has the word that it looks at most.")
     p.set_defaults(run=run)
-    p.add_argument("source", metavar="SOURCE", nargs="?", help="text in the language that the model reads; “-”: "
-                                                               "standard input")
+    p.add_argument("source", metavar="SOURCE", nargs="?", help="text that the model could read; “-”: standard input")
     p.add_argument("target", metavar="TARGET", nargs="?", help="its translation, as many lines")
     p.add_argument("--pairs", metavar="FILE", help="source, a tab, target, in place of two files; “-”: standard input")
-    unit = p.add_mutually_exclusive_group()
-    for name, counted in (("tokens", "what stands between spaces"), ("pieces", "the pieces of the vocabulary")):
-        unit.add_argument(f"--{name}", dest="unit", action="store_const", const=name, default="words",
-                          help=f"count {counted}; if not given, words, and each mark of punctuation by itself")
+    for unit, counted in (("tokens", "what stands between spaces"), ("pieces", "the pieces of the vocabulary")):
+        p.add_argument(f"--{unit}", dest="unit", action="store_const", const=unit, default="words",
+                       help=f"count {counted}; if not given, words, and each mark of punctuation by itself")
     p.add_argument("--reverse-checkpoint", metavar="NAME", help="model of the other direction: the links of both are "
                                                                 "joined by grow-diag-final-and (Koehn et al. 2005)")
     add_checkpoint(p)
@@ -48,16 +44,15 @@ def run(args: argparse.Namespace) -> None:
                         f"translates {one.target} to {one.source}.")
     if args.unit == "pieces" and services[0].tokenizer.model != services[-1].tokenizer.model:
         raise UserError("The two models cut texts into different pieces; leave out --pieces or --reverse-checkpoint.")
-    for service in services:  # a checkpoint whose heads nobody measured has them measured now, on the pairs that ship
-        if "alignment" not in service.metrics:
-            with plainly():
-                service.metrics["alignment"] = evaluate_alignment(service, alignment.read_gold()).to_json()
+    for service in (one for one in services if "alignment" not in one.metrics):  # nobody has measured its heads yet
+        with plainly():
+            service.metrics["alignment"] = evaluate_alignment(service, alignment.read_gold()).to_json()
     found = services[0].align(pairs, args.unit)
     if args.reverse_checkpoint:
         back = services[1].align([pair[::-1] for pair in pairs], args.unit)
         found = (pharaoh.joined(links, {link[::-1] for link in more}) for links, more in zip(found, back, strict=True))
     for links in tqdm(found, total=len(pairs), unit="pair", dynamic_ncols=True, leave=False):
-        print(pharaoh.written(links))
+        print(" ".join(f"{i}-{j}" for i, j in sorted(links, key=lambda link: link[::-1])))
 
 
 def read(args: argparse.Namespace) -> list[tuple[str, str]]:

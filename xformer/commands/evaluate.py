@@ -133,7 +133,7 @@ def alignment(args: argparse.Namespace) -> None:
                   "         " + "".join(f"{f'head {h}':>8}" for h in range(1, rates.shape[1] + 1)),
                   *(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row) for i, row in enumerate(rates, 1))]
     lines.append(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece "
-                 f"{scores.reading}; {scores.sentences:,} sentences, {_weights(service)}")
+                 f"{scores.reading}; {scores.sentences:,} sentences")
     _tell(args, folder, "alignment", scores.to_json(), lines, service)
 
 
@@ -164,11 +164,11 @@ def lengths(args: argparse.Namespace) -> None:
         pieces = f"{bucket.first}-" if bucket.last is None else f"{bucket.first}-{bucket.last}"
         lines.append(f"{pieces:<9}{bucket.sentences:>10,}{_number(bucket.bleu):>8}{_number(bucket.chrf):>8}"
                      f"{_number(bucket.training):>12}")
-    lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}, {_weights(service)}")
-    _tell(args, folder, "lengths", scores.to_json(), lines, service)
+    lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
+    _tell(args, folder, "lengths", asdict(scores), lines, service)
 
 
-# Guesses
+# Guesses, and how far a translation can be trusted
 
 
 def _add_guesses(p: argparse.ArgumentParser) -> None:
@@ -193,17 +193,12 @@ def guesses(args: argparse.Namespace) -> None:
     scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
     _tell(args, folder, "guesses", asdict(scores), [
         f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
-        f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}, "
-        f"{_weights(service)}"], service)
-
-
-# Quality
+        f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}"], service)
 
 
 def _add_quality(p: argparse.ArgumentParser) -> None:
-    p.description = ("Fit, on half of held-out pairs, of translations like one the share that say what was meant, from "
-                     "log-probabilities, length and the other hypotheses of the beam; test it on the other half. Files "
-                     "that the model was trained on, or is tested on, do not belong here.")
+    p.description = ("Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how "
+                     "many translations like one say what was meant, and test it on the other half.")
     p.set_defaults(run=quality)
     p.add_argument("--pairs", required=True, metavar="FILE", nargs="+", help="files of English, a tab, Spanish")
     add_search(p)
@@ -221,22 +216,18 @@ def quality(args: argparse.Namespace) -> None:
     rows = [("tested on", *next(iter(found["tested"].values()))), *(
         (name, *group.values()) for name, group in found["tested"].items())]
     lines = ["".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows]
-    _tell(args, folder, "quality", found, [*lines, f"fitted on {found['fitted']:,}, {_weights(service)}"], service)
+    _tell(args, folder, "quality", found, [*lines, f"fitted on {found['fitted']:,}"], service)
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-def _weights(service: Service) -> str:
-    """Say which weights were scored."""
-    return f"checkpoint {service.info.name} {service.info.identity}"
-
-
 def _tell(args: argparse.Namespace, folder: Path, name: str, kept: Any, lines: list[str], service: Service) -> None:
-    """Print what was measured, as lines or as JSON with the weights; keep it under a name if asked to."""
+    """Print what was measured and of which weights, as lines or as JSON; keep it under a name if asked to."""
     origin = {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
-    print(json.dumps({**kept, **origin}) if args.json else "\n".join(lines))
+    weights = f", checkpoint {service.info.name} {service.info.identity}"
+    print(json.dumps({**kept, **origin}) if args.json else "\n".join(lines) + weights)
     if args.save:
         keep(folder, name, kept)
 

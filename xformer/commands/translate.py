@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from xformer.commands.arguments import Within, add_search, add_texts, search_options
 from xformer.commands.lines import answer
@@ -23,13 +22,12 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--n-best", type=int, action=Within, least=1, most=32, default=1,
                    help="how many translations of each text (default 1)")
     p.add_argument("--quality", action="store_true",
-                   help="say first how far each can be trusted: of translations like it, the share (0 to 1) that say "
-                        "what was meant, or “unknown”")
+                   help="say first which share (0 to 1) of translations like it say what was meant, or “unknown”")
 
 
 def run(args: argparse.Namespace) -> int:
     from xformer.serve.translation import Service
-    options = replace(search_options(args, n_best=args.n_best), quality=args.quality)
+    options = search_options(args, n_best=args.n_best, quality=args.quality)
     service = Service.open(TRANSLATION.find(args.checkpoint), args.device, args.precision)
     if args.tree:
         return answer(args.text, lambda texts: [service.ask(GrowTree(text, options)) for text in texts], tree_lines,

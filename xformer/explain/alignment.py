@@ -129,10 +129,8 @@ def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[
 
 
 def linked(attention: np.ndarray, queries: Sequence[Sequence[int]], keys: Sequence[Sequence[int]]) -> frozenset[Link]:
-    """Link each part of a target, `queries`, with the part of the source, `keys`, that a map (T, S) looks at most.
-
-    Parts are the numbers of their pieces; what has none gets no link.
-    """
+    """Link each part of a target, `queries`, with the part of the source, `keys`, that a map (T, S) looks at most; the
+    parts are lists of pieces, and an empty one has no link."""
     asking, seen = ([i for i, group in enumerate(parts) if group] for parts in (queries, keys))
     if not asking or not seen:
         return frozenset()

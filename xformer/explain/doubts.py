@@ -35,14 +35,13 @@ def looks_spanish(text: str) -> bool:
 
 
 def looks_foreign(text: str, language: str = "en") -> bool:
-    """Tell whether a text has more short words of Spanish than of English, or six words and hardly a short English one.
-
-    language: "es" for the other way round.
+    """Tell whether a text has more short words of Spanish than of English, or six words and hardly a short English one;
+    for the language "es", the other way round.
 
     >>> looks_foreign("Ich habe keine Ahnung, wo er heute wohnt."), looks_foreign("Good students study hard.")
     (True, False)
     """
     found = [re.split("['’]", word.lower())[0] for word in WORD.findall(text)]
-    english, spanish = (sum(word in known for word in found) for known in (ENGLISH, SPANISH))
-    own, other = (english, spanish) if language == "en" else (spanish, english)
+    known = (ENGLISH, SPANISH) if language == "en" else (SPANISH, ENGLISH)
+    own, other = (sum(word in short for word in found) for short in known)
     return other > own or len(found) > 5 and own < len(found) / 12

@@ -134,10 +134,7 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
 
 @torch.inference_mode()
 def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.ndarray]:
-    """Compute where one head of the cross-attention looks in the passes over N pairs: float32 (T, S) each.
-
-    Of a transformer only the layers up to the head's are computed.
-    """
+    """Compute where a head of the cross-attention looks in passes over N pairs, as far as its layer: (T, S) each."""
     use_threads(len(pairs))
     device = model.embedding.weight.device
     source, target = pad([pair.source for pair in pairs], device), pad([pair.given for pair in pairs], device)

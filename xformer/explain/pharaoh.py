@@ -1,9 +1,8 @@
 """Links between texts and translations for other programs: what they count, two directions joined. No torch."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import accumulate
 
 from xformer.explain.alignment import Link
 from xformer.pieces import BYTES, SPECIAL, UNK, WORD_START, words
@@ -13,15 +12,12 @@ BESIDE = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)) 
 
 
 def parts(text: str, pieces: Sequence[str], unit: str = UNITS[0]) -> list[list[int]]:
-    """Say of which pieces each part of a text, one of UNITS, is made. pieces: of the text, without </s>.
+    """Say of which pieces, </s> left out, each part of a text, one of UNITS, is made.
 
-    Words are counted in the text as it is written, whatever the vocabulary makes of it: "..." is three words and may be
-    one piece, which then belongs to the first of them.
+    Words are those of the text as it is written: "..." is three, and may be one piece, which is of the first of them.
 
     >>> parts("¿Qué? ...", ["▁¿", "Qu", "é", "?", "▁..."])
     [[0], [1, 2], [3], [4], [], []]
-    >>> parts("¿Qué? ...", ["▁¿", "Qu", "é", "?", "▁..."], "tokens")
-    [[0, 1, 2, 3], [4]]
     """
     if unit == "pieces":
         return [[i] for i in range(len(pieces))]
@@ -35,9 +31,10 @@ def parts(text: str, pieces: Sequence[str], unit: str = UNITS[0]) -> list[list[i
     made: list[list[int]] = [[] for _ in groups]
     for token, cut in zip(tokens, spaced, strict=True):
         owners = [owner[i] for i in token for _ in unicodedata.normalize("NFKC", letters[i].replace(WORD_START, ""))]
-        sizes, at = [_characters(pieces[i]) for i in cut], 0
-        for i, size in zip(cut, sizes, strict=True):  # a piece is of the part in which it begins
-            at += size
+        # The characters of each piece; of one in several bytes the first counts. A piece is of the part it begins in.
+        sizes = [int(piece[3] not in "89AB") if piece in BYTES else 1 if piece == SPECIAL[UNK] else
+                 len(piece.removeprefix(WORD_START)) for piece in (pieces[i] for i in cut)]
+        for i, size, at in zip(cut, sizes, accumulate(sizes), strict=True):
             made[owners[max(0, at - max(1, size)) * len(owners) // max(1, sum(sizes))]].append(i)
     return made
 
@@ -48,12 +45,6 @@ def _tokens(pieces: Sequence[str]) -> list[list[int]]:
     return [[*range(i, j)] for i, j in zip(starts, [*starts[1:], len(pieces)], strict=False)]
 
 
-def _characters(piece: str) -> int:
-    """Count the characters that a piece spells; of one in several bytes, the first byte counts."""
-    return int(piece[3] not in "89AB") if piece in BYTES else 1 if piece == SPECIAL[UNK] else len(
-        piece.removeprefix(WORD_START))
-
-
 def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
     """Join the links of a model with those of one of the other direction by grow-diag-final-and, both (source, target).
 
@@ -62,7 +53,6 @@ def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
     what `there`, and after it `back`, has between two words that have none.
     """
     union, kept, before = sorted(there | back), set(there & back), -1
-
     def take(link: Link, which: Callable[[Iterable[bool]], bool]) -> None:
         if which(all(one[side] != link[side] for one in kept) for side in range(2)):
             kept.add(link)
@@ -75,8 +65,3 @@ def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
     for link in (*sorted(there), *sorted(back)):
         take(link, all)
     return frozenset(kept)
-
-
-def written(links: Set[Link]) -> str:
-    """Write links as Pharaoh and later programs do, "0-0 2-1": source, target, in the order of the target."""
-    return " ".join(f"{i}-{j}" for i, j in sorted(links, key=lambda link: link[::-1]))

@@ -180,8 +180,7 @@ def health() -> dict[str, str]:
 def translate(asked: Asked) -> dict[str, Any]:
     if asked.n_best > asked.beam:
         raise UserError(f"n_best is {asked.n_best}; it must be at most the beam, which is {asked.beam}.")
-    options = Options(beam=asked.beam, n_best=asked.n_best, quality=asked.quality)
-    return _service("translation").translate(asked.text, options).to_json()
+    return _service("translation").translate(asked.text, Options(**asked.model_dump(exclude={"text"}))).to_json()
 
 
 @api.post("/explain", summary="The attention maps of a translation, (layers, heads, queries, keys)")

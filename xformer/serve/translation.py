@@ -375,12 +375,9 @@ class Service(Pretrained):
             return passes.embed(self._transformer, sources)
 
     def align(self, pairs: Sequence[tuple[str, str]], unit: str = pharaoh.UNITS[0]) -> Iterator[frozenset[Link]]:
-        """Link the parts of texts and of their translations, (source, target), by the head that aligns words best and
-        the rule that its error rate was measured with: each part of a target with the part that the head looks at most.
-
-        unit: what is a part, of `pharaoh.UNITS`. A pair with an empty side has no links. Raises UserError, before the
-        first pair is done, for a text of more pieces than the model has positions, naming its line.
-        """
+        """Link the parts (`pharaoh.UNITS`) of pairs (source, target), by the head that aligns best and the rule of its
+        error rate: each part of a target with the part that the head looks at most. Raises UserError, before the first
+        is done, naming the line of a pair with more pieces than the model has positions."""
         head, limit = self.best_head, self.model.config.max_length
         first = READINGS.index(reading(self.alignment_errors(head)))
         lines = [[one_line(text)[0] for text in pair] for pair in pairs]

@@ -7,7 +7,7 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,9 +98,6 @@ class LengthScores:
     bleu_signature: str
     chrf_signature: str
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
                      training: Sequence[str] | None = None) -> LengthScores:
@@ -131,7 +128,7 @@ def _bucket(service: Service, english: str) -> int:
     return bisect(LENGTHS, len(service.tokenizer.encode(english)))
 
 
-# Guesses
+# Guesses, and how far a translation can be trusted
 
 
 @dataclass(frozen=True)
@@ -174,23 +171,23 @@ def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple
                                    for one, those in zip(translations, references.values(), strict=True)])
 
 
-# Quality
-
-
 def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:
     """Fit on every second sentence of held-out sets how far a translation can be trusted, and test it on the others.
 
-    A translation counts as good if its chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b
-    of NEAR, a proxy: docs/RESULTS.md. Returns the weights, the search they are for, and of the sentences tested, by set
-    and by length: how many, which share (0 to 1) is good, and what was said, and the calibration error.
+    One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
+    docs/RESULTS.md. Returns the weights, their search, and of the sentences tested, by set and length: how many, which
+    share (0 to 1) is good, what was said, and the expected calibration error of ten bins (Guo et al. 2017).
     """
     names, lengths, chrf, x = (np.array(column) for column in zip(*(
         (name, len(one.source_tokens), score, quality.features(len(one.source_tokens), one.n_best))
         for name, pairs in sets.items() for one, score in zip(*_nearest(service, pairs, options), strict=True)),
         strict=True))
+    if len(names) < 2:
+        raise ValueError("one sentence is too few: one half is for fitting, the other for testing")
     good, tested = chrf >= NEAR[0] + NEAR[1] * np.log(lengths), np.arange(len(x)) % 2 == 1
     weights = quality.fit(x[~tested], good[~tested])
     said = quality.estimate(weights, x)
+    bins = np.minimum((10 * said).astype(int), 9)
     groups = {"all": tested, **{name: names == name for name in sets}}
     for first, end in zip(BANDS, (*BANDS[1:], 10_000), strict=True):
         groups[f"from {first} pieces"] = (lengths >= first) & (lengths < end)
@@ -198,7 +195,7 @@ def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], optio
             "fitted": int((~tested).sum()), "identity": service.info.identity, "tested": {
                 name: {"sentences": int(of.sum()), "good": round(float(good[of].mean()), 3),
                        "said": round(float(said[of].mean()), 3),
-                       "error": round(quality.calibration_error(said[of], good[of]), 3)}
+                       "error": round(sum(abs((said - good)[of & (bins == i)].sum()) for i in range(10)) / of.sum(), 3)}
                 for name, of in ((name, tested & group) for name, group in groups.items()) if of.any()}}
 
 

@@ -166,11 +166,10 @@ def shown(translation: Translation, language: Language) -> str:
              "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
     meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
             if options.sampling else language.say("meta", beam=options.beam, **found))
-    trust, share = "", translation.quality
-    if options.quality:
-        trusted = language.html("quality_unknown") if share is None else language.html(
-            "quality", count=str(min(95, max(5, 5 * round(20 * share)))))
-        trust = f'<p class="sub">{trusted}</p>'
+    share = translation.quality
+    trusted = language.html("quality_unknown") if share is None else language.html(
+        "quality", count=str(min(95, max(5, 5 * round(20 * share)))))
+    trust = f'<p class="sub">{trusted}</p>' if options.quality else ""
     return (f'{figure.translation(best, language)}{trust}<details class="numbers meta"><summary>'
             f'{language.html("numbers")}</summary><p>{escape(meta)}</p></details>')
 
