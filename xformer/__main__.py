@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xformer.commands import (
+    align,
     app,
     checkpoint,
     classify,
@@ -24,9 +25,9 @@ from xformer.commands import (
 )
 from xformer.results import UserError
 
-COMMANDS = {"app": app, "translate": translate, "explain": explain, "compare": compare, "classify": classify,
-            "evaluate": evaluate, "checkpoint": checkpoint, "space": space, "data": data, "train": train,
-            "study": study, "serve": serve}
+COMMANDS = {"app": app, "translate": translate, "explain": explain, "compare": compare, "align": align,
+            "classify": classify, "evaluate": evaluate, "checkpoint": checkpoint, "space": space, "data": data,
+            "train": train, "study": study, "serve": serve}
 
 
 def parser() -> argparse.ArgumentParser:

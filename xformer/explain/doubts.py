@@ -33,3 +33,16 @@ def looks_like(text: str, language: str) -> bool:
     found = [word.lower() for word in WORD.findall(text)]
     more = sum(word in SPANISH for word in found) - sum(word in ENGLISH for word in found)
     return {"es": more > 0, "en": more < 0}.get(language, False)
+
+
+def looks_foreign(text: str, language: str = "en") -> bool:
+    """Tell whether a text has more short words of Spanish than of English, or six words and hardly a short English one;
+    for the language "es", the other way round.
+
+    >>> looks_foreign("Ich habe keine Ahnung, wo er heute wohnt."), looks_foreign("Good students study hard.")
+    (True, False)
+    """
+    found = [re.split("['’]", word.lower())[0] for word in WORD.findall(text)]
+    known = (ENGLISH, SPANISH) if language == "en" else (SPANISH, ENGLISH)
+    own, other = (sum(word in short for word in found) for short in known)
+    return other > own or len(found) > 5 and own < len(found) / 12

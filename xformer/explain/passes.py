@@ -16,7 +16,7 @@ from torch import Tensor
 
 from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
-from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, scores, sinusoids
+from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, future_mask, scores, sinusoids
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.results import (
@@ -130,6 +130,25 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
             arrays[name] = (torch.stack(kept).cpu() if kept else torch.zeros(none)).numpy()  # a GRU has no layers here
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
     return Trace(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
+
+
+@torch.inference_mode()
+def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.ndarray]:
+    """Compute where a head of the cross-attention looks in passes over N pairs, as far as its layer: (T, S) each."""
+    use_threads(len(pairs))
+    device = model.embedding.weight.device
+    source, target = pad([pair.source for pair in pairs], device), pad([pair.given for pair in pairs], device)
+    recorded = Recording()
+    if isinstance(model, Transformer):
+        memory, mask = model.encode(source)
+        x, future = model.embedding(target), future_mask(target.shape[1], device)
+        memories = model.decoder.memories(memory, mask)[:head.layer]
+        for layer, looked_at in zip(model.decoder.layers, memories, strict=False):
+            x = layer(x, future, looked_at, None, (None, recorded.cross))
+    else:
+        model(source, target, recorded)
+    maps = recorded.cross.probabilities[head.layer - 1][:, head.head - 1].float().cpu().numpy()
+    return [one[:len(pair.given), :len(pair.source)] for one, pair in zip(maps, pairs, strict=True)]
 
 
 @torch.inference_mode()

@@ -23,6 +23,7 @@ class Options:
     seed: int = 0  # of the samples; each text draws its own, so that they do not depend on what else is translated
     stop: str = "lookahead"  # when a beam of 2 and more ends: one of STOPS, explained in `search.searching`
     alternatives: int = 5  # likeliest pieces to keep of each step
+    quality: bool = False  # say how far the translation can be trusted
 
     def __post_init__(self) -> None:
         limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),

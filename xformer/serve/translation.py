@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,16 +17,16 @@ import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import bugs, lenses, passes, stream, weighing
-from xformer.explain.alignment import given_heads
-from xformer.explain.doubts import LEAST, sureness
+from xformer.explain import bugs, lenses, passes, pharaoh, quality, stream, weighing
+from xformer.explain.alignment import READINGS, Link, given_heads, linked, reading
+from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
-from xformer.pieces import BOS, EOS, PAD, UNK
+from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK
 from xformer.results import (
     OWN,
     BeamTree,
@@ -64,6 +64,7 @@ from xformer.translator import Translator, grow_tree, target_limit
 MAX_PIECES = 256  # of a source sentence, </s> included
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # stands in a translation for bytes that spell no character
 SURER = 0.7  # nats by which the translation of a text in small letters must be likelier, for it to be read so
+ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
@@ -233,8 +234,8 @@ class Service(Pretrained):
         free = prefixes is None and change == passes.UNCHANGED and not options.sampling
         others = self._in_small_letters(sources) if free else {}
         # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
-        several = options.n_best > 1 and not options.sampling
-        searched = replace(options, n_best=options.beam) if several else options
+        several = (options.n_best > 1 or options.quality) and not options.sampling
+        searched = replace(options, n_best=options.beam if several else options.n_best, quality=False)
         for i, (_, tokens, _) in enumerate([*sources, *others.values()]):
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = self._limit(tokens, max_length, prefix)
@@ -291,11 +292,30 @@ class Service(Pretrained):
         elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
                                                 or BROKEN in candidates[0].text):
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
+        good = None
         if joined and not options.sampling:
             texts = [candidate.text for candidate in candidates]
-            candidates = [one for i, one in enumerate(candidates) if one.text not in texts[:i]][:options.n_best]
+            different = [one for i, one in enumerate(candidates) if one.text not in texts[:i]]
+            good = self._quality(source, different, options) if free and options.quality else None
+            candidates = different[:options.n_best]
         return Translation(source.text, tuple(candidates), tuple(warnings), time.perf_counter() - began, options,
-                           max_length, tuple(source.tokens))
+                           max_length, tuple(source.tokens), good)
+
+    def _quality(self, source: Prepared, candidates: Sequence[Candidate], options: Options) -> float | None:
+        """Reckon how far a translation can be trusted, as `evaluate quality --save` fitted it; None if it did not, for
+        another search, and for what it saw none of: foreign texts, rare signs, translations cut off or in loops."""
+        best, pieces = candidates[0], self.tokenizer.pieces(source.tokens)
+        if (looks_foreign(source.text, self.model.config.source) or {SPECIAL[UNK], *BYTES}.intersection(pieces)
+                or repeats(best.tokens) or not best.finished):
+            return None
+        try:
+            fitted = self.metrics["quality"]
+            if [fitted["identity"], *fitted["search"]] != [self.info.identity, options.beam, options.length_penalty]:
+                return None
+            share = quality.estimate(fitted["weights"], quality.features(len(pieces), candidates))
+            return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
+        except (KeyError, TypeError, ValueError):
+            return None
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
@@ -353,6 +373,31 @@ class Service(Pretrained):
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self._transformer, sources)
+
+    def align(self, pairs: Sequence[tuple[str, str]], unit: str = pharaoh.UNITS[0]) -> Iterator[frozenset[Link]]:
+        """Link the parts (`pharaoh.UNITS`) of pairs (source, target), by the head that aligns best and the rule of its
+        error rate: each part of a target with the part that the head looks at most. Raises UserError, before the first
+        is done, naming the line of a pair with more pieces than the model has positions."""
+        head, limit = self.best_head, self.model.config.max_length
+        first = READINGS.index(reading(self.alignment_errors(head)))
+        lines = [[one_line(text)[0] for text in pair] for pair in pairs]
+        cut = [[self.tokenizer.encode(line) for line in pair] for pair in lines]
+        for number, one in enumerate(cut, 1):
+            if (pieces := max(map(len, one)) + 1) > limit:
+                raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")
+        for start in range(0, len(cut), ALIGNED):
+            block = range(start, min(start + ALIGNED, len(cut)))
+            found: dict[int, frozenset[Link]] = {}
+            full = sorted((i for i in block if all(cut[i])), key=lambda i: [len(tokens) for tokens in cut[i]])
+            for at in range(0, len(full), ALIGNED_ROWS):
+                rows = full[at:at + ALIGNED_ROWS]
+                with self.guard.work():
+                    maps = passes.cross_maps(self.model, [Pair.of(*cut[i]) for i in rows], head)
+                for i, attention in zip(rows, maps, strict=True):
+                    keys, queries = (pharaoh.parts(line, self.tokenizer.pieces(tokens), unit)
+                                     for line, tokens in zip(lines[i], cut[i], strict=True))
+                    found[i] = linked(attention[first:], queries, keys)
+            yield from (found.get(i, frozenset()) for i in block)
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""

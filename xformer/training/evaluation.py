@@ -7,7 +7,7 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import torch
 from tqdm import tqdm
 
 from xformer.classifier import ClassifierConfig
-from xformer.explain import alignment
+from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
@@ -25,6 +25,8 @@ from xformer.training.data.corpora import Pair, plain
 from xformer.training.data.reviews import Labelled
 from xformer.training.sentiment import reliability
 
+NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
+BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
 
 
@@ -102,9 +104,6 @@ class LengthScores:
     bleu_signature: str
     chrf_signature: str
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
                      training: Sequence[str] | None = None) -> LengthScores:
@@ -136,7 +135,7 @@ def _bucket(service: Service, sentence: str) -> int:
     return bisect(LENGTHS, len(service.tokenizer.encode(sentence)))
 
 
-# Guesses
+# Guesses, and how far a translation can be trusted
 
 
 @dataclass(frozen=True)
@@ -160,19 +159,51 @@ def evaluate_guesses(service: Service, pairs: Sequence[Pair], options: Options, 
 
     A sentence that stands in several pairs is translated once and compared with each reference.
     """
-    references: dict[str, list[str]] = {}
-    for source, reference in as_read(service, pairs):
-        references.setdefault(source, []).append(reference)
-    best = [translation.best for translation in _translate(service, [*references], options)]
-    found = np.array([sureness(one.log_probs) for one in best])
-    chrf = sacrebleu.CHRF()
-    wrong = np.array([max(chrf.sentence_score(one.text, [reference]).score for reference in those) < least
-                      for one, those in zip(best, references.values(), strict=True)])
+    translations, chrf = _nearest(service, pairs, options)
+    found, wrong = np.array([sureness(one.best.log_probs) for one in translations]), chrf < least
     allowed = max(0, math.ceil(share * len(found)) - 1)
     bound = math.floor(1000 * np.sort(found)[allowed]) / 1000
     marked = found < bound
     return GuessScores(bound, share, len(found), int(marked.sum()), int(wrong.sum()), int((marked & wrong).sum()),
                        least, options.beam, service.info.identity)
+
+
+def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple[list[Translation], np.ndarray]:
+    """Translate each of N sentences once; return that, and the chrF (N,) to the nearest of its references."""
+    references: dict[str, list[str]] = {}
+    for source, reference in as_read(service, pairs):
+        references.setdefault(source, []).append(reference)
+    translations, chrf = _translate(service, [*references], options), sacrebleu.CHRF()
+    return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
+                                   for one, those in zip(translations, references.values(), strict=True)])
+
+
+def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:
+    """Fit on every second sentence of held-out sets how far a translation can be trusted, and test it on the others.
+
+    One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
+    docs/RESULTS.md. Returns the weights, their search, and of the sentences tested, by set and length: how many, which
+    share (0 to 1) is good, what was said, and the expected calibration error of ten bins (Guo et al. 2017).
+    """
+    names, lengths, chrf, x = (np.array(column) for column in zip(*(
+        (name, len(one.source_tokens), score, quality.features(len(one.source_tokens), one.n_best))
+        for name, pairs in sets.items() for one, score in zip(*_nearest(service, pairs, options), strict=True)),
+        strict=True))
+    if len(names) < 2:
+        raise ValueError("one sentence is too few: one half is for fitting, the other for testing")
+    good, tested = chrf >= NEAR[0] + NEAR[1] * np.log(lengths), np.arange(len(x)) % 2 == 1
+    weights = quality.fit(x[~tested], good[~tested])
+    said = quality.estimate(weights, x)
+    bins = np.minimum((10 * said).astype(int), 9)
+    groups = {"all": tested, **{name: names == name for name in sets}}
+    for first, end in zip(BANDS, (*BANDS[1:], 10_000), strict=True):
+        groups[f"from {first} pieces"] = (lengths >= first) & (lengths < end)
+    return {"weights": weights.round(4).tolist(), "search": [options.beam, options.length_penalty], "near": list(NEAR),
+            "fitted": int((~tested).sum()), "identity": service.info.identity, "tested": {
+                name: {"sentences": int(of.sum()), "good": round(float(good[of].mean()), 3),
+                       "said": round(float(said[of].mean()), 3),
+                       "error": round(sum(abs((said - good)[of & (bins == i)].sum()) for i in range(10)) / of.sum(), 3)}
+                for name, of in ((name, tested & group) for name, group in groups.items()) if of.any()}}
 
 
 # Alignment
@@ -198,7 +229,8 @@ class AlignmentScores:
 
 
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
-    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand.
+    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand. The pairs are
+    turned around for a model that reads Spanish.
 
     Raises ValueError where the vocabulary cuts a pair into other words than its links count, and UserError for a model
     without attention.

@@ -52,7 +52,7 @@ def build(page: Page) -> Tab:
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            spanish = gr.HTML(elem_classes="spanish", min_height=187)
+            spanish = gr.HTML(elem_classes="spanish", min_height=217)
             seen = gr.HTML(elem_classes="strip", min_height=300)
         with gr.Column(scale=5, min_width=300):
             doors.build(page)
@@ -140,6 +140,7 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
     An error leaves all on the page as it was, and says to which text that belongs.
     """
     options, second = options_of(**settings), None
+    options = replace(options, quality="quality" in service.metrics and not options.sampling)
     try:
         translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
         if options.sampling:
@@ -180,8 +181,12 @@ def shown(translation: Translation, language: Language) -> str:
              "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
     meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
             if options.sampling else language.say("meta", beam=options.beam, **found))
-    return (f'{figure.translation(best, language)}<details class="numbers meta"><summary>{language.html("numbers")}'
-            f"</summary><p>{escape(meta)}</p></details>")
+    share = translation.quality
+    trusted = language.html("quality_unknown") if share is None else language.html(
+        "quality", count=str(min(95, max(5, 5 * round(20 * share)))))
+    trust = f'<p class="sub">{trusted}</p>' if options.quality else ""
+    return (f'{figure.translation(best, language)}{trust}<details class="numbers meta"><summary>'
+            f'{language.html("numbers")}</summary><p>{escape(meta)}</p></details>')
 
 
 def draws(translations: Sequence[Translation], language: Language) -> str:
