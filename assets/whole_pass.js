@@ -207,9 +207,9 @@ export default function start({element, props, trigger, watch}) {
   });
   saveOnClick(element, {title: () => pass.title, table: () => tableOf(pass, step), picture: kind => {
     const {name, identity} = checkpoint(element), ink = getComputedStyle(element).color;
-    const {svg, width, height} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
+    const {svg, ...size} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
                                              {ink, checkpoint: `${name} ${identity}`});
-    return pictureAddress(kind, svg, width, height);
+    return pictureAddress(kind, svg, size.width, size.height);
   }});
   new ResizeObserver(() => {
     const now = element.clientWidth;
