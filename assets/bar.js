@@ -40,9 +40,13 @@ export function openState(address) {
   goToAddress(query);
 }
 
-// Notes that a person chose a tab: that is a step of the history, also right after Back.
+// Notes that a person chose a tab: that is a step of the history, also right after Back. The bar has its new height at
+// once; `tabOpened` in page.js is called when Gradio has laid out the tab.
 function chooseTab(event) {
-  if (event.isTrusted && event.target.closest('[role=tab]')) state.returning = false;
+  const tab = event.target.closest('[role=tab]');
+  if (event.isTrusted && tab) state.returning = false;
+  if (tab?.matches('.bar ~ .tabs > .tab-wrapper *'))
+    document.querySelector('.bar').dataset.ownField = state.ownFields.includes(tab.dataset.tabId);
 }
 
 // Opens the address that a clicked element names (data-address: values by key; null takes a key out), and the part of

@@ -15,6 +15,7 @@ export function removeBase() {
 // Shows that a tab is open: the sentence in the bar gives way where the tab has a field of its own, one of ownFields,
 // and the name of the tab scrolls into sight.
 export function tabOpened(ownFields, id) {
+  state.ownFields = ownFields;
   document.querySelector('.bar').dataset.ownField = ownFields.includes(id);
   const tab = document.querySelector(`[role=tab][data-tab-id="${id}"]`);
   tab?.scrollIntoView({block: 'nearest', inline: 'center'});

@@ -79,7 +79,9 @@ const ofAxis = text => ({text, showarrow: false, xref: 'paper', yref: 'paper', y
 
 // A plot in a room of this width: each upright axis is named above it, curves at their ends where there are a few,
 // other traces in a legend right below.
-function fittedPlot({data, layout}, room, ink) {
+function fittedPlot(figure, room, ink) {
+  const {layout} = figure;
+  let {data} = figure;
   const margin = {...layout.margin}, annotations = [...layout.annotations ?? []], shown = {...layout, title: null};
   const isLow = room < NARROW && layout.yaxis2 && data.every(({type}) => type === 'scatter');
   const plot = (isLow ? LOW : 1) * (layout.height - margin.t - margin.b);
@@ -104,10 +106,13 @@ function fittedPlot({data, layout}, room, ink) {
       Object.assign(shown, withinCurves(named, shown));
       shown.showlegend = false;
     } else {
-      const inLine = Math.max(1, Math.floor((room - margin.l - margin.r - 10) / (across + 50)));
+      const free = room - margin.l - margin.r - 10, inLine = Math.max(1, Math.floor(free / (across + 50)));
+      const names = named.map(one => room ? brokenLines(one.name, free - 50, `13px ${FONT}`) : [one.name]);
+      const long = new Map(names.flatMap((lines, i) => lines.length > 1 ? [[named[i], lines.join('<br>')]] : []));
       shown.legend = {orientation: 'h', x: 0, y: -margin.b / plot, yanchor: 'top', tracegroupgap: 0,
-                      entrywidth: across + 10, entrywidthmode: 'pixels'};
-      margin.b += 8 + LINE * Math.ceil(named.length / inLine);
+                      entrywidth: Math.min(across, free - 50) + 10, entrywidthmode: 'pixels'};
+      margin.b += 8 + LINE * (long.size ? names.flat().length : Math.ceil(named.length / inLine));
+      data = data.map(one => long.has(one) ? {...one, name: long.get(one)} : one);
     }
   }
   const width = layout.width ?? (room || undefined);

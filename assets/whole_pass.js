@@ -7,7 +7,7 @@ import {escapeHtml, fill} from './shared.js';
 import {state} from './state.js';
 import {transport} from './transport.js';
 import {
-  decoderPart, encoderFlows, encoderPart, filePicture, layOut, movingPart, readPass, said, tableOf,
+  decoderPart, encoderFlows, encoderPart, filePicture, layOut, movingLines, movingPart, readPass, said, tableOf,
 } from './whole_picture.js';
 
 const PAUSE = 1400, MOVE = 450, REVEAL = 900, OPEN = 260;  // milliseconds
@@ -16,7 +16,7 @@ const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export default function start({element, props, trigger, watch}) {
   let pass = null, place = null, paper = '';
-  let step = 1, from = 1, amount = 1, frame = 0;
+  let step = 1, from = 1, amount = 1, frame = 0, width = 0;
   let block = null;  // the layer that is or shall be open; null as the page begins
   let panel = null, come = '';  // what shows a layer, and which
   let isAsked = false;  // whether a person waits for it
@@ -51,13 +51,22 @@ export default function start({element, props, trigger, watch}) {
     from = step = Math.min(step, pass.steps.length);
     amount = 1;
     layDown();
-    if (before !== pass.pair.join('\n') && !isStill())
-      inside('.layers').animate({clipPath: ['inset(0 100% 0 0)', 'inset(0)']}, {duration: REVEAL});
+    if (before !== pass.pair.join('\n') && !isStill()) reveal();
+  }
+
+  // Shows the picture from left to right: a cover moves away, for which the browser draws nothing again.
+  async function reveal() {
+    const cover = Object.assign(document.createElement('div'), {className: 'cover'});
+    cover.style.background = paper;
+    inside('.layers').append(cover);
+    await cover.animate({transform: ['none', 'translateX(100%)']}, {duration: REVEAL, fill: 'forwards'}).finished;
+    cover.remove();
   }
 
   // Lays out what is the same at every step.
   function layDown() {
-    place = layOut(pass, Math.max(LEAST_ROOM, element.clientWidth));
+    width = element.clientWidth;
+    place = layOut(pass, Math.max(LEAST_ROOM, width));
     controls.layOut();
     const size = `width="${place.width}" height="${place.height}"`;
     // The flows lie in a picture of their own, so that they are not painted again with what moves over them.
@@ -115,7 +124,11 @@ export default function start({element, props, trigger, watch}) {
   function move(begun, now) {
     const passed = Math.min(1, (now - begun) / MOVE);
     amount = 1 - (1 - passed) ** 3;
-    showMoving();
+    const lines = movingLines(pass, place, shown());
+    inside('.moving').querySelectorAll('path').forEach((path, i) => {
+      path.setAttribute('d', lines[i].d);
+      path.setAttribute('stroke-width', lines[i].width.toFixed(2));
+    });
     if (passed < 1) frame = requestAnimationFrame(later => move(begun, later));
   }
 
@@ -194,15 +207,13 @@ export default function start({element, props, trigger, watch}) {
   });
   saveOnClick(element, {title: () => pass.title, table: () => tableOf(pass, step), picture: kind => {
     const {name, identity} = checkpoint(element), ink = getComputedStyle(element).color;
-    const {svg, width, height} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
+    const {svg, ...size} = filePicture(pass, Math.max(LEAST_ROOM, element.clientWidth), {...shown(), amount: 1},
                                              {ink, checkpoint: `${name} ${identity}`});
-    return pictureAddress(kind, svg, width, height);
+    return pictureAddress(kind, svg, size.width, size.height);
   }});
-  let width = 0;
   new ResizeObserver(() => {
     const now = element.clientWidth;
     if (!pass || !now || now === width || !inside('.drawing')) return;
-    width = now;
     controls.halt();
     layDown();
   }).observe(element);

@@ -190,38 +190,46 @@ function nextPart({texts}, {next}, one) {
     lines.map((text, i) => label(text, next, y + 46 + 17 * i, 'font-size="13" lang="es"')).join('');
 }
 
-// What flows to the piece that is written: from the memory in each layer, and from the output to the likeliest pieces.
-// It stands between two steps while it moves.
-export function movingPart(pass, place, {step, from, amount, mark, paper}) {
-  const {cable, later, memory, channel, decoder} = place, mix = (a, b) => a + (b - a) * amount, parts = [];
+// The lines that flow to the piece that is written: from the memory in each layer, and from the output to the likeliest
+// pieces. They stand between two steps while they move, as many all the way: {d, width, stroke, opacity} of each.
+export function movingLines(pass, place, {step, from, amount, mark}) {
+  const {cable, later, memory, channel, decoder} = place, mix = (a, b) => a + (b - a) * amount, lines = [];
   const now = mix(place.targetY(from - 1), place.targetY(step - 1)), radius = cable + 4;
   for (let layer = 1; layer <= pass.layers.decoder; layer++) {
     const bus = place.busY(layer), riser = decoder[layer] + (STRIP - cable) / 2;
     let used = 0;
     pass.source.forEach((_, k) => {
-      const p = mix(pass.attention('cross', layer, from - 1, k), pass.attention('cross', layer, step - 1, k));
+      const ends = [from, step].map(at => pass.attention('cross', layer, at - 1, k)), p = mix(...ends);
       const at = used + p * cable / 2, y = place.sourceY(k) + place.row / 2, isMark = k === mark;
       used += p * cable;
-      if (p < LEAST) return;
+      if (Math.max(...ends) < LEAST) return;
       const middle = (memory + STRIP + channel) / 2;
-      parts.push(`<path d="M${memory + STRIP} ${y.toFixed(1)}C${middle} ${y.toFixed(1)} ${middle} ` +
+      lines.push({d: `M${memory + STRIP} ${y.toFixed(1)}C${middle} ${y.toFixed(1)} ${middle} ` +
         `${(bus + at).toFixed(1)} ${channel} ${(bus + at).toFixed(1)}H${(riser - radius).toFixed(1)}` +
         `Q${(riser + at).toFixed(1)} ${(bus + at).toFixed(1)} ${(riser + at).toFixed(1)} ${(bus - radius).toFixed(1)}` +
-        `V${(now + later).toFixed(1)}" fill="none" stroke="${isMark ? MARK : CROSS}" stroke-opacity="${isMark ? .85 :
-          mark === null ? .55 : .25}" stroke-width="${(p * cable).toFixed(2)}"/>`);
+        `V${(now + later).toFixed(1)}`, width: p < LEAST ? 0 : p * cable, stroke: isMark ? MARK : CROSS,
+                  opacity: isMark ? .85 : mark === null ? .55 : .25});
     });
-    parts.push(label(fill(pass.texts.whole_cross, {layer}), channel + 2, bus + cable / 2 + 4,
-      `font-size="11" paint-order="stroke" stroke="${paper}" stroke-width="3" stroke-linejoin="round"`));
   }
   let used = 0;
   listed(pass.steps[step - 1]).forEach(([piece, p], i) => {
     const x = place.output + STRIP, y = now + later / 2 - 9 + used + p * 9, middle = x + 15;
     used += p * 18;
-    parts.push(`<path d="M${x} ${y.toFixed(1)}C${middle} ${y.toFixed(1)} ${middle} ${barY(i)} ${place.next} ` +
-      `${barY(i)}" fill="none" stroke="${piece === pass.steps[step - 1].wanted ? MARK : OWN}" stroke-opacity=".7" ` +
-      `stroke-width="${Math.max(.5, p * 18 * amount).toFixed(2)}"/>`);
+    lines.push({d: `M${x} ${y.toFixed(1)}C${middle} ${y.toFixed(1)} ${middle} ${barY(i)} ${place.next} ${barY(i)}`,
+                width: Math.max(.5, p * 18 * amount), stroke: piece === pass.steps[step - 1].wanted ? MARK : OWN,
+                opacity: .7});
   });
-  return parts.join('');
+  return lines;
+}
+
+// Those lines, and the names of the layers to which they go.
+export function movingPart(pass, place, state) {
+  const lines = movingLines(pass, place, state).map(({d, width, stroke, opacity}) => `<path d="${d}" fill="none" ` +
+    `stroke="${stroke}" stroke-opacity="${opacity}" stroke-width="${width.toFixed(2)}"/>`);
+  const names = Array.from({length: pass.layers.decoder}, (_, i) => label(fill(pass.texts.whole_cross, {layer: i + 1}),
+    place.channel + 2, place.busY(i + 1) + place.cable / 2 + 4,
+    `font-size="11" paint-order="stroke" stroke="${state.paper}" stroke-width="3" stroke-linejoin="round"`));
+  return lines.join('') + names.join('');
 }
 
 // At what the decoder looks most among the words, </s> left out: {layer, k, p}.

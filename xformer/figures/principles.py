@@ -334,7 +334,7 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
         y=logarithmic(say("first_axis_variance"), [value for one in curves[:2] for value in one.y], domain=upper),
         yaxis2=axis(say("first_axis_slope"), domain=lower, range=[0, 1])))
     return figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
-                            annotation={"text": say("first_this_model", d=d), "x": math.log10(d)})
+                            annotation={"text": say("first_this_model", d=d), "x": math.log10(d), "xanchor": "center"})
 
 
 def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:

@@ -183,7 +183,7 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
             one.select(None, None, page.tab, js=f"() => {json.dumps(module.ID)}", **QUIET)
     for connect in page.connections:
         connect()
-    page.tab.change(None, page.tab, js=script("tabOpened", own_fields), **QUIET)
+    gr.on(None, None, page.tab, js=script("tabOpened", own_fields), **QUIET)  # at the beginning too
 
 
 def _add_views(page: Page, frame: Frame) -> None:

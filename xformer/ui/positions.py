@@ -274,7 +274,7 @@ def _experiment(page: Page) -> Controls:
             gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
                     f'{note(language, "pos_text_change")}</details>')
     views = {}
-    with gr.Row(elem_classes="detail", visible=False) as maps:
+    with gr.Row(elem_classes="detail maps-of-all"):
         for name in ("before", "after"):
             with gr.Column(min_width=300):
                 views[name] = one_map(f"pos-{name}", language)
@@ -287,7 +287,6 @@ def _experiment(page: Page) -> Controls:
     of_change.follow(lambda change: None if change is None else {})
     of_change.add("result", result, lambda moved, translation, language: figures.moved(
         moved, translation.best.text, language))
-    of_change.add("maps", maps, lambda moved: gr.update(visible=True))
     of_change.add_all("both_maps", views)
     gr.on([page.opened[ID].change, page.translation.change, button.click, kind.input, shuffle.input, shift.submit,
            base.submit, seed.submit], **of_change.listener(result, ask_for, outputs={"change": change}),
@@ -308,7 +307,7 @@ class Change(NamedTuple):
     seed: int | None
 
 
-NO_CHANGE: dict[str, Any] = {"change": None, "maps": gr.update(visible=False), "before": None, "after": None}
+NO_CHANGE: dict[str, Any] = {"change": None, "before": None, "after": None}
 
 
 @refused(**NO_CHANGE)

@@ -38,9 +38,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         controls.add("vocab_layer", _layers, gr.Slider, label=say("vocab_layer"))
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=280):
-            contexts = canvas("part.js", "${value}", "tables", save=language)
+            contexts = canvas("part.js", "${value}", "tables contexts", save=language)
         with gr.Column(min_width=280):
-            nearest = canvas("part.js", "${value}", "tables", save=language)
+            nearest = canvas("part.js", "${value}", "tables nearest", save=language)
             found = gr.HTML(elem_classes="summary")
             with folded(language, "ways"):
                 others = canvas("part.js", "${value}", "tables", save=language)

@@ -42,10 +42,10 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         controls.add("form_sentence", Whole(1, 1, MOST_SENTENCES), gr.Dropdown, label=say("form_sentence"),
                      properties=lambda values: {"choices": [(str(values["form_sentence"]), values["form_sentence"])]})
     controls.add("form_moment", Whole(MOMENTS, 1, MOST_MOMENTS), gr.Slider, label=say("form_moment"))
-    said = gr.HTML(elem_classes="summary", min_height=60)
+    said = gr.HTML(elem_classes="summary form-said")
     with gr.Row(elem_classes="detail forming"):
         with gr.Column(scale=5, min_width=300):
-            story = gr.HTML(elem_classes="tables")
+            story = gr.HTML(elem_classes="tables form-story")
             controls.add("form_stack", OneOf(STACKS, "cross"), gr.Radio, container=False, label=say("stack"),
                          choices=language.choices("stack_{}", STACKS))
             # 0: the head that aligns best in the end

@@ -35,7 +35,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     problem = gr.HTML(elem_classes="status")
-    table = gr.HTML(elem_classes="tables", min_height=219)
+    table = gr.HTML(elem_classes="tables gen-said")
     gr.HTML(note(language, "gen_look", ""), elem_classes="summary")
     gr.HTML(figures.missing(page.models.names, language))
     views = {}

@@ -34,7 +34,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         runs = ()  # which `draw` says
     peaks = (*dict.fromkeys(f"{one.settings.peak:g}" for one in runs), ALL)
     names = {figures.key_of(one): figures.recorded_name(one, language) for one in runs}
-    said, problem = gr.HTML(elem_classes="summary", min_height=54), gr.HTML(elem_classes="status")
+    said, problem = gr.HTML(elem_classes="summary recorded-said"), gr.HTML(elem_classes="status")
     with gr.Row(elem_classes="controls"):
         controls.add("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, label=say("live_peak"),
                      choices=[(say("recorded_all") if peak == ALL else peak, peak) for peak in peaks])
