@@ -1,7 +1,5 @@
 """Interface and message texts in English and Spanish, read from assets/strings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

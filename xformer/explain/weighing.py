@@ -3,8 +3,6 @@
 Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

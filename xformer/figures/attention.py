@@ -1,7 +1,5 @@
 """The data of an attention picture: values of one head or several combined, labels, and how the numbers were made."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape

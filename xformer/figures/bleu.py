@@ -3,8 +3,6 @@
 HTML, all text escaped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 

@@ -1,7 +1,5 @@
 """Show how a translator forms: a sentence's translations during training, and the alignment error of its heads."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np

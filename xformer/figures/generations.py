@@ -1,7 +1,5 @@
 """Compare the generations of translators: a sentence, their curves and scores, and what their layers cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

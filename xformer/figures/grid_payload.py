@@ -1,7 +1,5 @@
 """The payload of assets/head_grid.js: small maps of all heads of a stack."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Collection
 from typing import Any

@@ -1,7 +1,5 @@
 """The payload of assets/head_view.js: one attention picture with the two sentences beside it, as heatmap or arcs."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, replace

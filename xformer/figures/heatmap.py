@@ -4,8 +4,6 @@ They look as assets/head_map.js draws a head: its palette, labels, and colour ba
 near as they are long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

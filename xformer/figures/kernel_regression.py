@@ -1,7 +1,5 @@
 """Figures of kernel regression: points and the curve through them, the weights as a map, and the bandwidth's errors."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -7,8 +7,6 @@ Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layou
 long, which a reader notices when moving a slider.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a pooling by maximum keeps of a text: which word gives each dimension, and what that adds to the verdict."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np

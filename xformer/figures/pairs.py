@@ -1,7 +1,5 @@
 """Two sentences side by side: translations word by word, log-probabilities crosswise, and one head in both."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from html import escape
 from typing import NamedTuple

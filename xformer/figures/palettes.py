@@ -1,7 +1,5 @@
 """Colours of curves, and palettes for values from 0 to 1; all can be told apart by colour-blind readers."""
 
-from __future__ import annotations
-
 from plotly.colors import convert_colors_to_same_type, sequential, unlabel_rgb
 
 BLUE, ORANGE, TEAL, GREY = "#2b7af6", "#d97706", "#0d9488", "#9ca3af"  # of curves and bars

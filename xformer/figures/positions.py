@@ -4,8 +4,6 @@ Tables are (length, d_model) as `explain.positions.table` makes them; pair i is 
 cosine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Figures of equation 1 of Vaswani et al. (2017): the numbers of one head step by step, and with one thing changed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The attention maps of a model that reads reviews, and one head before and after fine-tuning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A classifier's verdict on a text and the reasons for it: HTML, all text escaped, and two plotly figures."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Draw the parameters and the cost of a transformer of given sizes, as bars and tables. HTML, all text escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """Figures of the residual stream: one layer's normalisations and sums, the units of its network, and all layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """Figures of training: gradients before it begins, live runs, and recorded runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of attention with other weights than equation 1 gives: the translation, a head, and the curve over beta."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping, Sequence

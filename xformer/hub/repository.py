@@ -4,8 +4,6 @@ A name is looked for as a folder, then in the Hub's cache, then on the Hub. `hug
 reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become UserErrors of one sentence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

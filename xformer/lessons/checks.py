@@ -4,8 +4,6 @@ Parameters name words, settings and models; none is an answer, so a question can
 weights. A check raises UserError where it makes no sense there.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

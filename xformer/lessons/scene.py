@@ -1,7 +1,5 @@
 """What a check sees: the page when a question is answered, and the answer; and the kinds of check there are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

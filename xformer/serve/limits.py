@@ -1,8 +1,6 @@
 """Limits that keep one request from slowing the others: people at once, seconds for each, turns at long computations,
 places for training runs. A request is ended when its client has gone."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """Lessons beside the page: the panel, the step in the address, and the answers, which are checked on the live model."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The Attention tab: all heads of a stack of the pass that made the translation, and one of them in detail."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Middleware before Gradio: security headers, limits of requests, and an end to those that the page never makes."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import ExitStack
 from typing import Any
