@@ -22,7 +22,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
 from xformer.ui.components import canvas, copy_link, projector_button, save_menu, script, small_maps
-from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
+from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Unlimited, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import in_drawer, note, question
@@ -47,7 +47,7 @@ def head_of(service: TranslationService, _: Values) -> Numbered:
 
 
 @dataclass(frozen=True)
-class Locks:
+class Locks(Unlimited):
     """The locked words of `locked_word.Lock`, as text; empty for none."""
 
     default: str = ""
@@ -58,9 +58,6 @@ class Locks:
         except ValueError:
             raise UserError(Message.of("address_lock", key=key, value=value[:40])) from None
         return value
-
-    def properties(self) -> dict[str, Any]:
-        return {}
 
 
 def build(page: Page) -> Tab:
