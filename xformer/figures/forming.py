@@ -7,8 +7,7 @@ import plotly.graph_objects as go
 
 from xformer.explain.forming import better_reading, error_course
 from xformer.figures.labels import place
-from xformer.figures.layout import axis, layout
-from xformer.figures.palettes import BLUE, GREY, ORANGE
+from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 

@@ -9,8 +9,8 @@ import numpy as np
 from xformer.explain.alignment import READINGS
 from xformer.figures.attention import SIDES, Choice, heads_of, named_by
 from xformer.figures.labels import place
+from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import LETTERS
-from xformer.figures.palettes import PALETTES
 from xformer.results import Head
 from xformer.strings import ENGLISH, Language
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from xformer.figures.attention import SIDES, Choice, Picture, picture
+from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import LETTERS
-from xformer.figures.palettes import PALETTES
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 

@@ -13,8 +13,7 @@ from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import lesson, of_pair, percent, shown, shown_all
-from xformer.figures.layout import axis, layout, literal, logarithmic, panels
-from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal, logarithmic, panels
 from xformer.figures.tables import header
 from xformer.results import Walk
 from xformer.strings import ENGLISH, Language

@@ -10,9 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.labels import percent
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
 from xformer.figures.notice import notice
-from xformer.figures.palettes import BLUE, GREY, ORANGE
 from xformer.figures.tables import header, savable
 from xformer.pieces import WORD_START
 from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, Sentiment

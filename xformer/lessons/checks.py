@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from xformer.explain.alignment import given_heads
+from xformer.explain.principles import softmax
 from xformer.explain.recorded import learned
 from xformer.figures.labels import percent, place, shown
 from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, text_of
-from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays
+from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays, there
 from xformer.pieces import words
 from xformer.results import (
     GENERATIONS,
@@ -45,9 +46,7 @@ def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
     """How much a word looks at another in each head of a stack, (layers, heads), as the page shows it."""
     given = given_heads(scene.service.info, scene.service.alignment_errors)
     found = grid(scene.passed, stack, Lock(asks, seen), given)
-    if not np.isfinite(found).any():
-        raise UserError(Message.of("error_answer_data"))
-    return np.nan_to_num(found)
+    return np.nan_to_num(there(found if np.isfinite(found).any() else None))
 
 
 def _best(shares: np.ndarray, stack: str) -> tuple[Head, float]:
@@ -62,10 +61,7 @@ def _row(scene: Scene, head: Head, asks: Word) -> dict[str, float]:
 
 
 def _errors(scene: Scene, head: Head) -> tuple[float, float]:
-    errors = scene.service.alignment_errors(head)
-    if errors is None:
-        raise UserError(Message.of("error_answer_data"))
-    return errors
+    return there(scene.service.alignment_errors(head))
 
 
 def _name(scene: Scene, head: Head) -> str:
@@ -76,11 +72,6 @@ def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
     """The walk of First principles, and the masked scores of its row."""
     walk = scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
     return walk, walk.masked[min(scene.query or 1, len(walk.queries)) - 1]
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
 
 
 # Probabilities
@@ -202,7 +193,7 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
 def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The English word that the row of First principles looks at most."""
     walk, scores = _scaled(scene)
-    weights = _softmax(scores)
+    weights = softmax(scores)
     return {text_of(scene.passed, one): sum(float(weights[i]) for group in words(walk.keys) if one[1] in group
                                             for i in group) for one in scene.every("source")}, {}
 
@@ -220,7 +211,7 @@ def times_larger(scene: Scene) -> tuple[bool, str, Values]:
 def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
     """What a row becomes where scores are multiplied: all on "one" piece, "even", or "between"."""
     scores = _scaled(scene)[1]
-    weights = _softmax(beta * scores[np.isfinite(scores)])
+    weights = softmax(scores[np.isfinite(scores)], beta)
     true = "one" if weights.max() > 0.9 else "even" if weights.max() < 1.5 / len(weights) else "between"
     return true, {"beta": f"{beta:g}", "share": f"{weights.max():.2f}"}
 
@@ -229,7 +220,7 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
 def unscaled(scene: Scene) -> tuple[str, Values]:
     """Whether the largest weight is "larger" or "smaller" where scores are not divided by the root of d."""
     walk, scores = _scaled(scene)
-    now, then = _softmax(scores).max(), _softmax(scores * math.sqrt(walk.q.shape[-1])).max()
+    now, then = softmax(scores).max(), softmax(scores, math.sqrt(walk.q.shape[-1])).max()
     return "larger" if then > now else "smaller", {"now": f"{now:.3f}", "then": f"{then:.3f}"}
 
 
@@ -343,9 +334,7 @@ def _bleu(scene: Scene) -> dict[str, float]:
         if name in scene.models.names:
             with scene.models.lease(name) as service:
                 found[name] = float(service.metrics.get("bleu", 0))
-    if len(found) < len(GENERATIONS):
-        raise UserError(Message.of("error_answer_data"))
-    return found
+    return there(found if len(found) == len(GENERATIONS) else None)
 
 
 @judged
@@ -377,9 +366,7 @@ def alike(scene: Scene, *, model: str) -> tuple[str, str]:
 def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
     runs = [one for one in scene.study.recorded().courses
             if one.settings.norm == norm and (one.settings.warmup > 0) == warm and one.ended != "cut"]
-    if not runs:
-        raise UserError(Message.of("error_answer_data"))
-    return runs
+    return there(runs or None)
 
 
 @choice
@@ -419,10 +406,8 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Valu
 @number
 def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
     """How often the classifier is right where it is about so sure, in percent."""
-    bins = [one for one in scene.reader.calibration.bins if one.count] if scene.reader.calibration else []
-    if not bins:
-        raise UserError(Message.of("error_answer_data"))
-    one = min(bins, key=lambda one: abs(100 * one.confidence - confidence))
+    bins = [one for one in there(scene.reader.calibration).bins if one.count]
+    one = min(there(bins or None), key=lambda one: abs(100 * one.confidence - confidence))
     return 100 * one.accuracy, {"sure": percent(one.confidence), "texts": one.count}
 
 

@@ -14,9 +14,9 @@ from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload, locked_word
 from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, folded, picture
 from xformer.figures.labels import percent, place, sentence
+from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import Lock
 from xformer.figures.notice import notice
-from xformer.figures.palettes import PALETTES
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
