@@ -20,24 +20,7 @@ from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, text_of
 from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays, there
 from xformer.pieces import words
-from xformer.results import (
-    GENERATIONS,
-    GREEDY,
-    Head,
-    Message,
-    Move,
-    Occlude,
-    Options,
-    Positions,
-    ReadDecoder,
-    Reweigh,
-    TrainingCourse,
-    TranslateByLayer,
-    UserError,
-    Walk,
-    WalkHead,
-    Weighing,
-)
+from xformer.results import GENERATIONS, Head, Message, TrainingCourse, UserError, Walk, options, questions
 
 Values = dict[str, Any]
 
@@ -70,7 +53,7 @@ def _name(scene: Scene, head: Head) -> str:
 
 def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
     """The walk of First principles, and the masked scores of its row."""
-    walk = scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
+    walk = scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
     return walk, walk.masked[min(scene.query or 1, len(walk.queries)) - 1]
 
 
@@ -177,7 +160,7 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
     trace = scene.passed
     off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
     head = sum(trace.log_probs) - sum(off.log_probs)
-    found = scene.service.ask(Occlude(trace.text, trace.tokens))
+    found = scene.service.ask(questions.Occlude(trace.text, trace.tokens))
     spelled = [shown(one).lower() for one in found.words]
     if word.lower() not in spelled:
         raise UserError(Message.of("error_answer_word", word=word[:40]))
@@ -231,7 +214,7 @@ def unscaled(scene: Scene) -> tuple[str, Values]:
 def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) -> tuple[str, str]:
     """The translation with other positions, or with the words of the source shuffled."""
     before = scene.translated
-    found = scene.service.ask(Move(before, before.best.tokens, Positions(how, value), seed))
+    found = scene.service.ask(questions.Move(before, before.best.tokens, options.Positions(how, value), seed))
     return before.best.text, found.translation.best.text
 
 
@@ -239,12 +222,12 @@ def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) 
 def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
     """A typed sentence whose translation stays as it is with other positions."""
     before = scene.service.translate(scene.typed)
-    after = scene.service.translate(before.source, before.options, positions=Positions(how)).best.text
+    after = scene.service.translate(before.source, before.options, positions=options.Positions(how)).best.text
     return before.best.text == after, "", {"before": before.best.text, "after": after}
 
 
 def _first_of(scene: Scene, stack: str) -> Walk:
-    return scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, Head(stack, 1, 1)))
+    return scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, Head(stack, 1, 1)))
 
 
 @number
@@ -265,8 +248,9 @@ def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
 @stays
 def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
     """The translation where all heads of a stack weigh otherwise."""
-    before, change = scene.translated, Weighing(Head(stack, 1, 1), kind=how)
-    return before.best.text, scene.service.ask(Reweigh(before, before.best.tokens, change)).translation.best.text
+    before, change = scene.translated, options.Weighing(Head(stack, 1, 1), kind=how)
+    again = scene.service.ask(questions.Reweigh(before, before.best.tokens, change))
+    return before.best.text, again.translation.best.text
 
 
 # Search, layers
@@ -276,14 +260,15 @@ def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
 def greedy(scene: Scene) -> tuple[str, str]:
     """What the beam and what greedy search find for the sentence on the page, or for one that is typed."""
     text = scene.translated.source if scene.answer in ("same", "other") else scene.typed
-    return scene.service.translate(text).best.text, scene.service.translate(text, GREEDY).best.text
+    return scene.service.translate(text).best.text, scene.service.translate(text, options.GREEDY).best.text
 
 
 @choice
 def likelier(scene: Scene) -> tuple[str, Values]:
     """Whose translation has the larger probability: "beam", "greedy" or "same"."""
     text = scene.translated.source
-    beam, alone = (math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in (Options(), GREEDY))
+    ways = (options.Options(), options.GREEDY)
+    beam, alone = (math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in ways)
     true = "same" if math.isclose(beam, alone, rel_tol=1e-3) else "beam" if beam > alone else "greedy"
     return true, {"beam": percent(beam), "greedy": percent(alone)}
 
@@ -291,13 +276,13 @@ def likelier(scene: Scene) -> tuple[str, Values]:
 @stays
 def length_with(scene: Scene, *, penalty: float, beside: float) -> tuple[str, str]:
     """The translations with two length penalties."""
-    first, second = (scene.service.translate(scene.translated.source, Options(length_penalty=float(one))).best.text
-                     for one in (beside, penalty))
+    ways = (options.Options(length_penalty=float(one)) for one in (beside, penalty))
+    first, second = (scene.service.translate(scene.translated.source, how).best.text for how in ways)
     return first, second
 
 
 def _by_layer(scene: Scene) -> list[str]:
-    return [one.text for one in scene.service.ask(TranslateByLayer(scene.translated))]
+    return [one.text for one in scene.service.ask(questions.TranslateByLayer(scene.translated))]
 
 
 @number
@@ -318,7 +303,7 @@ def layer_reads(scene: Scene, *, layer: int) -> tuple[str, str]:
 @number
 def piece_ready(scene: Scene, *, place: int) -> tuple[float, Values]:
     """The layer of the decoder from which on the piece at a place is the likeliest."""
-    found = scene.service.ask(ReadDecoder(scene.passed.text, scene.passed.tokens))
+    found = scene.service.ask(questions.ReadDecoder(scene.passed.text, scene.passed.tokens))
     at = min(place, len(found.predicted)) - 1
     ready = max((i + 1 for i, rank in enumerate(found.ranks[:, at]) if rank != 1), default=0)
     return ready, {"piece": shown(found.predicted[at]), "early": shown(found.pieces[max(0, ready - 1)][at])}
