@@ -15,8 +15,8 @@ from xformer.explain.attribution_methods import answers
 from xformer.figures import ablation, grid_payload, head_payload, labels, translation
 from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
+from xformer.figures.layout import PALETTES
 from xformer.figures.notice import notice
-from xformer.figures.palettes import PALETTES
 from xformer.figures.vocabulary import readable
 from xformer.results import STACKS, Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
 from xformer.strings import ENGLISH, SPANISH

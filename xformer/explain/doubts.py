@@ -1,7 +1,5 @@
 """Reasons to doubt a translation: the text may not be English, or the model was not sure of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -174,14 +174,21 @@ def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
     return values
 
 
-@torch.inference_mode()
-def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
-    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
+def check_head(model: Transformer, head: Head) -> int:
+    """Return the number of layers of a head's stack. Raises UserError if the model has no such head."""
     config, (stack, layer, number) = model.config, head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
     if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
         raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
                                    heads=config.n_heads, stacks=", ".join(STACKS)))
+    return depth
+
+
+@torch.inference_mode()
+def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
+    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
+    check_head(model, head)
+    config, (stack, layer, number) = model.config, head
     if not 0 <= padding <= config.max_length - len(pair.source):
         raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
                                    limit=config.max_length))

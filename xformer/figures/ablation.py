@@ -1,7 +1,5 @@
 """HTML tables for switched-off heads: how the translation changed, and which heads matter. All text is escaped."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Callable, Sequence

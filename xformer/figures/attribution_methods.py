@@ -1,7 +1,5 @@
 """Attribution methods side by side: a heatmap of leave-one-out effects, and a table of three methods for one word."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A beam as a tree: the payload of assets/beam_tree.js, and why a hypothesis won or lost, in words. HTML is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any

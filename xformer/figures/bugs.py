@@ -1,7 +1,5 @@
 """Models broken on purpose: both translations, and what gives the mistake away. All text is escaped."""
 
-from __future__ import annotations
-
 import random
 from html import escape
 

@@ -1,7 +1,5 @@
 """Two translations that differ from one step on: a heatmap and sentences on where heads look next. HTML is escaped."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np

@@ -1,8 +1,6 @@
 """A translation model read between its layers, as tables: translations by layer of the encoder, and the logit lens on
 the decoder. All text is escaped."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Notices to a person as HTML: errors and warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

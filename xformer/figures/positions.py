@@ -4,8 +4,6 @@ Tables are (length, d_model) as `explain.positions.table` makes them; pair i is 
 cosine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -20,8 +18,7 @@ from xformer.figures.ablation import changed_words, piece_table
 from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, shown_all
 from xformer.figures.labels import sentence as spelled_out
-from xformer.figures.layout import GRID, PLOT, axis, layout, literal, logarithmic, panels
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.layout import BLUE, GREY, GRID, ORANGE, PLOT, TEAL, axis, layout, literal, logarithmic, panels
 from xformer.figures.tables import header
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import ENGLISH, Language

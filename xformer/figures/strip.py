@@ -1,7 +1,5 @@
 """A small picture of one cross-attention head, word by word, as SVG in HTML; all text is escaped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """A given translation, piece by piece: the piece given, the piece wanted, and the loss. All text is escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

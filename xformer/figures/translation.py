@@ -1,7 +1,5 @@
 """A translation whose pieces show their alternatives, the n-best table, and BLEU in parts. HTML, all text escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

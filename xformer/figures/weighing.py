@@ -1,7 +1,5 @@
 """Figures of attention with other weights than equation 1 gives: the translation, a head, and the curve over beta."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,9 +10,8 @@ import plotly.graph_objects as go
 from xformer.explain.principles import BETAS, POWERS
 from xformer.figures.ablation import both_texts, column_names, word_table
 from xformer.figures.labels import place, sentence, shown
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
 from xformer.figures.notice import notice
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import savable
 from xformer.pieces import words
 from xformer.results import STACKS, Reweighed, Weighing

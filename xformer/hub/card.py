@@ -4,8 +4,6 @@ The metadata, which the Hub reads, is YAML before the text. Its scores, the `mod
 which `python -m xformer evaluate … --save` writes them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ README.md (its model card); training may add the files that `recorded` reads.
 Only JSON, safetensors and SentencePiece's own format are read, so no file can run code.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

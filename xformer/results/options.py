@@ -1,7 +1,5 @@
 """What a person asks for: settings of a search, other positions, other weights of attention."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xformer.results.models import Head

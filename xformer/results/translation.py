@@ -1,7 +1,5 @@
 """A translated text: its hypotheses, the tree of its beam, its pieces and its scores."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 

@@ -4,8 +4,6 @@
 the same version (`serve.remote`). Calls run in threads, so that the services can batch simultaneous ones.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

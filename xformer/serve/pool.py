@@ -2,8 +2,6 @@
 and it is the one used longest ago.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

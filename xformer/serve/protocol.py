@@ -5,8 +5,6 @@
 threads at once, and raises UserError for what it cannot do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Event

@@ -1,7 +1,5 @@
 """Six questions to begin with, on the Translate tab. Their small pictures are made from the page's own models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

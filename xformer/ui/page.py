@@ -1,7 +1,5 @@
 """The frame of the page: the sentence on top, its tabs below, in English at / and in Spanish at /es."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape

@@ -4,8 +4,6 @@ Three parts, one at a time: the decoding step by step with the beam as a tree; a
 piece (teacher forcing); readings after each layer. All are of the pair that the page looks into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

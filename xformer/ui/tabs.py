@@ -4,8 +4,6 @@ A tab is a module with an `ID`, its key in the address and the end of its title'
 `build(page: Page) -> Tab`, called inside the tab. `page.TABS` lists the modules; the page knows no more of them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

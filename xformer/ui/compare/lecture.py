@@ -1,7 +1,5 @@
 """Part of the Compare tab with the lecture's sentences: what its transformer said, and what this model says now."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Any

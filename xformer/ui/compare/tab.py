@@ -1,7 +1,5 @@
 """The Compare tab: two sentences that differ in a word, the BLEU laboratory, and the lecture's sentences."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from html import escape

@@ -1,7 +1,5 @@
 """A part of the Sentiment tab: a review is judged, every word of it asked what it did, and the text changed."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Mapping
