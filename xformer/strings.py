@@ -31,6 +31,16 @@ class Language:
         return replace(self, source=getattr(info, "source", "en"), target=getattr(info, "target", "es"))
 
     @property
+    def reads(self) -> str:
+        """The attribute of HTML for text in the language that the model reads."""
+        return f'lang="{self.source}"'
+
+    @property
+    def writes(self) -> str:
+        """The attribute of HTML for text in the language that the model writes."""
+        return f'lang="{self.target}"'
+
+    @property
     def texts(self) -> dict[str, str]:
         """All texts by key, with their {values} not yet filled in, but for the model's languages."""
         return _texts(self.code, self.source, self.target)

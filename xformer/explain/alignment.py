@@ -3,6 +3,8 @@
 Och and Ney (2003), "A systematic comparison of various statistical alignment models", Computational Linguistics 29(1).
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass

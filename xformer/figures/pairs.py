@@ -65,8 +65,8 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     sources = [translation.source.split() for translation in compared.translations]
     places = aligned(*sources)
     sections = "".join(
-        f'<section><h3>{name}</h3><p lang="en" class="source">{_marked(sources[side], places, side)}</p>'
-        f'<p lang="es" class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
+        f'<section><h3>{name}</h3><p {language.reads} class="source">{_marked(sources[side], places, side)}</p>'
+        f'<p {language.writes} class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
         for side, name in enumerate(NAMES))
     same = compared.translations[0].best.text == compared.translations[1].best.text
     alike = f'<p class="alike">{html("pairs_same")}</p>' if same else ""

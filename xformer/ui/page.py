@@ -328,7 +328,8 @@ def _about(service: TranslationService, language: Language) -> str:
     model = language.html(key, name=info.name, norm=info.norm, encoder=info.n_layers,
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
-    return f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'
+    return (f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}" '
+            f'data-source="{info.source}" data-target="{info.target}">{model}</p>')
 
 
 def _links(language: Language) -> str:
