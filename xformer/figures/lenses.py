@@ -60,8 +60,9 @@ def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: 
             kind = " same" if rank == 1 else ""
             first = at + 1 == step and layer == layers - 1
             cells.append(f'<td class="reading{kind}" {language.writes} style="--share:{p:.3f}" '
-                         f'tabindex="{0 if first else -1}" data-step="{at + 1}" data-layer="{layer}" data-rank="{rank}" '
-                         f'data-probability="{p:.6g}" data-own="{own:.6g}" title="{hint}" aria-label="{hint}">{escape(shown(piece))}</td>')
+                         f'tabindex="{0 if first else -1}" data-step="{at + 1}" data-layer="{layer}" '
+                         f'data-rank="{rank}" data-probability="{p:.6g}" data-own="{own:.6g}" title="{hint}" '
+                         f'aria-label="{hint}">{escape(shown(piece))}</td>')
         name = escape(say("row_target", given=shown(given), wanted=shown(wanted)))
         rows.append(f'<tr{" class=chosen" if at + 1 == step else ""}><th scope="row">{at + 1} · {name}</th>'
                     f'{"".join(cells)}</tr>')
