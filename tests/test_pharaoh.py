@@ -100,6 +100,15 @@ def test_the_error_rate_on_the_gold_pairs_is_the_one_that_is_reported(shipped):
     assert round(alignment_error_rate(made, sure, possible), 4) == rates[best["layer"] - 1][best["head"] - 1]
 
 
+def test_the_command_writes_these_links_with_the_model_that_ships(shipped, capsys, files):
+    gold = read_gold()[:3]
+    source, target = files(source="\n".join(pair.english for pair in gold),
+                           target="\n".join(pair.spanish for pair in gold))
+    wanted = align(shipped, [(pair.english, pair.spanish) for pair in gold])
+    assert run(capsys, source, target)[:2] == (0, "".join(
+        " ".join(f"{i}-{j}" for i, j in sorted(links, key=lambda link: link[1])) + "\n" for links in wanted))
+
+
 def test_three_hundred_words_and_one(shipped):
     english, spanish = "The cat sleeps and the dog eats. " * 40, "El gato duerme y el perro come. " * 40
     long, one, _ = align(shipped, [(english, spanish), ("Yes.", "Sí."), ("", "")])

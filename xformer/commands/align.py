@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> None:
     from xformer.serve.translation import Service
     from xformer.training.evaluation import evaluate_alignment
     pairs = [[one_line(text)[0] for text in pair] for pair in read(args)]
-    services = [Service.open(TRANSLATION.find(name), args.device)
-                for name in (args.checkpoint, args.reverse_checkpoint) if name or name is args.checkpoint]
+    names = [args.checkpoint, args.reverse_checkpoint][:1 + bool(args.reverse_checkpoint)]
+    services = [Service.open(TRANSLATION.find(name), args.device) for name in names]
     one, two = services[0].model.config, services[-1].model.config
     if args.reverse_checkpoint and (one.source, one.target) != (two.target, two.source):
         raise UserError(f"The model of --reverse-checkpoint translates {two.source} to {two.target}; name one that "
