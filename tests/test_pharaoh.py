@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from xformer.__main__ import main
-from xformer.explain.alignment import alignment, alignment_error_rate, read_gold, split
+from xformer.explain import passes
+from xformer.explain.alignment import alignment, alignment_error_rate, read_gold, reading, split
 from xformer.explain.pharaoh import joined, parts
 from xformer.hub import checkpoint
 from xformer.hub.shipped import ROOT
@@ -16,6 +17,13 @@ from xformer.results import Head, UserError
 from xformer.serve.translation import Service
 
 HEAD = Head("cross", 2, 3)
+
+
+def align(service, pairs, head=None, given=None):
+    """Link pairs as the command does, by default by the head that aligns best."""
+    head = head or service.best_head
+    given = reading(service.alignment_errors(head)) == "given" if given is None else given
+    return passes.align(service.model, service.tokenizer, pairs, head, given)
 
 
 @pytest.mark.parametrize(("text", "pieces", "wanted"), [
@@ -57,14 +65,11 @@ def test_two_directions_are_joined_as_worked_by_hand(there, back, wanted, why):
     assert joined(read(there), read(back)) == read(wanted), why
 
 
-@pytest.mark.parametrize("reading", ["predicted", "given"])
-def test_a_batch_links_as_the_trace_of_each_pair_does(running, learned_pairs, monkeypatch, reading):
-    rates = [[[0.5] * 4] * 2, [[0.1 if reading == "given" else 0.9] * 4] * 2]
-    monkeypatch.setitem(running.metrics, "alignment", {
-        "best": {"layer": 2, "head": 3}, "alignment_error_rate": dict(zip(("predicted", "given"), rates, strict=True))})
-    monkeypatch.setattr("xformer.serve.translation.ALIGNED", 3)
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_batch_links_as_the_trace_of_each_pair_does(running, learned_pairs, monkeypatch, first):
+    monkeypatch.setattr(passes, "ALIGNED", 3)
     pairs = [*learned_pairs[:4], ("", ""), ("A cat.", " "), *learned_pairs[4:]]
-    found, first = list(running.align(pairs)), reading == "given"
+    found = list(align(running, pairs, HEAD, bool(first)))
     assert found[4:6] == [frozenset()] * 2
     for links, (english, spanish) in zip(found, pairs, strict=True):
         if english.strip() and spanish.strip():
@@ -76,7 +81,7 @@ def test_a_batch_links_as_the_trace_of_each_pair_does(running, learned_pairs, mo
 def test_a_recurrent_model_with_attention_links_too_and_one_without_is_refused(tmp_path, capsys):
     service = Service.open(ROOT / "checkpoints" / "gru-attention", "cpu")
     trace = service.trace("The cat sleeps.", "El gato duerme.")
-    (links,) = service.align([("The cat sleeps.", "El gato duerme.")])
+    (links,) = align(service, [("The cat sleeps.", "El gato duerme.")])
     assert links == alignment(trace.cross[0, 0], trace.source, trace.predicted)
     service.close()
     (tmp_path / "a").write_text("Yes.\n")
@@ -87,7 +92,7 @@ def test_a_recurrent_model_with_attention_links_too_and_one_without_is_refused(t
 
 def test_the_error_rate_on_the_gold_pairs_is_the_one_that_is_reported(shipped):
     gold = read_gold()
-    found = shipped.align([(pair.english, pair.spanish) for pair in gold])
+    found = align(shipped, [(pair.english, pair.spanish) for pair in gold])
     made, sure, possible = ({(n, *link) for n, links in enumerate(all_links) for link in links} for all_links in (
         found, [pair.sure for pair in gold], [pair.possible for pair in gold]))
     best = shipped.metrics["alignment"]["best"]
@@ -95,13 +100,22 @@ def test_the_error_rate_on_the_gold_pairs_is_the_one_that_is_reported(shipped):
     assert round(alignment_error_rate(made, sure, possible), 4) == rates[best["layer"] - 1][best["head"] - 1]
 
 
+def test_the_command_writes_these_links_with_the_model_that_ships(shipped, capsys, files):
+    gold = read_gold()[:3]
+    source, target = files(source="\n".join(pair.english for pair in gold),
+                           target="\n".join(pair.spanish for pair in gold))
+    wanted = align(shipped, [(pair.english, pair.spanish) for pair in gold])
+    assert run(capsys, source, target)[:2] == (0, "".join(
+        " ".join(f"{i}-{j}" for i, j in sorted(links, key=lambda link: link[1])) + "\n" for links in wanted))
+
+
 def test_three_hundred_words_and_one(shipped):
     english, spanish = "The cat sleeps and the dog eats. " * 40, "El gato duerme y el perro come. " * 40
-    long, one, _ = shipped.align([(english, spanish), ("Yes.", "Sí."), ("", "")])
+    long, one, _ = align(shipped, [(english, spanish), ("Yes.", "Sí."), ("", "")])
     assert len(split(english)) == 320 and sorted(j for _, j in long) == list(range(320))
     assert one == {(0, 0), (1, 1)}
     with pytest.raises(UserError, match="Line 2 has 721 pieces, of 512 that can be aligned; split it."):
-        next(shipped.align([("Yes.", "Sí."), ("Yes.", spanish * 2)]))
+        next(align(shipped, [("Yes.", "Sí."), ("Yes.", spanish * 2)]))
 
 
 @pytest.fixture
@@ -154,7 +168,7 @@ def test_files_pairs_and_standard_input_give_the_same_lines(capsys, both_ways, l
 def test_a_model_of_the_other_direction_joins_its_links(capsys, both_ways, learned_pairs, files):
     source, target = files(source=learned_pairs[0][0], target=learned_pairs[0][1])
     one, other = (Service.open(folder, "cpu") for folder in both_ways)
-    wanted = joined(*one.align([learned_pairs[0]]), {(i, j) for links in other.align([learned_pairs[0][::-1]])
+    wanted = joined(*align(one, [learned_pairs[0]]), {(i, j) for links in align(other, [learned_pairs[0][::-1]])
                                                      for j, i in links})
     assert run(capsys, source, target, "--checkpoint", both_ways[0], "--reverse-checkpoint", both_ways[1])[:2] == (
         0, " ".join(f"{i}-{j}" for i, j in sorted(wanted, key=lambda link: link[::-1])) + "\n")

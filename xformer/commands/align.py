@@ -8,6 +8,7 @@ from xformer.commands.arguments import add_checkpoint, add_device, plainly
 from xformer.explain import alignment, pharaoh
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import UserError
+from xformer.serve.text import one_line
 
 HELP = "link the words of texts and of their translations, line by line"
 
@@ -33,11 +34,12 @@ def run(args: argparse.Namespace) -> None:
     """Print the links; nothing if a line cannot be aligned."""
     from tqdm import tqdm
 
+    from xformer.explain import passes
     from xformer.serve.translation import Service
     from xformer.training.evaluation import evaluate_alignment
-    pairs = read(args)
-    services = [Service.open(TRANSLATION.find(name), args.device)
-                for name in (args.checkpoint, args.reverse_checkpoint) if name or name is args.checkpoint]
+    pairs = [[one_line(text)[0] for text in pair] for pair in read(args)]
+    names = [args.checkpoint, args.reverse_checkpoint][:1 + bool(args.reverse_checkpoint)]
+    services = [Service.open(TRANSLATION.find(name), args.device) for name in names]
     one, two = services[0].model.config, services[-1].model.config
     if args.reverse_checkpoint and (one.source, one.target) != (two.target, two.source):
         raise UserError(f"The model of --reverse-checkpoint translates {two.source} to {two.target}; name one that "
@@ -47,9 +49,11 @@ def run(args: argparse.Namespace) -> None:
     for service in (one for one in services if "alignment" not in one.metrics):  # nobody has measured its heads yet
         with plainly():
             service.metrics["alignment"] = evaluate_alignment(service, alignment.read_gold()).to_json()
-    found = services[0].align(pairs, args.unit)
-    if args.reverse_checkpoint:
-        back = services[1].align([pair[::-1] for pair in pairs], args.unit)
+    found, *others = (passes.align(
+        service.model, service.tokenizer, [pair[::turned] for pair in pairs], service.best_head,
+        alignment.reading(service.alignment_errors(service.best_head)) == "given", args.unit)
+        for service, turned in zip(services, (1, -1), strict=False))
+    for back in others:
         found = (pharaoh.joined(links, {link[::-1] for link in more}) for links, more in zip(found, back, strict=True))
     for links in tqdm(found, total=len(pairs), unit="pair", dynamic_ncols=True, leave=False):
         print(" ".join(f"{i}-{j}" for i, j in sorted(links, key=lambda link: link[::-1])))

@@ -6,7 +6,7 @@ share it. Long computations call `pause` between passes, so that other requests 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ from torch import Tensor
 
 from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
+from xformer.explain import pharaoh
+from xformer.explain.alignment import Link, linked
 from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, future_mask, scores, sinusoids
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, words
@@ -39,6 +41,7 @@ from xformer.results import (
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
+ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
 
 
@@ -149,6 +152,27 @@ def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.
         model(source, target, recorded)
     maps = recorded.cross.probabilities[head.layer - 1][:, head.head - 1].float().cpu().numpy()
     return [one[:len(pair.given), :len(pair.source)] for one, pair in zip(maps, pairs, strict=True)]
+
+
+def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]], head: Head, given: bool = False,
+          unit: str = pharaoh.UNITS[0]) -> Iterator[frozenset[Link]]:
+    """Link the parts (`pharaoh.UNITS`) of pairs (source, target), each of a target with the one that a head looks at
+    most; if `given`, its rows stand for the pieces they were given. Raises UserError, before the first is done, that
+    names the line of a pair with more pieces than the model has positions."""
+    cut, limit = [[tokenizer.encode(line) for line in pair] for pair in pairs], model.config.max_length
+    for number, one in enumerate(cut, 1):
+        if (pieces := max(map(len, one)) + 1) > limit:
+            raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")
+    for start in range(0, len(cut), ALIGNED):
+        block, found = range(start, min(start + ALIGNED, len(cut))), dict[int, frozenset[Link]]()
+        full = sorted((i for i in block if all(cut[i])), key=lambda i: [len(tokens) for tokens in cut[i]])
+        for at in range(0, len(full), ALIGNED_ROWS):
+            rows = full[at:at + ALIGNED_ROWS]
+            for i, attention in zip(rows, cross_maps(model, [Pair.of(*cut[i]) for i in rows], head), strict=True):
+                keys, queries = (pharaoh.parts(line, tokenizer.pieces(tokens), unit)
+                                 for line, tokens in zip(pairs[i], cut[i], strict=True))
+                found[i] = linked(attention[int(given):], queries, keys)
+        yield from (found.get(i, frozenset()) for i in block)
 
 
 @torch.inference_mode()

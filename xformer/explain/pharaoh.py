@@ -48,10 +48,8 @@ def _tokens(pieces: Sequence[str]) -> list[list[int]]:
 def joined(there: Set[Link], back: Set[Link]) -> frozenset[Link]:
     """Join the links of a model with those of one of the other direction by grow-diag-final-and, both (source, target).
 
-    Koehn et al. (2005), "Edinburgh System Description for the 2005 IWSLT Speech Translation Evaluation", after Och and
-    Ney (2003): what both have; then neighbours, across too, that one has, where a word of theirs has no link yet; then
-    what `there`, and after it `back`, has between two words that have none.
-    """
+    Koehn et al. (2005, IWSLT) after Och and Ney (2003): what both have; then neighbours, also across, that one has and
+    of which a word has no link yet; then what `there`, and after it `back`, has between two words that have none."""
     union, kept, before = sorted(there | back), set(there & back), -1
     def take(link: Link, which: Callable[[Iterable[bool]], bool]) -> None:
         if which(all(one[side] != link[side] for one in kept) for side in range(2)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import bugs, lenses, passes, pharaoh, quality, stream, weighing
-from xformer.explain.alignment import READINGS, Link, given_heads, linked, reading
+from xformer.explain import bugs, lenses, passes, quality, stream, weighing
+from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
@@ -64,7 +64,6 @@ from xformer.translator import Translator, grow_tree, target_limit
 MAX_PIECES = 256  # of a source sentence, </s> included
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # stands in a translation for bytes that spell no character
 SURER = 0.7  # nats by which the translation of a text in small letters must be likelier, for it to be read so
-ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
@@ -373,31 +372,6 @@ class Service(Pretrained):
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self._transformer, sources)
-
-    def align(self, pairs: Sequence[tuple[str, str]], unit: str = pharaoh.UNITS[0]) -> Iterator[frozenset[Link]]:
-        """Link the parts (`pharaoh.UNITS`) of pairs (source, target), by the head that aligns best and the rule of its
-        error rate: each part of a target with the part that the head looks at most. Raises UserError, before the first
-        is done, naming the line of a pair with more pieces than the model has positions."""
-        head, limit = self.best_head, self.model.config.max_length
-        first = READINGS.index(reading(self.alignment_errors(head)))
-        lines = [[one_line(text)[0] for text in pair] for pair in pairs]
-        cut = [[self.tokenizer.encode(line) for line in pair] for pair in lines]
-        for number, one in enumerate(cut, 1):
-            if (pieces := max(map(len, one)) + 1) > limit:
-                raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")
-        for start in range(0, len(cut), ALIGNED):
-            block = range(start, min(start + ALIGNED, len(cut)))
-            found: dict[int, frozenset[Link]] = {}
-            full = sorted((i for i in block if all(cut[i])), key=lambda i: [len(tokens) for tokens in cut[i]])
-            for at in range(0, len(full), ALIGNED_ROWS):
-                rows = full[at:at + ALIGNED_ROWS]
-                with self.guard.work():
-                    maps = passes.cross_maps(self.model, [Pair.of(*cut[i]) for i in rows], head)
-                for i, attention in zip(rows, maps, strict=True):
-                    keys, queries = (pharaoh.parts(line, self.tokenizer.pieces(tokens), unit)
-                                     for line, tokens in zip(lines[i], cut[i], strict=True))
-                    found[i] = linked(attention[first:], queries, keys)
-            yield from (found.get(i, frozenset()) for i in block)
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""
