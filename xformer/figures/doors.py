@@ -31,7 +31,7 @@ def doors(each: Sequence[Door], language: Language = ENGLISH) -> str:
     said = language.html("doors_dismiss")
     lesson = (f'<button type="button" class="link" data-lesson="{LESSON}">{language.html("doors_lesson")}</button> '
               f'<button type="button" class="dismiss" aria-label="{said}" title="{said}">×</button>')
-    return (f'<p class="invitation" hidden>{lesson}</p><details class="door-list" open>'
+    return (f'<p class="invitation">{lesson}</p><details class="door-list" open>'
             f'<summary>{language.html("doors_title")}</summary><ul>{items}</ul></details>')
 
 

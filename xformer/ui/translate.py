@@ -52,8 +52,8 @@ def build(page: Page) -> Tab:
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            spanish = gr.HTML(elem_classes="spanish", min_height=217)
-            seen = gr.HTML(elem_classes="strip", min_height=300)
+            spanish = gr.HTML(elem_classes="spanish")
+            seen = gr.HTML(elem_classes="strip")
         with gr.Column(scale=5, min_width=300):
             doors.build(page)
             n_best = gr.HTML(elem_classes="tables")
