@@ -494,7 +494,6 @@ def test_bad_numbers_get_one_sentence_on_the_page(running, learned_pairs, pictur
     assert 'role="alert"' in answer["problem"] and answer["change"] is None
     answer = run(found, "none", 5, 100, True, 1)
     assert answer["change"].positions == Positions("none") and answer["change"].seed == 1
-    assert answer["before"] and answer["after"]
     assert answer["before"]["title"].endswith("as in training") and answer["after"]["title"].endswith("words shuffled")
 
 
