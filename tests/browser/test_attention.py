@@ -393,7 +393,7 @@ def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_
     offline.set_content(content.decode())
     expect(offline.locator("html")).to_have_attribute("lang", "es")
     expect(offline.locator("#title")).to_have_text(seen)
-    expect(offline.locator("#source")).to_have_text(f"Inglés: {learned_pairs[0][0]}")
+    expect(offline.locator("#source")).to_have_text(f"En inglés: {learned_pairs[0][0]}")
     expect(offline.get_by_label("capa 1, cabeza 3")).to_have_attribute("aria-pressed", "true")
     offline.locator("#map td").first.hover()
     expect(offline.locator("#value")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
