@@ -41,7 +41,8 @@ CHOOSE = """async ([label, selectors]) => {
     window.tops = () => selectors.map(one => [...document.querySelectorAll(one)].find(
         found => found.checkVisibility()).getBoundingClientRect().top + scrollY);
     document.querySelector(label).click();
-    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
+    const isThere = one => [...document.querySelectorAll(one)].some(found => found.checkVisibility());
+    for (let frames = 0; frames < 2 || !selectors.every(isThere); frames++) await new Promise(requestAnimationFrame);
     return tops();
 }"""
 
@@ -66,6 +67,43 @@ def test_nothing_below_the_three_maps_moves_when_they_are_drawn(visit):
     page.locator(".three-maps .pair-difference[data-drawn] svg").first.wait_for()
     page.wait_for_function(STANDS, polling=500)
     assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(("tab", "label", "there", "below"), [
+    ("training", ".tabitem .parts label:nth-of-type(3)", ".live-pace[data-drawn] svg",
+     (".block.live-progress", ".block.live-pace", ".block.about")),
+    ("training", ".tabitem .parts label:nth-of-type(4)", ".recorded-runs[data-drawn] svg",
+     (".block.recorded-runs", ".block.recorded-runs ~ .summary")),
+    ("translate", "[role=tab][data-tab-id=positions]", ".pos-after .title",
+     (".experiment .controls", ".block.pos-before", ".block.pos-after"))])  # the test's model writes on and on
+def test_nothing_moves_below_what_comes_when_a_part_opens(visit, width, tab, label, there, below):
+    page = visit(width=width)
+    open_tab(page, tab)
+    page.wait_for_function(STILL)
+    before = page.evaluate(CHOOSE, [label, below])
+    page.locator(there).first.wait_for()
+    page.wait_for_function(STANDS, polling=500)
+    assert page.evaluate("tops()") == pytest.approx(before, abs=MOST)
+
+
+def test_the_whole_pass_is_uncovered_to_its_end(visit):
+    """What lays the picture down a second time would break off the motion by which it comes."""
+    page = visit()
+    page.emulate_media(reduced_motion="no-preference")
+    page.evaluate("""() => {
+        const animate = Element.prototype.animate;
+        Element.prototype.animate = function (...how) {
+            const motion = animate.apply(this, how);
+            const note = () => { window.wasSeen = this.parentElement.isConnected; };
+            if (this.matches('.cover')) motion.finished.then(note);
+            return motion;
+        };
+    }""")
+    open_tab(page, "model")
+    page.wait_for_function("window.wasSeen !== undefined")
+    assert page.evaluate("wasSeen")
+    expect(page.locator(".whole-pass .cover")).to_have_count(0)
 
 
 def test_the_picture_in_words_stands_where_it_stood_below_a_larger_picture(visit, learned_pairs):
