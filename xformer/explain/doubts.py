@@ -16,6 +16,8 @@ ENGLISH = frozenset(re.findall(r"[\w']+", """
     my not of on or our she should so that the their them there these they this those to us was we were what when where
     who why will with would you your"""))
 
+SHORT = {"en": ENGLISH, "es": SPANISH}
+
 
 def sureness(log_probs: Sequence[float]) -> float:
     """Return the mean log-probability of a translation's pieces, in nats; at most 0."""
@@ -28,9 +30,8 @@ def looks_like(text: str, language: str) -> bool:
     >>> [looks_like(text, "es") for text in ("¿Dónde está el libro?", "Where is Los Angeles?")]
     [True, False]
     """
-    found = [word.lower() for word in WORD.findall(text)]
-    more = sum(word in SPANISH for word in found) - sum(word in ENGLISH for word in found)
-    return {"es": more > 0, "en": more < 0}.get(language, False)
+    own, other = _short([word.lower() for word in WORD.findall(text)], language)
+    return own > other
 
 
 def looks_foreign(text: str, language: str = "en") -> bool:
@@ -41,6 +42,11 @@ def looks_foreign(text: str, language: str = "en") -> bool:
     (True, False)
     """
     found = [re.split("['’]", word.lower())[0] for word in WORD.findall(text)]
-    known = (ENGLISH, SPANISH) if language == "en" else (SPANISH, ENGLISH)
-    own, other = (sum(word in short for word in found) for short in known)
+    own, other = _short(found, language)
     return other > own or len(found) > 5 and own < len(found) / 12
+
+
+def _short(found: Sequence[str], language: str) -> tuple[int, int]:
+    """Count the short words of a language among words, and those of the other."""
+    counts = {code: sum(word in short for word in found) for code, short in SHORT.items()}
+    return counts.pop(language, 0), max(counts.values())

@@ -21,7 +21,7 @@ from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
-from xformer.training.data.corpora import Pair, plain
+from xformer.training.data.corpora import Pair, plain, turned
 from xformer.training.data.reviews import Labelled
 from xformer.training.sentiment import reliability
 
@@ -32,7 +32,7 @@ LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left ou
 
 def as_read(service: Service, pairs: Sequence[Pair]) -> list[Pair]:
     """Turn pairs of English and Spanish into those of what the model reads and what it writes."""
-    return [(spanish, english) for english, spanish in pairs] if service.info.source == "es" else [*pairs]
+    return turned(pairs) if service.info.source == "es" else [*pairs]
 
 
 # Translation

@@ -17,14 +17,15 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
 
-READ: dict[str, Any] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
-EXAMPLES: list[str] = READ["translation"]  # in English
+# By what they are for: "translation" in English, "translation_es", "reviews".
+ALL_EXAMPLES: dict[str, Any] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
+EXAMPLES: list[str] = ALL_EXAMPLES["translation"]
 Listener = dict[str, Any]  # keyword arguments of an event of Gradio, as `Ask` makes them
 
 
 def examples(service: TranslationService) -> list[str]:
     """The sentences to begin with, in the language that a model reads; those in English where there are no others."""
-    return READ.get(f"translation_{service.info.source}", EXAMPLES)
+    return ALL_EXAMPLES.get(f"translation_{service.info.source}", EXAMPLES)
 
 
 @dataclass(frozen=True, eq=False)

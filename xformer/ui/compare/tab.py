@@ -77,7 +77,7 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
             result = canvas("part.js", "${value}", "compared main", save=language)
         with gr.Column(scale=3, min_width=280):
             preset = gr.Dropdown(**_listed(page.service, language), label=say("pairs_preset"), filterable=False)
-            page.views["pairs.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
+            page.views[f"{tab}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
             first, second = (controls.add(key, partial(_text, i), gr.Textbox, label=say(label), lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
