@@ -10,7 +10,7 @@ import json
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 SMALL = 10_000  # bytes from which on a file is stored as LFS
 
@@ -25,6 +25,7 @@ class Repository:
     variables: dict = field(default_factory=dict)  # of the environment of a Space
     commits: dict = field(default_factory=dict)  # commit → path → content
     branches: dict = field(default_factory=dict)  # branch or tag → commit
+    proposals: list = field(default_factory=list)  # (number, author, title) of open pull requests
 
     def commit(self, files, branch="main"):
         tree = {**self.commits.get(self.branches.get(branch), {}), **files}
@@ -149,6 +150,13 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer({})
         elif rest[:1] == ["commit"]:
             self.commit(name, repository, "/".join(rest[1:]), "create_pr=1" in query)
+        elif rest == ["discussions"]:
+            asked = parse_qs(query).get("author", [None])[0]
+            found = [{"num": number, "title": title, "status": "open", "isPullRequest": True,
+                      "author": {"name": author}, "createdAt": "2023-05-01T12:00:00.000Z",
+                      "repo": {"name": name, "type": "model"}}
+                     for number, author, title in repository.proposals if asked in (None, author)]
+            self.answer({"discussions": found, "count": len(found), "start": 0, "numClosedDiscussions": 0})
         elif rest == ["variables"]:
             self.variables(repository)
         elif rest[:1] == ["tree"]:

@@ -5,8 +5,9 @@ import timeit
 
 import pytest
 
+from xformer.pieces import repeats
 from xformer.results import UserError
-from xformer.serve.text import MARKUP, clean, in_small_letters, one_line, prepare, repeats
+from xformer.serve.text import MARKUP, clean, in_small_letters, one_line, prepare
 from xformer.strings import ENGLISH, SPANISH
 
 

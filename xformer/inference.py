@@ -67,9 +67,9 @@ class Packable(nn.Module):
         twin: N | None = self.twin
         return self if twin is None else twin
 
-    def unembed(self, x: Tensor, weight: Tensor) -> Tensor:
-        """x [..., D] times the weight [V, D] of the embeddings -> [..., V]"""
-        return F.linear(x, weight) if self.output is None or not usable() else self.output(x, self.steps)
+    def unembed(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """x [..., D] times the weight [V, D] of the embeddings, and its bias [V] if there is one -> [..., V]"""
+        return F.linear(x, weight, bias) if self.output is None or not usable() else self.output(x, self.steps)
 
     def pack(self, quantised: bool = False) -> None:
         """Make inference in float32 on a CPU faster, for the price of copies of the weights, see `products.py`.
@@ -83,7 +83,7 @@ class Packable(nn.Module):
             return
         self.__dict__.pop("twin", None)  # of an earlier call
         twin = deepcopy(self, {id(shared): shared for shared in (*self.parameters(), *self.buffers())}).eval()
-        self.output = twin.output = Product(weight, quantised=quantised)
+        self.output = twin.output = Product(weight, getattr(self, "output_bias", None), quantised)
         self.output.measure()
         for mine, its in zip(self.modules(), twin.modules(), strict=True):
             if isinstance(mine, Linear) and isinstance(its, Linear):

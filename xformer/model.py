@@ -13,6 +13,7 @@ step-by-step decoding are made by the caller and handed in, so that many threads
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -27,7 +28,8 @@ from xformer.inference import Absorbed, Linear
 from xformer.pieces import PAD
 
 NORMS = ("pre", "post")
-LANGUAGES = ("en", "es")  # that texts of the page have names for
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+LANGUAGE = re.compile("[a-z]{2,3}")  # a code of ISO 639
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,12 @@ class Config:
     d_ff: int = 1024
     norm: str = "pre"  # "post": Vaswani et al. 2017; "pre": Xiong et al. 2020
     dropout: float = 0.1
+    activation: str = "relu"  # of the feed-forward network
+    output_bias: bool = False  # one number a piece, added to the logits and never trained here
     position_base: float = 10000.0
+    first_position: int = 0  # of the first piece
     max_length: int = 512  # positions, in pieces
-    source: str = "en"  # code of the language that a translator reads
+    source: str = "en"  # code of the language that a translator reads, "mul" of one for many
     target: str = "es"  # and of that which it writes
 
     def __post_init__(self) -> None:
@@ -61,11 +66,17 @@ class Config:
             raise ValueError(f"d_model is {self.d_model}; sinusoidal positions need an even number")
         if self.norm not in NORMS:
             raise ValueError(f"norm is {self.norm!r}; choose one of {', '.join(NORMS)}")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {self.activation!r}; choose one of {', '.join(ACTIVATIONS)}")
         for name in ("source", "target"):
-            if getattr(self, name) not in LANGUAGES:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(LANGUAGES)}")
+            if not LANGUAGE.fullmatch(str(getattr(self, name))):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a language's code of two or three "
+                                 f"small letters, as en")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout!r}; it must be at least 0 and below 1")
+        if not isinstance(self.first_position, int) or not 0 <= self.first_position <= self.max_length:
+            raise ValueError(f"first_position is {self.first_position!r}; it must be a whole number from 0 to "
+                             f"max_length")
         if not 1 < self.position_base < math.inf:
             raise ValueError(f"position_base is {self.position_base!r}; it must be a number greater than 1")
 
@@ -319,15 +330,16 @@ class Memory(NamedTuple):
 
 
 class FeedForward(nn.Module):
-    """Position-wise feed-forward network, equation 2: max(0, x W1 + b1) W2 + b2."""
+    """Position-wise feed-forward network, equation 2: max(0, x W1 + b1) W2 + b2, or with another activation."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
+        self.activation = ACTIVATIONS[config.activation]
         self.inner = Linear(config.d_model, config.d_ff)
         self.outer = Linear(config.d_ff, config.d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.outer(F.relu(self.inner(x)))
+        return self.outer(self.activation(self.inner(x)))
 
 
 class Residual(nn.Module):
@@ -432,7 +444,7 @@ class Embedding(nn.Module):
         super().__init__()
         self.config = config
         self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
-        table = sinusoids(config.max_length, config.d_model, config.position_base)
+        table = sinusoids(config.max_length, config.d_model, config.position_base, config.first_position)
         self.register_buffer("positions", table, persistent=False)
 
     def forward(self, tokens: Tensor, offset: int = 0, positions: Tensor | None = None) -> Tensor:
@@ -491,6 +503,8 @@ class Network(inference.Packable):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
+        if config.output_bias:
+            self.register_buffer("output_bias", torch.zeros(config.vocab_size))
 
     def initialise(self) -> None:
         """Draw all weights; the last thing a model does when it is made."""
@@ -504,7 +518,7 @@ class Network(inference.Packable):
 
     def logits(self, x: Tensor) -> Tensor:
         """x [..., D] -> [..., V]"""
-        return self.unembed(x, self.embedding.weight)
+        return self.unembed(x, self.embedding.weight, getattr(self, "output_bias", None))
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())

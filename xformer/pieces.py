@@ -48,3 +48,14 @@ def spelled(text: str) -> str:
 def _goes_on(following: Sequence[str]) -> bool:
     """Whether a piece follows that begins with a letter and begins no word."""
     return any(piece not in SPECIAL.values() and piece[:1].isalnum() for piece in following)
+
+
+def repeats(tokens: Sequence[int]) -> bool:
+    """Whether a sequence of 1 to 8 pieces stands at least four times in a row, as when the decoder is in a loop."""
+    for size in range(1, 9):
+        same = 0
+        for i in range(size, len(tokens)):
+            same = same + 1 if tokens[i] == tokens[i - size] else 0
+            if same >= 3 * size:
+                return True
+    return False

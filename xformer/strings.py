@@ -11,6 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from babel import Locale
+
 PACKAGE = Path(str(files("xformer")))
 # An installed package holds them; in a clone they stand beside the package.
 ASSETS = PACKAGE / "assets" if (PACKAGE / "assets").is_dir() else PACKAGE.parent / "assets"
@@ -67,7 +69,8 @@ class Language:
 @cache
 def _texts(code: str, source: str, target: str) -> dict[str, str]:
     texts = json.loads((ASSETS / "strings" / f"{code}.json").read_text(encoding="utf-8"))
-    reads, writes = texts[f"language_{source}"], texts[f"language_{target}"]
+    names = Locale(code).languages
+    reads, writes = names.get(source, source), names.get(target, target)
     return {key: text.replace("{reads}", reads).replace("{writes}", writes) for key, text in texts.items()}
 
 

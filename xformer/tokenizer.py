@@ -1,26 +1,36 @@
-"""Text to pieces and back, with a joint SentencePiece vocabulary; the only file that imports sentencepiece."""
+"""Text to pieces and back, with a joint SentencePiece vocabulary, or with two of an imported model; the only file that
+imports sentencepiece."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 import struct
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
 
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, WORD_START
+from xformer.results import Message, UserError
 
 # What is worth a piece of its own in a vocabulary of Latin script: its letters with every mark, and signs of amounts,
 # addresses, formulas and quotation. Everything else can be spelled in bytes.
 LETTERS = [chr(code) for code in (*range(0x21, 0x180), *range(0x218, 0x21C), *range(0x1EA0, 0x1EFA))]
 SIGNS = "“”„‘’‚–—†•€₹ẞ←→↑↓−≤≥≠≈∞√∑∫παβγδελθσφωΔΣΩ‰′″⁄"
 NORMAL, BYTE = 1, 6  # kinds of pieces in sentencepiece_model.proto
+SIDES = ("tokenizer.model", "target.model")  # files of the two vocabularies of an imported model
+JOINT = "pieces.json"  # and of what joins them
+CODE = re.compile(r">>[^<>\s]{1,40}<<")  # names the language to write, before a text
 
 
 class Tokenizer:
     """A trained vocabulary. Thread-safe: encoding and decoding change nothing."""
+
+    codes: tuple[str, ...] = ()  # of the languages to choose from, of a model that writes several
 
     def __init__(self, model: bytes) -> None:
         """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
@@ -37,9 +47,19 @@ class Tokenizer:
         """Let another process have it."""
         return Tokenizer, (self.model,)
 
-    @classmethod
-    def load(cls, path: Path) -> Tokenizer:
-        return cls(path.read_bytes())
+    @staticmethod
+    def load(path: Path) -> Tokenizer:
+        """Read tokenizer.model, and what stands beside it of an imported model. Raises ValueError where it is none."""
+        joint, target = path.with_name(JOINT), path.with_name(SIDES[1])
+        if not joint.is_file():
+            return Tokenizer(path.read_bytes())
+        models = [path.read_bytes(), *([target.read_bytes()] if target.is_file() else [])]
+        return JointTokenizer(models, json.loads(joint.read_text(encoding="utf-8")))
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The content of each of its files in a checkpoint."""
+        return {SIDES[0]: self.model}
 
     @classmethod
     def train(cls, sentences: Iterable[str], vocab_size: int = 8000, threads: int = 2, fold_case: bool = False
@@ -82,8 +102,8 @@ class Tokenizer:
     def __len__(self) -> int:
         return self._sp.get_piece_size()
 
-    def encode(self, text: str, sampling: float = 0.0) -> list[int]:
-        """Ids of the pieces of a text, without special ones.
+    def encode(self, text: str, sampling: float = 0.0, target: bool = False) -> list[int]:
+        """Ids of the pieces of a text, without special ones. target: of a translation, which some models cut otherwise.
 
         `sampling` above 0 draws one of the many ways to split it (sub-word regularisation, Kudo 2018); the larger, the
         nearer to the best one.
@@ -118,11 +138,117 @@ class Tokenizer:
         """The likeliest ways to split a text, at most `count`, the likeliest first."""
         return self._sp.nbest_encode(text, nbest_size=count)
 
-    def unknown(self, text: str) -> list[str]:
+    def forced(self, text: str) -> list[int]:
+        """The pieces with which every translation of a text begins."""
+        return []
+
+    def unknown(self, text: str, target: bool = False) -> list[str]:
         """Characters or runs of them that no piece covers, each once, in order."""
-        found = zip(self._sp.encode(text), self._sp.encode(text, out_type=str), strict=True)
+        found = zip(self.encode(text, target=target), self._cut(text, target), strict=True)
         surfaces = (piece.removeprefix(WORD_START) for token, piece in found if token == UNK)
         return list(dict.fromkeys(surface for surface in surfaces if surface))
+
+    def _cut(self, text: str, target: bool) -> list[str]:
+        """The pieces of a text, as they stand in it where the vocabulary lacks them."""
+        return self._sp.encode(text, out_type=str)
+
+
+class JointTokenizer(Tokenizer):
+    """The vocabulary of an imported model: one SentencePiece model a side, or one for both, and a list of pieces, whose
+    numbers are the model's. As the `MarianTokenizer` of transformers, it reads a piece that the list lacks as UNK.
+
+    Of a model that writes several languages, a text may begin with the code of one, as >>spa<<. It is put before the
+    pieces of the text, or of M2M-100 before those of the translation.
+    """
+
+    def __init__(self, models: Sequence[bytes], joint: Any) -> None:
+        """joint: what pieces.json holds: all "pieces", and the codes, or "", with which a text ("opening") and a
+        translation ("forced") begin where none is typed. Raises ValueError where it does not.
+        """
+        held = joint if isinstance(joint, dict) else {}
+        pieces, codes = held.get("pieces"), [held.get(key) for key in ("opening", "forced")]
+        if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+            raise ValueError(f"{JOINT} has no list of pieces")
+        if pieces[:len(SPECIAL)] != [*SPECIAL.values()] or len(set(pieces)) < len(pieces):
+            raise ValueError(f"the pieces in {JOINT} must begin with {', '.join(SPECIAL.values())}, each stand once")
+        try:
+            self._sides = [sentencepiece.SentencePieceProcessor(model_proto=model) for model in models]
+        except (RuntimeError, TypeError) as error:
+            raise ValueError("it is not a SentencePiece model") from error
+        self.models, self._joint, self._pieces = tuple(models), joint, pieces
+        self.model, self._sp = models[0], self._sides[0]
+        self._rows = {piece: row for row, piece in enumerate(pieces)}
+        self.codes = tuple(piece for piece in pieces if CODE.fullmatch(piece))
+        if strange := [code for code in codes if code and code not in self.codes]:
+            raise ValueError(f"{JOINT} begins with {strange[0]!r}, which is no language's code among its pieces")
+        self._opening, self._forced = (code or "" for code in codes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JointTokenizer, (self.models, self._joint)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        joint = json.dumps(self._joint, ensure_ascii=False).encode()
+        return {**dict(zip(SIDES, self.models, strict=False)), JOINT: joint}
+
+    def extended(self) -> Tokenizer:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def encode(self, text: str, sampling: float = 0.0, target: bool = False) -> list[int]:
+        return self._ids(self._cut(text, target, sampling))
+
+    def _cut(self, text: str, target: bool, sampling: float = 0.0) -> list[str]:
+        if target:
+            return self._sides[-1].encode(text, out_type=str)
+        code, text = self._split(text)
+        cut = (self._sp.encode(text, out_type=str, enable_sampling=True, alpha=sampling, nbest_size=-1) if sampling else
+               self._sp.encode(text, out_type=str))
+        return [*self._before(code), *cut]
+
+    def _split(self, text: str) -> tuple[str, str]:
+        """Split a text into the code typed before it and the rest. Raises UserError for a code that there is not."""
+        written = CODE.match(text) if self.codes else None
+        if written and written[0] not in self.codes:
+            raise UserError(Message.of("error_code", code=written[0], codes=" ".join(self.codes[:12])))
+        return (written[0], text[written.end():]) if written else ("", text)
+
+    def _before(self, code: str) -> list[str]:
+        """What is put before the pieces of a text that begins with a code, or with none."""
+        return [one] if (one := self._opening if self._forced else code or self._opening) else []
+
+    def forced(self, text: str) -> list[int]:
+        return self._ids([self._split(text)[0] or self._forced]) if self._forced else []
+
+    def _ids(self, pieces: Iterable[str]) -> list[int]:
+        return [self._rows.get(piece, UNK) for piece in pieces]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        written = [self._pieces[i] for i in ids if i not in SPECIAL]
+        return self._sides[-1].decode([piece for piece in written if piece not in self.codes])
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self._pieces[i] for i in ids]
+
+    def id_of(self, piece: str) -> int | None:
+        row = self._rows.get(piece)
+        return None if row == UNK and piece != SPECIAL[UNK] else row
+
+    def log_probs(self, ids: Sequence[int]) -> list[float]:
+        return [self._sp.get_score(self._sp.piece_to_id(self._pieces[i])) for i in ids]
+
+    def splits(self, text: str, count: int) -> list[list[int]]:
+        code, text = self._split(text)
+        return [self._ids([*self._before(code), *cut])
+                for cut in self._sp.nbest_encode(text, nbest_size=count, out_type=str)]
+
+
+def listed(model: bytes) -> list[str]:
+    """All pieces of a SentencePiece model, in its own order."""
+    sp = sentencepiece.SentencePieceProcessor(model_proto=model)
+    return [sp.id_to_piece(i) for i in range(sp.get_piece_size())]
 
 
 def _varint(value: int) -> bytes:

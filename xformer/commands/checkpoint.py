@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xformer.commands.arguments import Within
 from xformer.hub.shipped import TRANSLATION
-from xformer.results import UserError
+from xformer.results import Options, UserError
 
 HELP = "look at a checkpoint, fetch it from the Hub, upload it"
 
@@ -15,6 +15,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
     _add_push(kinds.add_parser("push", help="upload a folder to the Hub"))
     _add_pull(kinds.add_parser("pull", help="fetch from the Hub"))
+    _add_import(kinds.add_parser("import", help="make one of a translation model of others, as opus-mt-en-es"))
     _add_info(kinds.add_parser("info", help="what a checkpoint is"))
     _add_average(kinds.add_parser("average", help="make one of several runs of the same model"))
     _add_extend(kinds.add_parser("extend", help="make one whose vocabulary spells every character"))
@@ -63,6 +64,46 @@ def pull(args: argparse.Namespace) -> None:
     from xformer.hub import repository
     access = repository.Access(None, args.cache_dir, args.local_files_only, args.force_download)
     print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None, access))
+
+
+def _add_import(p: argparse.ArgumentParser) -> None:
+    p.description = ("Make a checkpoint of a translation model that was trained elsewhere: Marian's, as Helsinki-NLP/"
+                     "opus-mt-en-es, M2M-100, SMaLL-100 or NLLB. Its numbers stay what they are. Only safetensors, or "
+                     "with --local Marian's own .npz, is read, which runs no code.")
+    p.set_defaults(run=import_)
+    p.add_argument("name", metavar="owner/name[@revision]", nargs="?", help="a model on the Hugging Face Hub")
+    p.add_argument("folder", metavar="DIR", help="of the new checkpoint; empty or not there yet")
+    p.add_argument("--local", metavar="FOLDER", help="with the files of a model that you have, in place of a name")
+    p.add_argument("--source", default="", metavar="CODE", help="language that it reads, where its files do not tell")
+    p.add_argument("--target", default="", metavar="CODE", help="language to write, of a model that writes several")
+    p.add_argument("--float16", action="store_true", help="store half as much; probabilities change in the third digit")
+
+
+def import_(args: argparse.Namespace) -> None:
+    """Import a model; print its folder."""
+    from xformer.hub import checkpoint, imported, repository
+    from xformer.serve.translation import Service
+    if bool(args.name) == bool(args.local):
+        raise UserError("Name a model on the Hub, or a folder by --local, and then the folder of the new checkpoint.")
+    origin = args.name or Path(args.local).resolve().name
+    with repository.made(Path(args.folder)) as new:
+        if args.local:
+            found, commit = Path(args.local), ""
+        else:
+            found = repository.fetch(repository.named(args.name), foreign=True)
+            commit = found.name
+        one = imported.convert(found, args.source, args.target)
+        imported.write(new, one, found, origin, commit, args.float16)
+        service = Service.open(new, "cpu")
+        try:
+            imported.try_out(lambda text: service.translate(text, Options(beam=1)).best.tokens)
+        finally:
+            service.close()
+        size = sum(checkpoint.sizes(new).values())
+    for warning in one.warnings:
+        print(f"Note: {warning}")
+    print(f"{args.folder}: {one.model.parameter_count():,} parameters, {size:,} bytes, "
+          f"{one.model.config.source} → {one.model.config.target}")
 
 
 def _add_info(p: argparse.ArgumentParser) -> None:

@@ -100,7 +100,7 @@ def _position_table(model: Transformer, positions: Positions) -> Tensor | None:
     if kind == "none":
         return torch.zeros_like(model.embedding.positions)
     return sinusoids(config.max_length, config.d_model, value if kind == "base" else config.position_base,
-                     int(value) if kind == "shift" else 0).to(model.embedding.positions)
+                     config.first_position + (int(value) if kind == "shift" else 0)).to(model.embedding.positions)
 
 
 def log_probs(model: Translator, sources: Sequence[Sequence[int]], pair: Pair, recorded: Recording | None = None,
@@ -159,7 +159,8 @@ def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]
     """Link the parts (`pharaoh.UNITS`) of pairs (source, target), each of a target with the one that a head looks at
     most; if `given`, its rows stand for the pieces they were given. Raises UserError, before the first is done, that
     names the line of a pair with more pieces than the model has positions."""
-    cut, limit = [[tokenizer.encode(line) for line in pair] for pair in pairs], model.config.max_length
+    cut = [[tokenizer.encode(line, target=side == 1) for side, line in enumerate(pair)] for pair in pairs]
+    limit = model.config.max_length
     for number, one in enumerate(cut, 1):
         if (pieces := max(map(len, one)) + 1) > limit:
             raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from xformer.explain.passes import Pair
@@ -37,7 +36,7 @@ class _Follower:
         state, self.x = self.x, residual(self.x, watched)
         hidden = None
         if isinstance(sublayer, FeedForward):
-            hidden = _numpy(F.relu(sublayer.inner(found["read"])))
+            hidden = _numpy(sublayer.activation(sublayer.inner(found["read"])))
             backwards = sublayer(found["read"].flip(1)).flip(1)
             self.moved = max(self.moved, float((backwards - found["added"]).abs().max()))
         normed = found["read"] if residual.order == "pre" else self.x

@@ -115,6 +115,25 @@ print({ask})
 """ if service else ""
 
 
+def credit(folder: Path, summary: Summary, about: dict[str, str], theirs: str, half: bool) -> None:
+    """Write the card of an imported model, see `imported.write`. theirs: the text of the card that it had."""
+    name, config, origin, commit = folder.resolve().name, summary.config, about["origin"], about["commit"]
+    data = ModelCardData(language=[config.source, config.target], license=about["licence"], library_name="xformer",
+                         base_model=origin.partition("@")[0] if commit else None, pipeline_tag=summary.kind.task,
+                         tags=[config.architecture, "attention", "interpretability"], model_name=name)
+    body = f"""# {name}: {origin}, imported
+
+The work of the authors of {origin}{f", of commit {commit}," if commit else ""} under their licence, {about["licence"]},
+in the format of xformer; its numbers are unchanged{", but rounded to half precision" if half else ""}. Checkpoint
+{summary.identity}.
+
+## The card of {origin}
+
+{theirs.strip()}
+"""
+    checkpoint.write(folder / "README.md", f"---\n{data.to_yaml()}\n---\n\n{body}".encode())
+
+
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
     """Write a card for a checkpoint that has none, from its other files."""
     kind, config = summary.kind, summary.config.to_dict()

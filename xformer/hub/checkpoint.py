@@ -1,5 +1,5 @@
 """Save, check and load a checkpoint: a folder with config.json, model.safetensors, tokenizer.model, metrics.json and
-README.md (its model card); training may add the files that `recorded` reads.
+README.md (its model card); training may add the files that `recorded` reads, an imported model those of its vocabulary.
 
 Only JSON, safetensors and SentencePiece's own format are read, so no file can run code.
 """
@@ -23,10 +23,10 @@ from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.model import Config, Network, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import ModelInfo, UserError
-from xformer.tokenizer import Tokenizer
+from xformer.tokenizer import JOINT, SIDES, Tokenizer
 
 FILES = ("config.json", "model.safetensors", "tokenizer.model")
-ALL_FILES = ("README.md", "metrics.json", HISTORY, MOMENTS, "config.json", "tokenizer.model",
+ALL_FILES = ("README.md", "metrics.json", HISTORY, MOMENTS, "config.json", *SIDES, JOINT,
              "model.safetensors")  # weights last
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
@@ -71,12 +71,13 @@ class Checkpoint(Generic[Model]):
 
     def info(self, device: object, precision: str) -> ModelInfo:
         """Describe the model for a page, with the device and the precision in which it answers."""
-        config = self.model.config
+        config, imported = self.model.config, self.metrics.get("imported", {})
         return ModelInfo(self.name, self.identity, self.model.parameter_count(), config.norm, config.n_layers,
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
                          precision, config.position_base, config.architecture,
                          getattr(config, "causal", isinstance(self.model, LanguageModel)),
-                         getattr(config, "pooling", ""), config.source, config.target)
+                         getattr(config, "pooling", ""), config.source, config.target, self.tokenizer.codes,
+                         *(str(imported.get(key, "")) for key in ("origin", "licence")))
 
 
 def write(path: Path, content: bytes) -> None:
@@ -87,18 +88,20 @@ def write(path: Path, content: bytes) -> None:
 
 
 def save_config(folder: Path, model: Network, tokenizer: Tokenizer) -> None:
-    """Write config.json and tokenizer.model, which fix the shape of a model."""
+    """Write config.json and the vocabulary, which fix the shape of a model."""
     config = {"kind": kind_for(type(model)).key, **model.config.to_dict()}
     write(folder / "config.json", (json.dumps(config, indent=2) + "\n").encode())
-    write(folder / "tokenizer.model", tokenizer.model)
+    for name, content in tokenizer.files.items():
+        write(folder / name, content)
 
 
-def save(folder: Path, model: Network, tokenizer: Tokenizer, metrics: dict[str, Any]) -> None:
-    """Write a checkpoint, its weights in half precision; each file is replaced atomically."""
+def save(folder: Path, model: Network, tokenizer: Tokenizer, metrics: dict[str, Any],
+         precision: torch.dtype = torch.float16) -> None:
+    """Write a checkpoint, its weights in half precision or another; each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     save_config(folder, model, tokenizer)
-    half = {name: tensor.detach().half().contiguous().cpu() for name, tensor in model.state_dict().items()}
-    save_file(half, folder / "model.safetensors.new", metadata={"format": "pt"})
+    stored = {name: tensor.detach().to(precision).contiguous().cpu() for name, tensor in model.state_dict().items()}
+    save_file(stored, folder / "model.safetensors.new", metadata={"format": "pt"})
     os.replace(folder / "model.safetensors.new", folder / "model.safetensors")
     write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
 
@@ -336,7 +339,8 @@ def _misshapen(metrics: dict[str, Any]) -> str:
 
     Only the values that the page shows are checked.
     """
-    inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment", "guesses")}
+    inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment", "guesses",
+                                                              "imported")}
     for name, value in inside.items():
         if not isinstance(value, dict):
             return f"{name} is {str(value)[:40]!r} in place of a record"

@@ -23,14 +23,16 @@ from huggingface_hub import (
     hf_hub_download,
     try_to_load_from_cache,
 )
-from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.hf_api import ModelInfo, RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
 
-from xformer.hub import card, checkpoint, transfer
+from xformer.hub import card, checkpoint, imported, transfer
 from xformer.results import Message, UserError
 
 REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
 COMMIT = re.compile(r"[0-9a-f]{40}")
+WEIGHTS = "model.safetensors"
+CONVERTER, CONVERTED = "SFconvertbot", "Adding `safetensors` variant"  # who proposes safe weights, and under what title
 
 
 class Access(NamedTuple):
@@ -94,20 +96,22 @@ def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
     return folder
 
 
-def fetch(name: RepositoryName, access: Access = USUAL) -> Path:
+def fetch(name: RepositoryName, access: Access = USUAL, foreign: bool = False) -> Path:
     """Download the new files of a checkpoint into the Hub's cache; return the folder. Raises UserError.
+
+    foreign: the files of a model of others, see `imported`, in place of a checkpoint's.
 
     All files are of one commit, each is checked against its digest, and the weights come last: a revision in the cache
     always leads to a complete checkpoint, the new one or the previous one. A download that stalls is given up.
     """
-    there = None if access.force_download else cached(name, access)
+    there = None if access.force_download or foreign else cached(name, access)
     if there and (COMMIT.fullmatch(name.revision) or constants.HF_HUB_OFFLINE or access.local_files_only):
         return there
     if access.local_files_only:
         raise UserError(Message.of("hub_error_not_cached", name=str(name),
                                    cache=str(access.cache_dir or constants.HF_HUB_CACHE)))
     try:
-        return transfer.watched(lambda: _fetch(name, access))
+        return transfer.watched(lambda: _fetch(_with_safe_weights(name, access) if foreign else name, access, foreign))
     except transfer.Stalled as stalled:
         raise UserError(Message.of("hub_error_slow", name=str(name), hub=constants.ENDPOINT, bytes=stalled.brought,
                                    seconds=round(transfer.WINDOW), least=transfer.LEAST)) from None
@@ -115,13 +119,14 @@ def fetch(name: RepositoryName, access: Access = USUAL) -> Path:
         raise UserError(Message.of("hub_error_many", name=str(name), most=transfer.MOST)) from None
 
 
-def _fetch(name: RepositoryName, access: Access) -> Path:
+def _fetch(name: RepositoryName, access: Access, foreign: bool) -> Path:
     with _plainly(name, access.token):
         info = HfApi(token=access.token).model_info(name.repository, revision=name.revision, files_metadata=True,
                                   timeout=constants.HF_HUB_ETAG_TIMEOUT)
         offered = {file.rfilename: file for file in info.siblings or ()}
-        _check_offer(name, offered)
-        for file in checkpoint.ALL_FILES:
+        if not foreign:
+            _check_offer(name, offered)
+        for file in imported.FILES if foreign else checkpoint.ALL_FILES:
             if file in offered:
                 path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
                                             cache_dir=access.cache_dir, force_download=access.force_download,
@@ -135,12 +140,30 @@ def _fetch(name: RepositoryName, access: Access) -> Path:
     return path.parent
 
 
+def _with_safe_weights(name: RepositoryName, access: Access) -> RepositoryName:
+    """The revision asked for if it has model.safetensors, else the Hub's own proposal of one, pinned to its commit."""
+    with _plainly(name, access.token):
+        api = HfApi(token=access.token)
+
+        def there(revision: str) -> ModelInfo | None:
+            info = api.model_info(name.repository, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+            return info if any(file.rfilename == WEIGHTS for file in info.siblings or ()) else None
+        if there(name.revision):
+            return name
+        for proposal in api.get_repo_discussions(name.repository, author=CONVERTER, discussion_type="pull_request",
+                                                 discussion_status="open"):
+            if proposal.title.startswith(CONVERTED) and (info := there(f"refs/pr/{proposal.num}")):
+                return RepositoryName(name.repository, str(info.sha))
+    raise UserError(f"The repository {name} has no {WEIGHTS}, and {CONVERTER} has proposed none: its other files of "
+                    f"weights can run code when they are read. Name another revision, or give your own files by "
+                    f"--local.")
+
+
 def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
     """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
-    wanted = _hub_name(name)
-    if folder is not None and (folder.is_file() or (folder.is_dir() and any(folder.iterdir()))):
-        raise UserError(f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
-                        f"exist yet.")
+    wanted = named(name)
+    if folder is not None:
+        _vacant(folder)
     cache = fetch(wanted, access)
     checkpoint.examine(cache)
     if folder is None:
@@ -154,12 +177,12 @@ def pinned(name: str) -> tuple[Path, RepositoryName]:
 
     Raises UserError.
     """
-    wanted = _hub_name(name)
+    wanted = named(name)
     folder = fetch(wanted)
     return folder, RepositoryName(wanted.repository, folder.name)
 
 
-def _hub_name(text: str) -> RepositoryName:
+def named(text: str) -> RepositoryName:
     """Parse a name on the Hub. Raises UserError for a text that can only be a path."""
     name = parse_name(text)
     if name is None:
@@ -169,20 +192,37 @@ def _hub_name(text: str) -> RepositoryName:
 
 def copy(source: Path, folder: Path) -> None:
     """Copy the files of a checkpoint, all of them or none. Raises UserError if they cannot be written."""
+    with made(folder) as new:
+        for file in checkpoint.ALL_FILES:
+            if (source / file).is_file():
+                shutil.copyfile(source / file, new / file)
+
+
+@contextmanager
+def made(folder: Path) -> Iterator[Path]:
+    """Make a checkpoint: what is written to the folder that is yielded stands in `folder` at the end, or nothing does.
+
+    Raises UserError if it cannot be written, or is there already.
+    """
+    _vacant(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
-            new = Path(temporary) / "new"
+            new = Path(temporary) / folder.name
             new.mkdir()
-            for file in checkpoint.ALL_FILES:
-                if (source / file).is_file():
-                    shutil.copyfile(source / file, new / file)
+            yield new
             if folder.is_dir():
                 folder.rmdir()
             new.rename(folder)
     except OSError as error:
         raise UserError(f"The checkpoint cannot be written to {folder} ({error.strerror}); name a folder that is empty "
                         f"or not there yet.") from error
+
+
+def _vacant(folder: Path) -> None:
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
+                        f"exist yet.")
 
 
 def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,

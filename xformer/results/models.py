@@ -56,6 +56,9 @@ class ModelInfo:
     pooling: str = ""  # of a classifier: how it makes one vector of all pieces'
     source: str = "en"  # code of the language that a translator reads
     target: str = "es"  # and of that which it writes
+    codes: tuple[str, ...] = ()  # before a text, of a model that writes several: which language to write
+    origin: str = ""  # of a model that was not trained here: its repository or file
+    licence: str = ""  # and its licence
 
     def line(self, language: Language = ENGLISH) -> str:
         """The model in a line: its name, and how it is built."""

@@ -70,17 +70,17 @@ def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> li
 
 
 def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",
-            unknown: str = "error_unknown") -> Prepared:
+            unknown: str = "error_unknown", target: bool = False) -> Prepared:
     """Clean a text and split it into pieces, once.
 
     limit: the most pieces, </s> included. Raises UserError with the message `empty` if nothing is left of the text,
-    with `unknown` if only characters are left that the vocabulary lacks.
+    with `unknown` if only characters are left that the vocabulary lacks. target: of a translation.
     """
     line, warnings = clean(text, empty)
-    tokens = pieces_of(tokenizer, line, empty)
+    tokens = pieces_of(tokenizer, line, empty, target)
     if limit is not None and len(tokens) + 1 > limit:
         raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
-    return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown)])
+    return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown, target)])
 
 
 def in_small_letters(line: str) -> str | None:
@@ -100,35 +100,24 @@ def in_small_letters(line: str) -> str | None:
     return small if line in (line.title(), line.capitalize()) else None
 
 
-def pieces_of(tokenizer: Tokenizer, line: str, empty: str) -> list[int]:
+def pieces_of(tokenizer: Tokenizer, line: str, empty: str, target: bool = False) -> list[int]:
     """Split a line into pieces. Raises UserError with the message `empty` if there are none, as for "▁" alone."""
-    tokens = tokenizer.encode(line)
+    tokens = tokenizer.encode(line, target=target)
     if not tokens:
         raise UserError(Message.of(empty))
     return tokens
 
 
-def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown"
-                       ) -> list[Message]:
+def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown",
+                       target: bool = False) -> list[Message]:
     """Warn of the characters of a text that the vocabulary lacks; [] if it has them all.
 
     tokens: of the text. Raises UserError with the message `refused` if no letter or digit is left without them.
     """
-    unknown = tokenizer.unknown(text) if UNK in tokens else []
+    unknown = tokenizer.unknown(text, target) if UNK in tokens else []
     if not unknown:
         return []
     shown = " ".join(unknown)[:40]
     if not any(c.isalnum() for c in tokenizer.decode([token for token in tokens if token > EOS])):
         raise UserError(Message.of(refused, characters=shown))
     return [Message.of("warning_unknown", characters=shown)]
-
-
-def repeats(tokens: Sequence[int]) -> bool:
-    """Whether a sequence of 1 to 8 pieces stands at least four times in a row, as when the decoder is in a loop."""
-    for size in range(1, 9):
-        same = 0
-        for i in range(size, len(tokens)):
-            same = same + 1 if tokens[i] == tokens[i - size] else 0
-            if same >= 3 * size:
-                return True
-    return False

@@ -26,7 +26,7 @@ from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
-from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK
+from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, repeats
 from xformer.results import (
     OWN,
     BeamTree,
@@ -56,7 +56,7 @@ from xformer.serve.batching import Decoder, Request
 from xformer.serve.limits import Guard, Wait, computes
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
-from xformer.serve.text import Prepared, in_small_letters, one_line, prepare, repeats
+from xformer.serve.text import Prepared, in_small_letters, one_line, prepare
 from xformer.strings import ASSETS
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, grow_tree, target_limit
@@ -218,8 +218,8 @@ class Service(Pretrained):
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
         """Split a typed translation into pieces, without EOS; also return the warnings about it. Raises UserError."""
-        _, tokens, warnings = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown")
-        return tokens, warnings
+        _, tokens, warnings = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown", True)
+        return [*self.tokenizer.forced(""), *tokens], warnings
 
     def _prepare(self, text: str) -> Prepared:
         return prepare(self.tokenizer, text, self.max_pieces)
@@ -235,8 +235,8 @@ class Service(Pretrained):
         # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
         several = (options.n_best > 1 or options.quality) and not options.sampling
         searched = replace(options, n_best=options.beam if several else options.n_best, quality=False)
-        for i, (_, tokens, _) in enumerate([*sources, *others.values()]):
-            prefix = list(prefixes[i]) if prefixes is not None else []
+        for i, (text, tokens, _) in enumerate([*sources, *others.values()]):
+            prefix = list(prefixes[i] if prefixes is not None else self.tokenizer.forced(text))
             limit = self._limit(tokens, max_length, prefix)
             requests.append(Request(tokens, searched, prefix, limit, change))
             if progress is not None and i < len(sources):

@@ -1,0 +1,458 @@
+"""Models of others, imported: equal to what transformers makes of them, and refused in one sentence."""
+
+import io
+import json
+import random
+import shutil
+from pathlib import Path
+
+import hub_client
+import hub_server
+import numpy as np
+import pytest
+import sentencepiece
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MarianTokenizer
+
+from xformer.hub import checkpoint, imported
+from xformer.hub.imported import TRIAL, Unusable, convert
+from xformer.model import Trace
+from xformer.pieces import BOS, EOS, PAD, UNK
+from xformer.results import Options, UserError
+from xformer.serve.translation import Service
+from xformer.strings import ENGLISH, SPANISH
+from xformer.tokenizer import JointTokenizer, listed
+from xformer.translator import translate_ids
+
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
+EVERYDAY = (Path(__file__).parent / "everyday.tsv").read_text(encoding="utf-8")
+PAIRS = [line.split("\t")[:2] for line in EVERYDAY.splitlines() if "\t" in line]
+ENGLISHES, SPANISHES = zip(*PAIRS, strict=True)
+CODES = (">>spa<<", ">>fra<<")
+# d_model, heads, layers of encoder and decoder, activation, row of </s>
+SHAPES = [(32, 4, 2, 3, "swish", 0), (64, 8, 3, 2, "relu", 77), (48, 4, 2, 2, "gelu", 150)]
+
+
+def learned(lines):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, vocab_size=250,
+                                             minloglevel=2)
+    return model.getvalue()
+
+
+@pytest.fixture(scope="session")
+def sides():
+    return [learned([*ENGLISHES, *TRIAL]), learned(SPANISHES)]
+
+
+def drawn(model):
+    """Weights as far from what they began with as trained ones, but for the row of <pad>."""
+    torch.manual_seed(0)
+    for name, parameter in model.named_parameters():
+        if parameter.dim() > 1 and "embed_positions" not in name:
+            torch.nn.init.normal_(parameter, std=0.15)
+        elif parameter.dim() == 1:
+            torch.nn.init.normal_(parameter, mean=float("layer_norm.weight" in name), std=0.2)
+    return model.eval()
+
+
+def marian(folder, sides, width=32, heads=4, encoder=1, decoder=1, activation="swish", eos=0, codes=CODES):
+    """Write a repository as Helsinki's; some pieces are not in vocab.json, as in theirs."""
+    pieces = sorted({*listed(sides[0])[3:], *listed(sides[1])[3:]})
+    random.Random(1).shuffle(pieces)
+    pieces = [*pieces[3:], *codes]
+    for row, piece in ((eos, "</s>"), (200, "<unk>"), (len(pieces) + 2, "<pad>")):
+        pieces.insert(row, piece)
+    ids = {piece: row for row, piece in enumerate(pieces)}
+    model = drawn(MarianMTModel(MarianConfig(  # eager: it writes its maps down
+        attn_implementation="eager",
+        vocab_size=len(pieces), d_model=width, encoder_attention_heads=heads, decoder_attention_heads=heads,
+        encoder_layers=encoder, decoder_layers=decoder, encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width,
+        activation_function=activation, max_position_embeddings=128, scale_embedding=True, pad_token_id=ids["<pad>"],
+        eos_token_id=eos, forced_eos_token_id=None, decoder_start_token_id=ids["<pad>"])))
+    model.model.shared.weight.data[ids["<pad>"]] = 0
+    model.final_logits_bias.normal_(std=0.5)
+    model.final_logits_bias[0, ids["<pad>"]] = 0
+    written(folder, sides, model, ids)
+    return model
+
+
+def written(folder, sides, model, ids):
+    folder.mkdir(exist_ok=True)
+    model.save_pretrained(folder)
+    for name, content in (("vocab.json", json.dumps(ids).encode()), ("source.spm", sides[0]), ("target.spm", sides[1]),
+                          ("tokenizer_config.json", b'{"source_lang": "eng", "target_lang": "spa"}')):
+        (folder / name).write_bytes(content)
+
+
+def both(folder, one, text, target):
+    """A source and the beginning of a target, as rows of transformers and of ours."""
+    theirs = MarianTokenizer.from_pretrained(folder)
+    source, target_ids = theirs(f">>spa<< {text}")["input_ids"], theirs(text_target=target)["input_ids"][:-1]
+    return ((torch.tensor([source]), torch.tensor([[theirs.pad_token_id, *target_ids]])),
+            (torch.tensor([[*one.tokenizer.encode(text), EOS]]),
+             torch.tensor([[BOS, *one.tokenizer.encode(target, target=True)]])))
+
+
+@pytest.fixture(scope="session", params=SHAPES, ids=lambda shape: shape[4])
+def pair(request, sides, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("marian")
+    model = marian(folder, sides, *request.param)
+    return folder, model, convert(folder, target="spa")
+
+
+@torch.inference_mode()
+def test_logits_and_all_maps_are_those_of_transformers(pair):
+    folder, theirs, one = pair
+    rows, _ = imported._rows(imported._read_transformers(folder))
+    for text, target in PAIRS[:8]:
+        (source, begun), ours = both(folder, one, text, target)
+        wanted = theirs(input_ids=source, decoder_input_ids=begun, output_attentions=True)
+        trace = Trace()
+        logits = one.model(*ours, trace)
+        wanted_logits = wanted.logits[:, :, rows]
+        wanted_logits[..., BOS] = logits[..., BOS]  # which transformers does not have
+        torch.testing.assert_close(logits, wanted_logits, atol=2e-5, rtol=0)
+        for record, maps in ((trace.encoder_self, wanted.encoder_attentions), (trace.cross, wanted.cross_attentions),
+                             (trace.decoder_self, wanted.decoder_attentions)):
+            torch.testing.assert_close(torch.stack(record.probabilities), torch.stack(maps), atol=1e-5, rtol=0)
+
+
+@torch.inference_mode()
+def test_greedy_and_beam_write_what_transformers_writes(pair):
+    folder, theirs, one = pair
+    tokenizer, equal = MarianTokenizer.from_pretrained(folder), 0
+    texts = sorted(ENGLISHES[:12], key=len)
+    batch = tokenizer([f">>spa<< {text}" for text in texts], return_tensors="pt", padding=True)
+    for beam in (1, 4):
+        stop = {"early_stopping": "never"} if beam > 1 else {}
+        wanted = theirs.generate(**batch, num_beams=beam, do_sample=False, max_length=40, **stop,
+                                 bad_words_ids=[[theirs.config.pad_token_id]])
+        found = translate_ids(one.model, [one.tokenizer.encode(text) for text in texts],
+                              Options(beam=beam, stop="bound"), max_lengths=[39] * len(texts))
+        for row, hypotheses in zip(wanted.tolist(), found, strict=True):
+            pieces = [piece for piece in tokenizer.convert_ids_to_tokens(row) if piece != "<pad>"]
+            equal += pieces == one.tokenizer.pieces(hypotheses[0].tokens)
+    assert equal == 2 * len(texts)
+
+
+def test_pieces_are_those_of_marians_tokenizer(pair):
+    folder, _, one = pair
+    theirs = MarianTokenizer.from_pretrained(folder)
+    odd = ["", "日本", "2024?", "a  b"]
+    for texts, way in (((*ENGLISHES, *odd), False), ((*SPANISHES, *odd), True)):
+        for text in texts:
+            wanted = theirs(text_target=text) if way else theirs(f">>spa<<{text}")
+            pieces = one.tokenizer.pieces([*one.tokenizer.encode(text, target=way), EOS])
+            assert pieces == theirs.convert_ids_to_tokens(wanted["input_ids"])
+            if way and UNK not in one.tokenizer.encode(text, target=True):
+                assert one.tokenizer.decode(one.tokenizer.encode(text, target=True)) == theirs.decode(
+                    wanted["input_ids"], skip_special_tokens=True)
+
+
+def test_a_vocabulary_of_two_sides_does_all_that_ours_does(pair):
+    _, _, one = pair
+    tokenizer = one.tokenizer
+    assert tokenizer.codes == CODES and len(tokenizer) == one.model.config.vocab_size
+    assert tokenizer.encode("Hi.")[0] == tokenizer.id_of(">>spa<<")
+    assert tokenizer.encode(">>fra<< Hi.")[1:] == tokenizer.encode(">>spa<< Hi.")[1:] == tokenizer.encode("Hi.")[1:]
+    with pytest.raises(UserError, match="no language >>xx<<; it has >>"):
+        tokenizer.encode(">>xx<< Hi.")
+    assert tokenizer.id_of("nothing like it") is None and tokenizer.id_of("<pad>") == PAD
+    assert tokenizer.unknown("日本 Hi") == ["日本"]
+    splits = tokenizer.splits("Good morning.", 3)
+    assert splits[0] == tokenizer.encode("Good morning.") and len({*map(tuple, splits)}) == 3
+    assert len(tokenizer.log_probs(splits[0])) == len(splits[0])
+    assert {tuple(tokenizer.encode("Good morning.", 0.1)) for _ in range(30)} > {tuple(splits[0])}
+    assert tokenizer.decode([tokenizer.id_of(">>spa<<"), *tokenizer.encode("Buenas.", target=True)]) == "Buenas."
+
+
+@pytest.mark.parametrize(("joint", "said"), [
+    ([], "no list of pieces"), ({"pieces": ["a"]}, "must begin with <pad>"),
+    ({"pieces": ["<pad>", "<unk>", "<s>", "</s>", "a", "a"]}, "each stand once"),
+    ({"pieces": ["<pad>", "<unk>", "<s>", "</s>"], "opening": ">>xx<<"}, "no language's code")])
+def test_a_list_of_pieces_that_is_none_is_refused(sides, joint, said):
+    with pytest.raises(ValueError, match=said):
+        JointTokenizer(sides, joint)
+
+
+def test_half_precision_and_a_checkpoint_in_our_form(pair, tmp_path):
+    folder, _, one = pair
+    for half in (False, True):
+        new = tmp_path / str(half)
+        new.mkdir()
+        imported.write(new, one, folder, "someone/opus", "0" * 40, half)
+        again = checkpoint.load(new)
+        state = one.model.state_dict()
+        same = all(torch.equal(tensor, state[name]) for name, tensor in again.model.state_dict().items())
+        assert same is not half and again.tokenizer.encode("Hi.") == one.tokenizer.encode("Hi.")
+        info = again.info("cpu", "float32")
+        assert (info.source, info.target, info.codes, info.origin) == ("en", "es", CODES, "someone/opus")
+
+
+def in_marians_form(folder, new):
+    """Write the same model as Marian does, in a folder as in the zips of OPUS-MT."""
+    config = json.loads((folder / "config.json").read_text())
+    ids = json.loads((folder / "vocab.json").read_text())
+    assert ids["<pad>"] == len(ids) - 1
+    arrays, weights = {}, load_file(folder / "model.safetensors")
+    names = {theirs: ours for ours, theirs in imported.MARIAN.items()}
+    for name, tensor in weights.items():
+        parts = name.split(".")
+        if parts[2:3] == ["layers"]:
+            mine = names[".".join(parts[4:])]
+            matrix = tensor.dim() == 2
+            arrays[f"{parts[1]}_l{int(parts[3]) + 1}_{mine}"] = (tensor.t() if matrix else tensor[None]).numpy()
+    arrays["Wemb"] = weights["model.shared.weight"][:-1].numpy()
+    arrays["decoder_ff_logit_out_b"] = weights["final_logits_bias"][:, :-1].numpy()
+    settings = {"type": "transformer", "tied-embeddings-all": "true", "dim-emb": config["d_model"],
+                "enc-depth": config["encoder_layers"], "dec-depth": config["decoder_layers"],
+                "transformer-heads": config["encoder_attention_heads"],
+                "transformer-dim-ffn": config["encoder_ffn_dim"], "transformer-ffn-activation": '"swish"',
+                "transformer-preprocess": '""', "transformer-postprocess": "dan"}
+    text = "\n".join(f"{key}: {value}" for key, value in settings.items())
+    arrays["special:model.yml"] = np.frombuffer(text.encode(), dtype=np.int8)
+    new.mkdir()
+    np.savez(new / "opus.npz", **{name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    lines = [f"{json.dumps(piece, ensure_ascii=False)}: {row}" for piece, row in ids.items() if piece != "<pad>"]
+    (new / "opus.vocab.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(folder / name, new / name)
+    return new
+
+
+def test_marians_own_file_gives_the_same_bits(sides, tmp_path):
+    marian(tmp_path / "one", sides)
+    one = convert(tmp_path / "one", "en", "spa")
+    other = convert(in_marians_form(tmp_path / "one", tmp_path / "other"), "en", "spa")
+    assert other.model.config.max_length == 512 and other.tokenizer.files == one.tokenizer.files
+    for name, tensor in one.model.state_dict().items():
+        assert torch.equal(tensor, other.model.state_dict()[name]), name
+
+
+def test_lines_of_marians_vocabulary():
+    assert imported._lines('"▁a\\"b": 0\n\'it\'\'s\': 1\n▁:: 2\n"\\x85": 3\n"\\N\\_": 4\nplain: 5\n'.encode()) == [
+        ('▁a"b', 0), ("it's", 1), ("▁:", 2), ("\x85", 3), ("\x85\xa0", 4), ("plain", 5)]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("small", [False, True])
+def test_m2m_100_is_read_too(sides, tmp_path, small):
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *listed(sides[0])[3:]]
+    languages = ["__en__", "__fr__", "__es__"]
+    theirs = drawn(M2M100ForConditionalGeneration(M2M100Config(
+        vocab_size=len(pieces) + len(languages) + 8, d_model=32, encoder_layers=2, decoder_layers=2,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64,
+        max_position_embeddings=100)))
+    theirs.save_pretrained(tmp_path)
+    for name, content in (("vocab.json", {piece: row for row, piece in enumerate(pieces)}),
+                          ("special_tokens_map.json", {"additional_special_tokens": languages}),
+                          ("tokenizer_config.json", {"tokenizer_class": "SMALL100Tokenizer"} if small else {})):
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "sentencepiece.bpe.model").write_bytes(sides[0])
+    one = convert(tmp_path, target="es")
+    tokenizer = one.tokenizer
+    assert (one.model.config.source, one.model.config.target) == ("en", "es")
+    text = "Good morning."
+    source, forced = tokenizer.encode(text), tokenizer.forced(text)
+    assert tokenizer.pieces([source[0], *forced]) == ([">>es<<"] if small else [">>en<<", ">>es<<"])
+    rows = {piece: row for row, piece in enumerate([*pieces, ">>en<<", ">>fr<<", ">>es<<"])}
+    back = [[rows[piece] for piece in tokenizer.pieces(ids)] for ids in ([*source, EOS], forced)]
+    wanted = theirs(torch.tensor([back[0]]), decoder_input_ids=torch.tensor([[2, *back[1], *back[0][1:-1]]])).logits
+    logits = one.model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *forced, *source[1:]]]))
+    order, _ = imported._rows(imported._read_transformers(tmp_path))
+    wanted = wanted[..., order]
+    wanted[..., BOS] = logits[..., BOS]
+    torch.testing.assert_close(logits, wanted, atol=2e-5, rtol=0)
+    if not small:
+        assert tokenizer.pieces(tokenizer.forced(">>fr<< Hi")) == [">>fr<<"]
+        assert tokenizer.pieces(tokenizer.encode(">>fr<< Hi"))[0] == ">>en<<"
+        with pytest.raises(UserError, match="writes several languages; name one with --target: en, fr, es"):
+            convert(tmp_path)
+
+
+def changed(**values):
+    def change(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **values}))
+    return change
+
+
+def weights(change):
+    def changed_weights(folder):
+        state = load_file(folder / "model.safetensors")
+        change(state)
+        save_file(state, folder / "model.safetensors")
+    return changed_weights
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (changed(model_type="bart"), "it is of the type 'bart'; read are marian, m2m_100"),
+    (changed(normalize_before=True), "config.json says normalize_before True, and only False is read"),
+    (changed(share_encoder_decoder_embeddings=False), "share_encoder_decoder_embeddings False, and only True"),
+    (changed(scale_embedding=False), "scale_embedding False, and only True"),
+    (changed(decoder_attention_heads=2), "encoder and its decoder differ in attention_heads"),
+    (changed(activation_function="tanh"), "its activation is 'tanh'; read are relu, gelu, swish"),
+    (changed(d_model="x"), "config.json describes no model"),
+    (changed(d_model=64), "its embeddings are 32 wide where config.json says 64"),
+    (changed(eos_token_id=5), "config.json says that eos_token_id is 5, and the vocabulary 0"),
+    (weights(lambda w: w.pop("model.encoder.layers.0.fc1.bias")), "its weights lack model.encoder.layers.0.fc1.bias"),
+    (weights(lambda w: w.pop("model.shared.weight")), "its weights have none of model.shared.weight"),
+    (weights(lambda w: w["model.encoder.layers.0.fc1.bias"].fill_(torch.nan)), "fc1.bias holds NaN or infinity"),
+    (weights(lambda w: w["model.shared.weight"][-1].fill_(1.0)), "with which a translation begins, is not zero"),
+    (weights(lambda w: w.update({"model.encoder.embed_positions.weight": torch.zeros(128, 32)})),
+     "the positions of its encoder are no sines"),
+    (lambda d: (d / "model.safetensors").write_bytes(b"PK" * 100), "model.safetensors is truncated"),
+    (lambda d: (d / "model.safetensors").rename(d / "pytorch_model.bin"),
+     "no model.safetensors, and pytorch_model.bin can run code"),
+    (lambda d: (d / "vocab.json").write_text('{"a": 0, "b": 2}'), "does not number its pieces"),
+    (lambda d: (d / "vocab.json").write_text('{"a": 0, "b": 1}'), "lacks one of <pad>, <unk>, </s>"),
+    (lambda d: (d / "vocab.json").write_text("["), "vocab.json is not readable as JSON"),
+    (lambda d: (d / "source.spm").unlink(), "it lacks source.spm")])
+def test_what_does_not_fit_is_refused_in_a_sentence(sides, tmp_path, change, said):
+    marian(tmp_path, sides)
+    state = load_file(tmp_path / "model.safetensors")
+    save_file({name: state[name] for name in state if "embed_positions" not in name}, tmp_path / "model.safetensors")
+    convert(tmp_path, target="spa")  # until something changes
+    change(tmp_path)
+    with pytest.raises(Unusable, match="^This model cannot be imported: ") as found:
+        convert(tmp_path, target="spa")
+    assert said in str(found.value)
+
+
+def test_a_language_that_the_model_lacks_is_refused(sides, tmp_path):
+    marian(tmp_path, sides)
+    with pytest.raises(Unusable, match="it has no language 'de'; name one of spa, fra"):
+        convert(tmp_path, target="de")
+    with pytest.raises(Unusable, match="name one with --target: spa, fra"):
+        convert(tmp_path)
+    assert convert(tmp_path, target="es").model.config.target == "es"
+
+
+def test_languages_have_names_in_both_languages():
+    class Info:
+        source, target = "fi", "mul"
+    assert ENGLISH.of(Info).say("error_unknown", characters="x").count("Finnish") == 2
+    assert "finés" in SPANISH.of(Info).say("error_unknown", characters="x")
+
+
+# On a Hub, by the command
+
+
+@pytest.fixture(scope="session")
+def trained(sides, tmp_path_factory):
+    """The files of a Marian model that knows a few sentences by heart, among them those of the trial."""
+    folder = tmp_path_factory.mktemp("trained")
+    model = marian(folder, sides, width=64)
+    tokenizer = MarianTokenizer.from_pretrained(folder)
+    texts = [*TRIAL, "Good afternoon."]
+    batch = tokenizer([f">>spa<< {text}" for text in texts], text_target=[*SPANISHES[1:4], SPANISHES[0]], padding=True,
+                      return_tensors="pt")
+    batch["labels"][batch["labels"] == tokenizer.pad_token_id] = -100
+    drawn = torch.optim.Adam(model.parameters(), 3e-3)
+    model.train()
+    for _ in range(120):
+        loss = model(**batch).loss
+        drawn.zero_grad()
+        loss.backward()
+        model.model.shared.weight.grad[tokenizer.pad_token_id] = 0
+        drawn.step()
+    model.eval()
+    assert loss < 0.2
+    written(folder, sides, model, json.loads((folder / "vocab.json").read_text()))
+    (folder / "README.md").write_text("---\nlicense: apache-2.0\nlanguage: [en, es]\n---\n\n# opus, by somebody\n")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def hub():
+    server = hub_server.Hub()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(tmp_path, hub):
+    return hub_client.Client(tmp_path / "home", hub.url)
+
+
+def without_weights(files):
+    return {**{name: content for name, content in files.items() if name != "model.safetensors"},
+            "pytorch_model.bin": b"a pickle", "tf_model.h5": b"HDF5"}
+
+
+def test_the_proposal_of_safe_weights_is_found_and_pinned(hub, client, trained, tmp_path):
+    name = "Helsinki-NLP/opus-mt-en-es"
+    hub.add(name, without_weights(trained))
+    repository = hub.repositories[name]
+    repository.branches["refs/pr/1"] = repository.branches["refs/pr/2"] = repository.branches["main"]
+    bad = repository.commit({"model.safetensors": b"not they"}, "refs/pr/1")
+    good = repository.commit({"model.safetensors": trained["model.safetensors"]}, "refs/pr/2")
+    repository.proposals += [(1, "mallory", "Adding `safetensors` variant of this model"),
+                             (2, "SFconvertbot", "Adding `safetensors` variant of this model")]
+    ran = client("checkpoint", "import", name, tmp_path / "opus", "--target", "spa")
+    assert ran.status == 0, ran.err
+    assert "parameters" in ran.out and ran.out.rstrip().endswith("en → es")
+    asked = [line for line in hub.requests() if "/resolve/" in line]
+    assert asked and all(good in line for line in asked) and not any(bad in line for line in asked)
+    assert not any(suffix in line for line in asked for suffix in (".bin", ".h5"))
+    info = client("checkpoint", "verify", tmp_path / "opus")
+    assert info.status == 0 and "apache-2.0, translation" in info.out
+    card = (tmp_path / "opus" / "README.md").read_text()
+    assert good in card and "opus, by somebody" in card and f"base_model: {name}" in card
+    service = Service.open(tmp_path / "opus", "cpu")
+    try:
+        best = service.translate("Good afternoon.", Options(beam=1)).best
+        assert best.text == SPANISHES[0]
+        assert service.info.licence == "apache-2.0" and service.best_head.layer == 1
+        trace = service.trace("Good afternoon.", best.tokens)
+        assert trace.source[0] == ">>spa<<" and trace.source[-1] == "</s>"
+        with pytest.raises(UserError, match="no language >>xx<<"):
+            service.translate(">>xx<< Good afternoon.")
+    finally:
+        service.close()
+
+
+def test_faults_of_repositories_are_sentences(hub, client, trained, tmp_path):
+    hub.add("someone/pickles", without_weights(trained))
+    hub.add("someone/short", {name: content[:-999] if name == "model.safetensors" else content
+                              for name, content in trained.items()})
+    hub.add("someone/babble", {**trained, "model.safetensors": _babbling(trained["model.safetensors"], tmp_path)})
+    for name, said in (("someone/pickles", "has no model.safetensors, and SFconvertbot has proposed none"),
+                       ("someone/short", "model.safetensors is truncated"),
+                       ("someone/babble", "it babbles or says nothing"),
+                       ("someone/nothing", "nothing"), ("no name at all", "is no name on the Hub")):
+        ran = client("checkpoint", "import", name, tmp_path / "new", "--target", "spa")
+        assert ran.status == 2 and said in ran.said
+        assert not [path for path in tmp_path.iterdir() if path.name.lstrip(".").startswith("new")]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a").touch()
+    assert "is not empty" in client("checkpoint", "import", "someone/short", tmp_path / "full").said
+    assert "Name a model on the Hub" in client("checkpoint", "import", tmp_path / "new").said
+
+
+def _babbling(content, tmp_path):
+    path = tmp_path / "weights"
+    path.write_bytes(content)
+    state = load_file(path)
+    state["final_logits_bias"][0, 0] = -1e3  # it never ends
+    save_file(state, path)
+    babbling = path.read_bytes()
+    path.unlink()
+    return babbling
+
+
+def test_ones_own_files_and_an_lm_head_that_differs(client, trained, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name, content in trained.items():
+        (folder / name).write_bytes(content)
+    state = load_file(folder / "model.safetensors")
+    state["lm_head.weight"] = torch.randn_like(state["model.shared.weight"])
+    save_file(state, folder / "model.safetensors")
+    ran = client("checkpoint", "import", "--local", folder, tmp_path / "new", "--target", "spa", "--float16")
+    assert ran.status == 0, ran.err
+    assert "lm_head differs" in ran.out
+    said = client("translate", "--checkpoint", tmp_path / "new", "Good afternoon.")
+    assert said.out.strip() == SPANISHES[0]

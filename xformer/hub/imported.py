@@ -1,0 +1,359 @@
+"""Make checkpoints of translation models of others: Marian's (opus-mt), as transformers or Marian itself stores them,
+and the family of M2M-100 (SMaLL-100, NLLB), as transformers stores it.
+
+They are the transformer of `model.py` with other names, and with sines and cosines in two halves where ours take turns;
+so the axis of the residual stream is put in another order, and every number stays what it was.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from babel.core import get_global
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from xformer.hub import card, checkpoint
+from xformer.model import ACTIVATIONS, LANGUAGE, Config, Transformer, sinusoids
+from xformer.pieces import BOS, EOS, SPECIAL, repeats
+from xformer.results import UserError
+from xformer.tokenizer import CODE, JointTokenizer, listed
+
+# Nothing else is read of a repository, so that a pickle beside these is no danger.
+FILES = ("README.md", "config.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json", "source.spm",
+         "target.spm", "sentencepiece.bpe.model", "model.safetensors")
+# What config.json must say of both families, and of Marian's models: (so it must be, so it is where nothing is said).
+ALWAYS = {"tie_word_embeddings": (True, True), "share_encoder_decoder_embeddings": (True, True)}
+FAMILIES: dict[str, dict[str, tuple[bool, bool]]] = {
+    "marian": {**ALWAYS, "scale_embedding": (True, False), "normalize_before": (False, False),
+               "normalize_embedding": (False, False), "add_final_layer_norm": (False, False),
+               "static_position_embeddings": (True, True)},
+    "m2m_100": {**ALWAYS, "scale_embedding": (True, True)}}
+# Names of the one matrix of embeddings, of which safetensors keeps one.
+MATRIX = ("model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
+          "lm_head.weight")
+BIAS = "final_logits_bias"
+TRIAL = ("Anna, 25.", "Paris 2024", "Hotel Maria")  # texts that every language has words for
+NEVER = -1e4  # bias of a piece that is never written
+NEAR = 1e-4  # of a stored table of positions to the formula
+# Names in a layer: of transformers, and ours.
+SUBLAYERS = {"fc1": "feed_forward.inner", "fc2": "feed_forward.outer", "final_layer_norm": "feed_residual.norm",
+             "self_attn.out_proj": "self_attention.out_proj", "self_attn_layer_norm": "self_residual.norm",
+             "encoder_attn.out_proj": "cross_attention.out_proj", "encoder_attn_layer_norm": "cross_residual.norm"}
+# Of Marian, and of transformers.
+MARIAN = {"self_Wo_ln_scale": "self_attn_layer_norm.weight", "self_Wo_ln_bias": "self_attn_layer_norm.bias",
+          "context_Wo_ln_scale": "encoder_attn_layer_norm.weight", "context_Wo_ln_bias": "encoder_attn_layer_norm.bias",
+          "ffn_ffn_ln_scale": "final_layer_norm.weight", "ffn_ffn_ln_bias": "final_layer_norm.bias",
+          "ffn_W1": "fc1.weight", "ffn_b1": "fc1.bias", "ffn_W2": "fc2.weight", "ffn_b2": "fc2.bias",
+          **{f"{marian}_{kind}{short}": f"{name}.{long}_proj.{part}"
+             for marian, name in (("self", "self_attn"), ("context", "encoder_attn"))
+             for short, long in (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
+             for kind, part in (("W", "weight"), ("b", "bias"))}}
+
+
+class Imported(NamedTuple):
+    """A model of others in our form."""
+
+    model: Transformer
+    tokenizer: JointTokenizer
+    warnings: list[str]
+
+
+class Files(NamedTuple):
+    """What the files of a model of others hold, in the names of transformers."""
+
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+    pieces: list[str]  # by row of the matrix of embeddings
+    special: dict[str, int]  # rows of <pad>, <unk>, </s>
+    models: list[bytes]  # SentencePiece's, of the source and of the target, or of both
+
+
+class Unusable(UserError):
+    """A model of others that is not read, with the reason in one sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"This model cannot be imported: {reason}.")
+
+
+def convert(folder: Path, source: str = "", target: str = "") -> Imported:
+    """Convert the model whose files are in a folder.
+
+    source, target: codes of the languages, where the files do not tell or the model has several. Raises UserError,
+    which says what is wrong.
+    """
+    marian = next(iter(sorted(folder.glob("*.npz"))), None)
+    files = _read_marian(marian) if marian else _read_transformers(folder)
+    weights, matrix = files.weights, _matrix(files)
+    rows, pieces = _rows(files)
+    opening, forced, languages = _codes(files, pieces, source, target)
+    config = _config(files, len(rows), *languages)
+    if matrix.shape[1] != config.d_model:
+        raise Unusable(f"its embeddings are {matrix.shape[1]} wide where config.json says {config.d_model}")
+    order = torch.arange(config.d_model).view(2, -1).t().flatten()  # new 2i is old i, new 2i + 1 is old D / 2 + i
+    bias = weights.get(BIAS, torch.zeros(len(matrix))).flatten()[rows]
+    bias[BOS] = NEVER  # what stands before a translation is a row of the matrix twice
+    state = {"embedding.weight": matrix[rows][:, order], "output_bias": bias}
+    for stack, layers in (("encoder", config.n_layers), ("decoder", config.decoder_layers)):
+        for layer in range(layers):
+            state.update(_layer(weights, f"model.{stack}.layers.{layer}.", f"{stack}.layers.{layer}.", order))
+        if config.norm == "pre":
+            state.update({f"{stack}.norm.{part}": _take(weights, f"model.{stack}.layer_norm.{part}")[order]
+                          for part in ("weight", "bias")})
+        stored = weights.get(f"model.{stack}.embed_positions.weight")
+        formula = sinusoids(config.max_length, config.d_model, config.position_base, config.first_position)
+        if stored is not None and (stored[:, order] - formula[:len(stored)]).abs().max() > NEAR:
+            raise Unusable(f"the positions of its {stack} are no sines and cosines")
+    model = Transformer(config).eval().requires_grad_(False)
+    for name, tensor in model.state_dict().items():
+        if state[name].shape != tensor.shape:
+            raise Unusable(f"{name} is {tuple(state[name].shape)} where config.json says {tuple(tensor.shape)}")
+    model.load_state_dict(state)
+    strange = "lm_head.weight" in weights and not torch.equal(weights["lm_head.weight"], matrix)
+    return Imported(model, JointTokenizer(files.models, {"pieces": pieces, "opening": opening, "forced": forced}), [
+        "The stored lm_head differs from the embeddings, a known fault of conversions; it was left out."] * strange)
+
+
+def write(folder: Path, one: Imported, found: Path, origin: str, commit: str, half: bool) -> None:
+    """Write the checkpoint of an imported model, with a card that tells whose it is.
+
+    found: the folder of its files. origin, commit: the name by which it was asked for, and the commit of the Hub. half:
+    store half precision.
+    """
+    theirs = found / "README.md"
+    whose = card.read(theirs) if theirs.is_file() else None
+    about = {"origin": origin, "commit": commit, "licence": str(whose and whose.data.get("license") or "unknown")}
+    checkpoint.save(folder, one.model, one.tokenizer, {"imported": about}, torch.float16 if half else torch.float32)
+    card.credit(folder, checkpoint.examine(folder), about, whose.text if whose else "It had none.", half)
+
+
+def try_out(translate: Callable[[str], Sequence[int]]) -> None:
+    """Raise UserError if a new checkpoint only babbles, as broken conversions do.
+
+    translate: the pieces of a text's translation, with </s> at its end unless it came to none.
+    """
+    written = [translate(text) for text in TRIAL]
+    if all(len(pieces) < 2 or pieces[-1] != EOS or repeats(pieces) for pieces in written):
+        raise Unusable("it babbles or says nothing, as weights from a broken conversion do; try another revision")
+
+
+def _layer(weights: Mapping[str, Tensor], theirs: str, ours: str, order: Tensor) -> dict[str, Tensor]:
+    """The weights of a layer, by our names; W_Q, W_K and W_V in one matrix."""
+    state = {}
+    for attention, name in (("self_attn", "self_attention"), ("encoder_attn", "cross_attention")):
+        if f"{theirs}{attention}.q_proj.weight" in weights:
+            for part in ("weight", "bias"):
+                stacked = torch.cat([_take(weights, f"{theirs}{attention}.{one}_proj.{part}") for one in "qkv"])
+                state[f"{ours}{name}.in_proj.{part}"] = stacked[:, order] if part == "weight" else stacked
+    for one, name in SUBLAYERS.items():
+        if ours.startswith("encoder") and one.startswith("encoder_attn"):
+            continue
+        for part in ("weight", "bias"):
+            tensor = _take(weights, f"{theirs}{one}.{part}")
+            state[f"{ours}{name}.{part}"] = tensor[:, order] if one == "fc1" and part == "weight" else (
+                tensor if one == "fc1" else tensor[order])
+    return state
+
+
+def _take(weights: Mapping[str, Tensor], name: str) -> Tensor:
+    if name not in weights:
+        raise Unusable(f"its weights lack {name}")
+    return weights[name]
+
+
+def _matrix(files: Files) -> Tensor:
+    """The embeddings [V, D], after a look at all weights."""
+    for name, tensor in files.weights.items():
+        if not torch.isfinite(tensor).all():
+            raise Unusable(f"{name} holds NaN or infinity")
+    found = next((files.weights[name] for name in MATRIX if name in files.weights), None)
+    if found is None:
+        raise Unusable(f"its weights have none of {', '.join(MATRIX)}")
+    for name, count in ((("embeddings", len(found)), (BIAS, files.weights.get(BIAS, found[:, :1]).numel()))):
+        if count != len(files.pieces):
+            raise Unusable(f"its vocabulary has {len(files.pieces):,} pieces and its {name} {count:,} rows")
+    if files.config["model_type"] == "marian" and found[files.special["<pad>"]].any():
+        raise Unusable("the row of <pad>, with which a translation begins, is not zero")
+    return found
+
+
+def _rows(files: Files) -> tuple[list[int], list[str]]:
+    """Rows of the matrix in our order, the four special ones first, and the pieces that they stand for."""
+    pad, unk, eos = (files.special[name] for name in ("<pad>", "<unk>", "</s>"))
+    first = [pad, unk, files.config.get("decoder_start_token_id", pad), eos]
+    others = [row for row in range(len(files.pieces)) if row not in (pad, unk, eos)]
+    names = [f"{piece} " if (piece := files.pieces[row]) in SPECIAL.values() else piece for row in others]
+    return [*first, *others], [*SPECIAL.values(), *names]
+
+
+def _codes(files: Files, pieces: list[str], source: str, target: str) -> tuple[str, str, tuple[str, str]]:
+    """The code that is put before a text, the one with which a translation begins, and the two languages."""
+    config, codes = files.config, {piece[2:-2]: piece for piece in pieces if CODE.fullmatch(piece)}
+    if not codes:
+        return "", "", (_language(source or config.get("source_lang")), _language(target or config.get("target_lang")))
+
+    def code(language: str) -> str:
+        named = [one for one in codes if language in (one, _language(one.split("_")[0]))]
+        if not named:
+            raise Unusable(f"it has no language {language!r}; name one of {', '.join([*codes][:12])} …" if language else
+                           f"it writes several languages; name one with --target: {', '.join([*codes][:12])} …")
+        return codes[named[0]]
+    to = code(target)
+    writes = _language(to[2:-2].split("_")[0])
+    if config["model_type"] == "marian":
+        return to, "", (_language(source or config.get("source_lang")), writes)
+    if config.get("tokenizer_class") == "SMALL100Tokenizer":
+        return to, "", (_language(source or "en"), writes)
+    return code(source or "en"), to, (_language(source or "en"), writes)
+
+
+def _language(name: object) -> str:
+    """The code of a language as ISO 639 has it, "mul" for a group of languages."""
+    short = get_global("language_aliases").get(str(name).split("_")[0], str(name).split("_")[0])
+    return short if LANGUAGE.fullmatch(short) else "mul"
+
+
+def _config(files: Files, vocab_size: int, source: str, target: str) -> Config:
+    one = files.config
+    for name, (wanted, usual) in FAMILIES[one["model_type"]].items():
+        if bool(one.get(name, usual)) != wanted:
+            raise Unusable(f"config.json says {name} {one.get(name, usual)}, and only {wanted} is read")
+    for part in ("attention_heads", "ffn_dim"):
+        if one.get(f"encoder_{part}") != one.get(f"decoder_{part}"):
+            raise Unusable(f"its encoder and its decoder differ in {part}")
+    activation = {"silu": "swish"}.get(one.get("activation_function", ""), one.get("activation_function"))
+    if activation not in ACTIVATIONS:
+        raise Unusable(f"its activation is {activation!r}; read are {', '.join(ACTIVATIONS)}")
+    later = one["model_type"] == "m2m_100"
+    try:
+        half = one["d_model"] // 2
+        return Config(vocab_size, one["d_model"], one["encoder_attention_heads"], one["encoder_layers"],
+                      one["decoder_layers"], one["encoder_ffn_dim"], "pre" if later else "post",
+                      activation=activation, output_bias=True, max_length=one["max_position_embeddings"],
+                      position_base=10_000 ** (half / (half - 1)) if later else 10_000.0,
+                      first_position=2 if later else 0, source=source, target=target)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise Unusable(f"config.json describes no model: {error}") from error
+
+
+def _read_transformers(folder: Path) -> Files:
+    config, words = _json(folder / "config.json"), _json(folder / "tokenizer_config.json", {})
+    config = {**{key: value for key, value in words.items() if key in ("source_lang", "target_lang",
+                                                                         "tokenizer_class")}, **config}
+    kind = config.get("model_type")
+    if kind not in FAMILIES:
+        raise Unusable(f"it is of the type {kind!r}; read are {', '.join(FAMILIES)}")
+    marian = kind == "marian"
+    models = [_bytes(folder / name) for name in (("source.spm", "target.spm") if marian else
+                                                 ("sentencepiece.bpe.model",))]
+    try:
+        weights = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items()}
+    except FileNotFoundError as error:
+        pickle = next((path.name for path in folder.iterdir() if path.suffix in (".bin", ".pt", ".h5")), "")
+        raise Unusable(f"it has no model.safetensors{f', and {pickle} can run code when it is read' * bool(pickle)}"
+                       ) from error
+    except (SafetensorError, OSError) as error:
+        raise Unusable("model.safetensors is truncated or no such file") from error
+    ids = _json(folder / "vocab.json", None if marian else {}) or _of_nllb(models[0])
+    pieces = sorted(ids, key=ids.__getitem__)
+    if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
+        raise Unusable("vocab.json does not number its pieces 0, 1, 2, …")
+    if not marian:
+        pieces += [f">>{name.strip('_')}<<" for name in _json(folder / "special_tokens_map.json").get(
+            "additional_special_tokens", []) if name not in ids]
+        count = next((len(weights[name]) for name in MATRIX if name in weights), 0)
+        pieces += [f"madeupword{i}" for i in range(count - len(pieces))]
+    special = {name: ids[name] for name in ("<pad>", "<unk>", "</s>") if name in ids}
+    if len(special) < 3:
+        raise Unusable("its vocabulary lacks one of <pad>, <unk>, </s>")
+    for key, name in (("eos_token_id", "</s>"), ("pad_token_id", "<pad>")):
+        if config.get(key, special[name]) != special[name]:
+            raise Unusable(f"config.json says that {key} is {config[key]}, and the vocabulary {special[name]}")
+    return Files(config, weights, pieces, special, models)
+
+
+def _of_nllb(model: bytes) -> dict[str, int]:
+    """The vocabulary of NLLB, which has no vocab.json: fairseq's special pieces, and all others of SentencePiece."""
+    return {name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(model)[3:]])}
+
+
+def _read_marian(path: Path) -> Files:
+    """Read Marian's own file of weights and what stands beside it in a zip of OPUS-MT: no code is run."""
+    folder = path.parent
+    vocabulary = next(iter(sorted(folder.glob("*vocab.yml"))), folder / "vocab.yml")
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            stored = {name: arrays[name] for name in arrays.files}
+        settings = dict(re.findall(r"^([\w-]+): *(.*?) *$", bytes(stored.pop("special:model.yml")).decode(), re.M))
+    except (OSError, ValueError, KeyError) as error:
+        raise Unusable(f"{path.name} is no file of Marian's weights ({str(error).splitlines()[0]})") from error
+    if settings.get("type") != "transformer" or settings.get("tied-embeddings-all") != "true":
+        raise Unusable("its model.yml does not say “type: transformer” and “tied-embeddings-all: true”")
+    for key, wanted in (("transformer-preprocess", ""), ("transformer-postprocess", "dan"),
+                        ("transformer-postprocess-emb", "d")):
+        if settings.get(key, wanted).strip("\"'") != wanted:
+            raise Unusable(f"its model.yml says {key}: {settings[key]}, and only {wanted!r} is read")
+    pieces = [piece for piece, _ in sorted(_lines(_bytes(vocabulary)), key=lambda line: line[1])]
+    if not {"</s>", "<unk>"} <= set(pieces):
+        raise Unusable(f"{vocabulary.name} lacks </s> or <unk>")
+    special = {"</s>": pieces.index("</s>"), "<unk>": pieces.index("<unk>"), "<pad>": len(pieces)}
+    weights = {}
+    for name, array in stored.items():
+        tensor = torch.from_numpy(np.array(array, dtype=np.float32))
+        if found := re.fullmatch(r"(encoder|decoder)_l(\d+)_(\w+)", name):
+            stack, layer, part = found.groups()
+            if part in MARIAN:
+                turned = tensor.t() if part.split("_")[-1].startswith("W") and "_ln_" not in part else tensor.flatten()
+                weights[f"model.{stack}.layers.{int(layer) - 1}.{MARIAN[part]}"] = turned.contiguous()
+    empty = torch.zeros(1, stored["Wemb"].shape[1])
+    weights[MATRIX[0]] = torch.cat((torch.from_numpy(stored["Wemb"]).float(), empty))
+    weights[BIAS] = torch.cat((torch.from_numpy(stored["decoder_ff_logit_out_b"]).float().flatten(), torch.zeros(1)))
+    heads, width = int(settings["transformer-heads"]), int(settings["transformer-dim-ffn"])
+    config = {"model_type": "marian", "scale_embedding": True, "d_model": int(settings["dim-emb"]),
+              "encoder_attention_heads": heads, "decoder_attention_heads": heads, "encoder_ffn_dim": width,
+              "decoder_ffn_dim": width, "encoder_layers": int(settings["enc-depth"]),
+              "decoder_layers": int(settings["dec-depth"]), "max_position_embeddings": 512,
+              "activation_function": settings["transformer-ffn-activation"].strip("\"'")}
+    return Files(config, weights, [*pieces, "<pad>"], special,
+                 [_bytes(folder / name) for name in ("source.spm", "target.spm")])
+
+
+def _lines(content: bytes) -> list[tuple[str, int]]:
+    """Read Marian's vocabulary line by line, as parsers of YAML skip some: `"piece": 12`, quoted where it must be."""
+    found = []
+    for line in content.decode().rstrip("\n").split("\n"):
+        piece, _, number = line.rpartition(":")
+        if piece[:1] == piece[-1:] == "'":
+            piece = piece[1:-1].replace("''", "'")
+        elif piece[:1] == piece[-1:] == '"':
+            for short, sign in (("N", "x85"), ("_", "xa0"), ("L", "u2028"), ("P", "u2029"), ("e", "x1b"), ("/", "x2f")):
+                piece = piece.replace(f"\\{short}", f"\\{sign}")
+            piece = ast.literal_eval(piece)
+        found.append((piece, int(number)))
+    return found
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"it lacks {path.name}") from error
+
+
+def _json(path: Path, otherwise: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The object in a file; `otherwise` where there is none."""
+    if otherwise is not None and not path.is_file():
+        return otherwise
+    try:
+        value = json.loads(_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise Unusable(f"{path.name} is not readable as JSON") from error
+    if not isinstance(value, dict):
+        raise Unusable(f"{path.name} does not hold a JSON object")
+    return value
