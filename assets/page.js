@@ -162,6 +162,11 @@ export function nextDraw(seed) {
   return (Number(seed) + 2) % 999998;
 }
 
+// Puts the code of the language to write before a text, in place of another.
+export function writeIn(code, text) {
+  return `${code ?? ''} ${text.replace(/^\s*>>[^<>\s]+<</, '').trim()}`.trim();
+}
+
 // Translates with what is in the bar, as its button does.
 export function pressTranslate() {
   document.querySelector('.bar .field button').click();

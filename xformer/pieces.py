@@ -8,6 +8,8 @@ SPECIAL = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 WORD_START = "▁"  # SentencePiece's mark, U+2581
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))  # SentencePiece's pieces for characters that have none
 _BYTES = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
+# Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese.
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 APOSTROPHES = ("'", "’")  # inside a word they belong to it: "don't", "Tom's"
 
 
@@ -15,24 +17,27 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
     """Group pieces into words: lists of indices, in order, that together hold every index once.
 
     A word begins at a piece that starts with "▁"; punctuation and special pieces are words of their own, but for an
-    apostrophe between letters.
+    apostrophe between letters. Scripts that put no spaces between words have each piece for a word.
 
     >>> words(["▁gat", "o", "s", ".", "</s>"])
     [[0, 1, 2], [3], [4]]
     >>> words(["▁Tom", "'", "s", "▁cats", "'", "▁milk"])
     [[0, 1, 2], [3], [4], [5]]
+    >>> words(["▁", "猫", "在", "睡觉"])
+    [[0], [1], [2], [3]]
     """
     groups: list[list[int]] = []
     joins = False  # whether the next piece may continue the word before it
     for i, piece in enumerate(pieces):
         text = piece.removeprefix(WORD_START)
         is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
+        bare = bool(UNSPACED.match(text))
         is_inside = joins and piece in APOSTROPHES and _goes_on(pieces[i + 1:i + 2])
-        if joins and (is_inside or is_word and not piece.startswith(WORD_START)):
+        if joins and not bare and (is_inside or is_word and not piece.startswith(WORD_START)):
             groups[-1].append(i)
         else:
             groups.append([i])
-        joins = is_word or is_inside
+        joins = (is_word or is_inside) and not bare
     return groups
 
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from babel import Locale
+from babel import Locale, UnknownLocaleError
 
 PACKAGE = Path(str(files("xformer")))
 # An installed package holds them; in a clone they stand beside the package.
@@ -35,12 +35,12 @@ class Language:
     @property
     def reads(self) -> str:
         """The attribute of HTML for text in the language that the model reads."""
-        return f'lang="{self.source}"'
+        return _written(self.source)
 
     @property
     def writes(self) -> str:
         """The attribute of HTML for text in the language that the model writes."""
-        return f'lang="{self.target}"'
+        return _written(self.target)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -64,6 +64,18 @@ class Language:
         if isinstance(value, int) and not isinstance(value, bool):
             return f"{value:,}".replace(",", self.thousands)
         return value
+
+
+def leftwards(code: str) -> bool:
+    """Whether a language is written from right to left."""
+    try:
+        return Locale(code).text_direction == "rtl"
+    except UnknownLocaleError:
+        return False
+
+
+def _written(code: str) -> str:
+    return f'lang="{code}" dir="rtl"' if leftwards(code) else f'lang="{code}"'
 
 
 @cache

@@ -30,7 +30,7 @@ CODE = re.compile(r">>[^<>\s]{1,40}<<")  # names the language to write, before a
 class Tokenizer:
     """A trained vocabulary. Thread-safe: encoding and decoding change nothing."""
 
-    codes: tuple[str, ...] = ()  # of the languages to choose from, of a model that writes several
+    codes: tuple[str, ...] = ()  # of the languages to choose from, the usual one first, of a model that writes several
 
     def __init__(self, model: bytes) -> None:
         """`model` is the content of a tokenizer.model; raises ValueError where it is not one of ours."""
@@ -178,10 +178,11 @@ class JointTokenizer(Tokenizer):
         self.models, self._joint, self._pieces = tuple(models), joint, pieces
         self.model, self._sp = models[0], self._sides[0]
         self._rows = {piece: row for row, piece in enumerate(pieces)}
-        self.codes = tuple(piece for piece in pieces if CODE.fullmatch(piece))
+        self._opening, self._forced = (code or "" for code in codes)
+        usual, listed = self._forced or self._opening, [piece for piece in pieces if CODE.fullmatch(piece)]
+        self.codes = tuple(sorted(listed, key=lambda code: code != usual))  # the usual one first
         if strange := [code for code in codes if code and code not in self.codes]:
             raise ValueError(f"{JOINT} begins with {strange[0]!r}, which is no language's code among its pieces")
-        self._opening, self._forced = (code or "" for code in codes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return JointTokenizer, (self.models, self._joint)

@@ -13,7 +13,7 @@ from xformer.figures.notice import notice
 from xformer.results import Message, UserError
 from xformer.serve.hosts import Hosts
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
-from xformer.strings import ASSETS, ENGLISH, SPANISH, Language
+from xformer.strings import ASSETS, ENGLISH, SPANISH, Language, leftwards
 from xformer.ui import lessons, positions
 from xformer.ui import steps as decoding
 from xformer.ui import translate as translation
@@ -28,7 +28,7 @@ from xformer.ui.principles import tab as walkthrough
 from xformer.ui.sentiment import tab as sentiment
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
-from xformer.ui.tabs import EXAMPLES, Listener, Page, TabModule, View, examples
+from xformer.ui.tabs import Listener, Page, TabModule, View, examples
 from xformer.ui.training import tab as training
 
 TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
@@ -98,6 +98,7 @@ class Frame(NamedTuple):
 
     sentence: gr.Textbox
     button: gr.Button
+    codes: gr.Dropdown  # of languages to write
     examples: gr.Dataset
     models: gr.Dropdown
     search: gr.Column  # of the menu: how translations are searched for
@@ -135,18 +136,21 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
 
 def _frame(models: ModelPool, language: Language) -> Frame:
     """Lay out the bar, and what is said between it and the tabs."""
-    say = language.say
+    say, first = language.of(models.default.info).say, examples(models.default)
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
-        canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(EXAMPLES[0])}" '
+        canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(first[0])}" '
                          f'data-wide="{language.html("more_right")}">{language.html("title")}</h1>', "brand")
         with gr.Column(elem_classes="ask", min_width=0):
             with gr.Row(elem_classes="field"):
-                sentence = gr.Textbox(EXAMPLES[0], label=say("sentence"), placeholder=say("sentence_placeholder"),
+                sentence = gr.Textbox(first[0], label=say("sentence"), placeholder=say("sentence_placeholder"),
                                       lines=1, max_lines=6, autofocus=True, show_label=False, scale=8, min_width=0,
                                       elem_id=f"sentence-{language.code}")
+                codes = gr.Dropdown(label=say("model_codes"), show_label=False, container=False, scale=0, min_width=110,
+                                    elem_classes="codes",
+                                    **_codes(models.default))
                 button = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
-            examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
+            samples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in first],
                                   label=say("examples"), layout="gallery", type="values", elem_classes="examples")
         gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{lessons.button(language)}{_languages(language)}',
                 elem_classes="languages")
@@ -159,7 +163,7 @@ def _frame(models: ModelPool, language: Language) -> Frame:
             search = gr.Column()
             gr.HTML(_links(language), elem_classes="links")
     about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
-    frame = Frame(sentence, button, examples, choice, search, about, loading=gr.HTML(elem_classes="status"),
+    frame = Frame(sentence, button, codes, samples, choice, search, about, loading=gr.HTML(elem_classes="status"),
                   problems=gr.HTML(elem_classes="status"), status=gr.HTML(elem_classes="status"))
     return frame
 
@@ -191,6 +195,7 @@ def _add_views(page: Page, frame: Frame) -> None:
         "about": View(frame.about, lambda service, values: _about(service, page.language)),
         "examples": View(frame.examples, lambda service, values: gr.Dataset(
             samples=[[example] for example in examples(service)])),
+        "codes": View(frame.codes, lambda service, _: gr.update(**_codes(service))),
         "models": View(frame.models, lambda service, values: _menu(models, values["model"] or models.names[0])),
         LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
                        lambda service, values: controls.left_out(service))})
@@ -208,6 +213,7 @@ def _translate(page: Page, frame: Frame) -> None:
     _then(gr.on([frame.button.click, frame.sentence.submit], **first, trigger_mode="always_last"), *others)
     _then(frame.examples.click(**page.ask(_first, {"sample": frame.examples}, {"sentence": frame.sentence}), **QUIET),
           first, *others)
+    frame.codes.input(None, [frame.codes, frame.sentence], frame.sentence, js=script("writeIn"), **QUIET)
     gr.on([control.component.change for key, control in page.controls.items() if key != "model"], **_write(page))
 
 
@@ -275,7 +281,8 @@ def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> t
     if "text" in query or service.info.source != page.service.info.source:  # or nothing typed meanwhile is lost
         say = page.language.of(service.info).say
         updates[page.sentence] = gr.update(value=values["text"], label=say("sentence"),
-                                           placeholder=say("sentence_placeholder"))
+                                           placeholder=say("sentence_placeholder"),
+                                           rtl=leftwards(service.info.source))
     return updates, problems
 
 
@@ -321,6 +328,13 @@ def _menu(models: ModelPool, shown: str) -> dict[str, Any]:
     return gr.update(choices=[*models.names, *({shown} - {*models.names})], value=shown)
 
 
+def _codes(service: TranslationService) -> dict[str, Any]:
+    """The languages to write among which one is chosen, of a model that writes several."""
+    codes = service.info.codes
+    return {"choices": [(code[2:-2], code) for code in codes], "value": next(iter(codes), None),
+            "visible": len(codes) > 1}
+
+
 def _about(service: TranslationService, language: Language) -> str:
     """Say which model the page shows."""
     info = service.info
@@ -328,6 +342,8 @@ def _about(service: TranslationService, language: Language) -> str:
     model = language.html(key, name=info.name, norm=info.norm, encoder=info.n_layers,
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
+    if info.origin:
+        model += f" · {language.html('model_imported', origin=info.origin, licence=info.licence)}"
     return (f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}" '
             f'data-source="{info.source}" data-target="{info.target}">{model}</p>')
 

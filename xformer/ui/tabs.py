@@ -17,15 +17,16 @@ from xformer.strings import ASSETS, Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
 
-# By what they are for: "translation" in English, "translation_es", "reviews".
+# By what they are for: "translation" in English, "translation_es" and so on, "translation_other", "reviews".
 ALL_EXAMPLES: dict[str, Any] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
 EXAMPLES: list[str] = ALL_EXAMPLES["translation"]
 Listener = dict[str, Any]  # keyword arguments of an event of Gradio, as `Ask` makes them
 
 
 def examples(service: TranslationService) -> list[str]:
-    """The sentences to begin with, in the language that a model reads; those in English where there are no others."""
-    return ALL_EXAMPLES.get(f"translation_{service.info.source}", EXAMPLES)
+    """The sentences to begin with, in the language that a model reads; of names and numbers where there are none."""
+    source = service.info.source
+    return EXAMPLES if source == "en" else ALL_EXAMPLES.get(f"translation_{source}", ALL_EXAMPLES["translation_other"])
 
 
 @dataclass(frozen=True, eq=False)

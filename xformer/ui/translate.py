@@ -93,7 +93,9 @@ def build(page: Page) -> Tab:
 
 
 def _headline(service: TranslationService, language: Language) -> str:
-    return f'<p class="asks">{language.of(service.info).html("headline")}</p>'
+    info = service.info
+    key = "headline_imported" if info.origin else "headline"
+    return f'<p class="asks">{language.of(info).html(key, origin=info.origin)}</p>'
 
 
 def _reference(page: Page) -> tuple[gr.Textbox, gr.Button, gr.HTML]:

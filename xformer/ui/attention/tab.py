@@ -439,7 +439,9 @@ def draw_about(service: TranslationService, trace: Trace, choice: Choice, seen: 
 
 def _alignment(service: TranslationService, choice: Choice, language: Language) -> str:
     """How well a head of the cross-attention aligns words, where that is known, and on how many sentences."""
-    errors = service.alignment_errors(choice.chosen)
+    errors, info = service.alignment_errors(choice.chosen), service.info
+    if errors is None and info.origin and info.norm == "post" and choice.chosen == service.best_head:
+        return language.say("aligns_trained")
     if errors is None or "sentences" not in service.metrics["alignment"]:
         return ""
     return language.say(f"aligns_{alignment.reading(errors)}",

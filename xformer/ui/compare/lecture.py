@@ -41,7 +41,7 @@ def run(service: TranslationService, language: Language, *, part: str, done: boo
     if part != PART or done:
         yield {}
         return
-    if service.info.source != "en":
+    if (service.info.source, service.info.target) != ("en", "es"):
         raise UserError(Message.of("lecture_reads", model=service.info.name))
     model, count = service.info.name, 0
     yield {"table": figures.table(SENTENCES, None, model, language), "summary": ""}

@@ -19,17 +19,21 @@ from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import question
-from xformer.ui.tabs import Listener, Page, Tab, View
+from xformer.ui.tabs import Listener, Page, Tab, View, examples
 
 ID = "pairs"
 PARTS = ("sentences", bleu.PART, lecture.PART)
-PRESETS: list[dict[str, Any]] = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
+PRESETS: list[dict[str, Any]]
+*PRESETS, OTHER = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
 
 
 def presets(service: TranslationService) -> dict[int, dict[str, Any]]:
-    """The pairs that a model reads, by their places in PRESETS; all of them where none is in its language."""
+    """The pairs of a model's languages, by their places in PRESETS; for others than English and Spanish, two of its
+    examples."""
     own = {i: one for i, one in enumerate(PRESETS) if one.get("reads", "en") == service.info.source}
-    return own or dict(enumerate(PRESETS))
+    if own and {service.info.source, service.info.target} == {"en", "es"}:
+        return own
+    return {len(PRESETS): {**OTHER, "texts": examples(service)[:2]}}
 
 
 def build(page: Page) -> Tab:
@@ -141,9 +145,9 @@ def follow(service: TranslationService, asked: Asked | None, pair_head: str | No
     return {"pair_head": gr.update(choices=choices, value=pair_head if kept else choices[0][1])}
 
 
-def choose(_: TranslationService, language: Language, *, preset: int | None) -> dict[str, Any]:
+def choose(service: TranslationService, language: Language, *, preset: int | None) -> dict[str, Any]:
     """Put a minimal pair into the fields."""
-    return {} if preset is None else dict(zip(("pair_a", "pair_b"), PRESETS[preset]["texts"], strict=True))
+    return {} if preset is None else dict(zip(("pair_a", "pair_b"), presets(service)[preset]["texts"], strict=True))
 
 
 @needs(pair_a="pairs_empty", pair_b="pairs_empty")
@@ -153,12 +157,14 @@ def run(service: TranslationService, language: Language, *, asked: Asked | None,
         ) -> dict[str, Any] | None:
     """Compare both sentences; nothing where they are on the page already, or another part is."""
     wanted = Asked(pair_a, pair_b, int(beam), float(length_penalty))
-    return None if pairs_part != PARTS[0] or asked == wanted else {"asked": wanted, "preset": preset_of(wanted)}
+    if pairs_part != PARTS[0] or asked == wanted:
+        return None
+    return {"asked": wanted, "preset": preset_of(service, wanted)}
 
 
-def preset_of(asked: Asked) -> int | None:
+def preset_of(service: TranslationService, asked: Asked) -> int | None:
     """The pair of the list that is asked for; None for another."""
-    return next((i for i, one in enumerate(PRESETS) if one["texts"] == [asked.first, asked.second]), None)
+    return next((i for i, one in presets(service).items() if one["texts"] == [asked.first, asked.second]), None)
 
 
 def compare(service: TranslationService, asked: Asked | None, before: dict[str, Any]) -> Comparison | None:
@@ -178,10 +184,10 @@ def warnings(compared: Comparison, language: Language) -> str:
     return notice([*said], "warning")
 
 
-def draw_result(compared: Comparison, asked: Asked, language: Language) -> str:
+def draw_result(service: TranslationService, compared: Comparison, asked: Asked, language: Language) -> str:
     """Show both translations, and what to look at in them."""
-    preset = preset_of(asked)
-    question = language.say("pairs_look_words") if preset is None else PRESETS[preset]["look"][language.code]
+    preset = preset_of(service, asked)
+    question = language.say("pairs_look_words") if preset is None else presets(service)[preset]["look"][language.code]
     return figures.translations(compared, language, question)
 
 
