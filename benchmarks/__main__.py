@@ -16,6 +16,7 @@ from benchmarks import (
     copies,
     layout,
     load,
+    marian,
     page,
     pictures,
     recurrent,
@@ -31,7 +32,8 @@ from tests.harness import PROXY, ROOT
 from xformer.hub import checkpoint
 from xformer.results import UserError
 
-RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",), "recurrent": (),
+RIVALS = {"translation": ("transformers", "ctranslate2"), "training": ("transformers",),
+          "marian": ("transformers", "ctranslate2"), "recurrent": (),
           "sentiment": ("transformers",), "load": (), "copies": (),
           "soak": (), "setups": (), "page": (), "pictures": ("bertviz",), "sliders": (),
           "layout": ()}
@@ -94,6 +96,9 @@ def main() -> int:
     if "translation" in names:
         rounds, sizes = (2, (1, 32)) if options.quick else (15, (1, 32, 64))
         print(translation.run(options.checkpoint, rounds, sizes), "\n", flush=True)
+    if "marian" in names:
+        rounds = 2 if options.quick else 7
+        print(marian.run(options.checkpoint, rounds, (1, 32)), "\n", flush=True)
     if "training" in names:
         rounds, steps = (2, 2) if options.quick else (9, 4)
         print(training.run(config, rounds, steps), "\n", flush=True)

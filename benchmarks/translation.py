@@ -243,10 +243,11 @@ class Marian:
 def convert(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:
     """Write one of our models as a CTranslate2 model."""
     from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs.common_spec import Activation
 
     config = model.config
     spec = TransformerSpec.from_config((config.n_layers, config.decoder_layers), config.n_heads,
-                                       pre_norm=config.norm == "pre")
+                                       pre_norm=config.norm == "pre", activation=Activation[config.activation.upper()])
     d = config.d_model
     embeddings = _numbers(model.embedding.weight)
     positions = _numbers(model.embedding.positions)
@@ -268,6 +269,8 @@ def convert(model: Transformer, tokenizer: Tokenizer, folder: Path) -> None:
             _linear(to.ffn.linear_0, layer.feed_forward.inner)
             _linear(to.ffn.linear_1, layer.feed_forward.outer)
     spec.decoder.projection.weight = embeddings
+    if config.output_bias:
+        spec.decoder.projection.bias = _numbers(model.output_bias)
     pieces = tokenizer.pieces(range(config.vocab_size))
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)

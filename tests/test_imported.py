@@ -164,7 +164,7 @@ def test_a_vocabulary_of_two_sides_does_all_that_ours_does(pair):
     splits = tokenizer.splits("Good morning.", 3)
     assert splits[0] == tokenizer.encode("Good morning.") and len({*map(tuple, splits)}) == 3
     assert len(tokenizer.log_probs(splits[0])) == len(splits[0])
-    assert {tuple(tokenizer.encode("Good morning.", 0.1)) for _ in range(30)} > {tuple(splits[0])}
+    assert len({tuple(tokenizer.encode("Good morning.", 0.1)) for _ in range(30)}) > 3
     assert tokenizer.decode([tokenizer.id_of(">>spa<<"), *tokenizer.encode("Buenas.", target=True)]) == "Buenas."
 
 

@@ -22,7 +22,6 @@ from xformer.hub import checkpoint
 from xformer.hub import repository as hub
 from xformer.results import UserError
 from xformer.serve import pool as models
-from xformer.serve import pool as pool_module
 from xformer.serve.limits import Guard
 from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
@@ -206,9 +205,9 @@ def test_a_pool_that_is_closed_while_it_loads_closes_what_it_loaded(default, cop
 
 
 @pytest.mark.slow
-def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, opened, monkeypatch):
+def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, opened, copies):
     alive = {}
-    monkeypatch.setattr(pool_module, "MOST_LOADED", 2)
+    pool.most = 2 * checkpoint.memory(copies["copy-0"])
 
     def use(name):
         with pool.lease(name) as service:
@@ -229,6 +228,15 @@ def test_the_one_used_longest_ago_is_given_back_and_none_that_is_in_use(pool, op
     with pool.lease() as service:
         assert service.translate("The cat sleeps.").best.text == "El gato duerme."
     assert opened == ["copy-0", "copy-1", "copy-2", "copy-3", "copy-1"]
+
+
+def test_a_model_too_large_is_refused_before_it_is_loaded(pool, opened, copies):
+    needs = checkpoint.memory(copies["copy-0"])
+    assert pool.needs("copy-0") == needs / 1e9 and pool.needs("no/such") is None and pool.needs("nowhere") is None
+    pool.most = needs - 1
+    with pytest.raises(UserError, match=r"copy-0 needs about 0\.\d GB of memory.* --most-memory"), pool.lease("copy-0"):
+        pass
+    assert opened == []
 
 
 # In a process of its own: in this one other tests have told the allocator to keep what it has.

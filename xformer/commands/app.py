@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.commands.arguments import add_device, add_token, token_of
+from xformer.commands.arguments import Within, add_device, add_token, token_of
 from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
 from xformer.results import ANSWERS_IN, UserError
 
@@ -31,15 +31,16 @@ SHARE = ("--share asks gradio.live for a public link: it needs the internet, and
 
 @cache
 def models(checkpoints: tuple[str, ...] = (), device: str | None = None, any_name: bool = False,
-           precision: str = "auto") -> Models:
+           precision: str = "auto", most_memory: float | None = None) -> Models:
     """Open the first model once, however often the page is made, and offer the others; raises UserError."""
     _prepare()
     from xformer.serve.lent_gpu import open_service
-    from xformer.serve.pool import Models, offered
+    from xformer.serve.pool import MOST_MEMORY, Models, offered
     from xformer.serve.translation import Service
     folder = TRANSLATION.find(checkpoints[0] if checkpoints else None)
     return Models(open_service(Service, folder, device, precision),
-                  offered(folder, checkpoints[1:], TRANSLATION.path.parent), device, any_name, precision)
+                  offered(folder, checkpoints[1:], TRANSLATION.path.parent), device, any_name, precision,
+                  most_memory or MOST_MEMORY)
 
 
 def private(server_name: str | None, share: bool | None) -> bool:
@@ -123,6 +124,9 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
                    help="of translations; int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 "
                         "on CUDA, else float32")
+    p.add_argument("--most-memory", type=float, action=Within, above=0, most=1e6, metavar="GB",
+                   help="memory for other models than the first, of which those used longest ago are closed "
+                        "(default 2)")
     p.add_argument("--server-name", help="address to listen on; 0.0.0.0: every address of this machine")
     p.add_argument("--server-port", type=_port)
     p.add_argument("--share", action="store_true", default=None,
@@ -159,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError("An engine has its own models: leave out --checkpoint, --sentiment and --any-model, or "
                             "--engine.")
         translators, reviews = remote(args.engine, token_of(args)) if args.engine else (
-            models(tuple(args.checkpoint), args.device, any_name, args.precision),
+            models(tuple(args.checkpoint), args.device, any_name, args.precision, args.most_memory),
             reader(args.sentiment, args.device))
         demo = compose(translators, reviews, args.sentiment, args.language_model, args.device)
     except UserError as error:

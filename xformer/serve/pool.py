@@ -1,5 +1,5 @@
-"""A pool of translation models: each is loaded on first use, shared by all clients, and closed when the pool is full
-and it is the one used longest ago.
+"""A pool of translation models: each is loaded on first use, shared by all clients, and closed when another needs its
+memory and it is the one used longest ago.
 """
 
 import logging
@@ -20,7 +20,8 @@ from xformer.serve.limits import Guard, Wait
 from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
-MOST_LOADED = 5  # besides the default, which is never closed: the four generations that are compared, and another
+GB = 10**9
+MOST_MEMORY = 2.0  # GB of models besides the default, which is never closed
 MOST_LOADING = 4  # at the same time
 PATIENCE = 10.0  # seconds from the start of loading that clients other than the first wait for a model
 LONGEST_NAME = 400  # characters
@@ -32,7 +33,12 @@ class _Loaded:
 
     service: Future[Service] = field(default_factory=Future)
     users: int = 0
+    bytes: int = 0  # of memory that it takes, once that is known
     began: float = field(default_factory=time.perf_counter)
+
+
+class TooLarge(UserError):
+    """A model that needs more memory than a pool may take."""
 
 
 class Models:
@@ -42,12 +48,13 @@ class Models:
     """
 
     def __init__(self, default: Service, offered: Mapping[str, Path] | None = None, device: str | None = None,
-                 any_name: bool = False, precision: str = "auto") -> None:
+                 any_name: bool = False, precision: str = "auto", most_memory: float = MOST_MEMORY) -> None:
         """Begin with one loaded model.
 
         offered: folders of other models, by the names that every visitor may choose. any_name: whether visitors may
-        also choose any folder of this machine and any repository on the Hub.
+        also choose any folder of this machine and any repository on the Hub. most_memory: GB of models besides it.
         """
+        self.most = most_memory * GB
         self.default, self.any_name, self._device, self._precision = default, any_name, device, precision
         self._offered = dict(offered or {})
         self._loaded: dict[str, _Loaded] = {}  # the model used longest ago comes first
@@ -87,6 +94,15 @@ class Models:
         if self.any_name:
             raise UserError(Message.of("hub_error_name", name=f"{name[:40]}…"))
         raise UserError(Message.of("model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)))
+
+    def needs(self, name: str) -> float | None:
+        """Estimate the GB of memory that a model will take; None for one that is not on this machine yet."""
+        try:
+            parsed = None if name in self._offered or Path(name).is_dir() else hub.parse_name(name)
+            folder = self._offered.get(name) or (hub.cached(parsed) if parsed else Path(name))
+            return checkpoint.memory(folder) / GB if folder else None
+        except UserError:
+            return None
 
     def at_hand(self, name: str) -> bool:
         """Whether `lease` would answer at once, with the model or an error."""
@@ -145,18 +161,27 @@ class Models:
             lambda most: bool(futures.wait([wanted.service], most).done))
 
     def _leave(self, wanted: _Loaded) -> None:
-        """Cease to be a user of a model; close unused models beyond MOST_LOADED, those used longest ago first."""
+        """Cease to be a user of a model."""
         with self._lock:
             wanted.users -= 1
-            idle = [other for other, loaded in self._loaded.items() if not loaded.users]
-            surplus = [self._loaded.pop(other) for other in idle[:max(0, len(self._loaded) - MOST_LOADED)]]
-        for other in surplus:
-            _close(other.service)
+        self._close_surplus()
+
+    def _close_surplus(self) -> None:
+        """Close unused models as long as all take too much memory, those used longest ago first."""
+        surplus = []
+        with self._lock:
+            over = sum(loaded.bytes for loaded in self._loaded.values()) - self.most
+            for name in [name for name, loaded in self._loaded.items() if not loaded.users]:
+                if over > 0:
+                    surplus.append(self._loaded.pop(name))
+                    over -= surplus[-1].bytes
+        for loaded in surplus:
+            _close(loaded.service)
 
     def _load(self, name: str, wanted: _Loaded) -> None:
         """Load a model for all clients that wait for it; after a failure, the next client's request tries again."""
         try:
-            wanted.service.set_result(self._open(name))
+            wanted.service.set_result(self._open(name, wanted))
         except BaseException as error:
             with self._lock:
                 if self._loaded.get(name) is wanted:
@@ -164,13 +189,20 @@ class Models:
             wanted.service.set_exception(error)
         self._leave(wanted)
 
-    def _open(self, name: str) -> Service:
+    def _open(self, name: str, wanted: _Loaded) -> Service:
         try:
-            service = open_service(Service, self._offered.get(name) or hub.find(name), self._device, self._precision)
+            folder = self._offered.get(name) or hub.find(name)
+            checkpoint.require(folder)
+            wanted.bytes = checkpoint.memory(folder)
+            if wanted.bytes > self.most:
+                raise TooLarge(Message.of("model_large", name=name, needs=f"{wanted.bytes / GB:.1f}",
+                                          most=f"{self.most / GB:g}"))
+            self._close_surplus()
+            service = open_service(Service, folder, self._device, self._precision)
             service.guard = self.guard
             return service
         except Exception as error:
-            if self.any_name and isinstance(error, UserError):
+            if isinstance(error, TooLarge) or self.any_name and isinstance(error, UserError):
                 raise
             if self.any_name and isinstance(error, OSError) and error.strerror:
                 raise UserError(Message.of("hub_error_file", file=error.filename or name, reason=error.strerror)

@@ -240,6 +240,9 @@ class ModelPool(Protocol):
     def known_as(self, name: str) -> str:
         """A name as it stands in addresses, "" for the default. Raises UserError for one that is not offered."""
 
+    def needs(self, name: str) -> float | None:
+        """The GB of memory that a model will take, estimated; None for one that is not on this machine yet."""
+
     def at_hand(self, name: str) -> bool:
         """Whether `lease` would answer at once, with the model or an error."""
 

@@ -222,7 +222,7 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     def arrive(request: gr.Request) -> Iterator[dict[Any, Any]]:  # gradio finds the request by its annotation
         query = dict(request.query_params)
         if not page.models.at_hand(query.get("model", "")):
-            yield {problems: _loading(query["model"], page.language)}
+            yield {problems: _loading(page.models, query["model"], page.language)}
         yield from opened(query, {})
 
     def opened(query: Mapping[str, str], more: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
@@ -300,7 +300,7 @@ def choose(models: ModelPool, language: Language, *, chosen: str | None, name: s
         return
     if len(sentence) > LONGEST:
         raise UserError(Message.of("model_long", characters=len(sentence), limit=LONGEST))
-    loading = _loading(chosen, language)
+    loading = _loading(models, chosen, language)
     yield {"problem": loading, "go": ""}
     query = {**dict(parse_qsl(search.removeprefix("?"), keep_blank_values=True)), "model": wanted, "text": sentence}
     with models.lease(wanted) as service:
@@ -316,8 +316,11 @@ def _then(event: Any, *listeners: Mapping[str, Any]) -> None:
         event = event.then(**listener)
 
 
-def _loading(name: str, language: Language) -> str:
-    return notice([language.say("model_loading", name=name)], "warning")
+def _loading(models: ModelPool, name: str, language: Language) -> str:
+    needs = models.needs(name)
+    said = (language.say("model_loading", name=name) if needs is None or needs < 0.1 else
+            language.say("model_loading_needs", name=name, needs=f"{needs:.1f}"))
+    return notice([said], "warning")
 
 
 def _first(service: TranslationService, language: Language, *, sample: list[str]) -> dict[str, str]:
@@ -330,9 +333,8 @@ def _menu(models: ModelPool, shown: str) -> dict[str, Any]:
 
 def _codes(service: TranslationService) -> dict[str, Any]:
     """The languages to write among which one is chosen, of a model that writes several."""
-    codes = service.info.codes
-    return {"choices": [(code[2:-2], code) for code in codes], "value": next(iter(codes), None),
-            "visible": len(codes) > 1}
+    codes = service.info.codes or (">><<",)
+    return {"choices": [(code[2:-2], code) for code in codes], "value": codes[0], "visible": len(codes) > 1}
 
 
 def _about(service: TranslationService, language: Language) -> str:
