@@ -13,17 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from huggingface_hub import (
-    CommitOperationAdd,
-    CommitOperationDelete,
-    HfApi,
-    constants,
-    errors,
-    get_token,
-    hf_hub_download,
-    try_to_load_from_cache,
-)
-from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download, try_to_load_from_cache
+from huggingface_hub.hf_api import CommitOperationAdd, CommitOperationDelete, RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
 
 from xformer.hub import card, checkpoint, transfer

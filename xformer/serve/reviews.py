@@ -18,18 +18,10 @@ from xformer.hub import checkpoint
 from xformer.hub.checkpoint import Model
 from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
-from xformer.results import (
-    Attribution,
-    Bin,
-    Block,
-    Calibration,
-    LabelShare,
-    Message,
-    PoolingScore,
-    Sentiment,
-    Trace,
-    UserError,
-)
+from xformer.results.attention import Trace
+from xformer.results.messages import Message, UserError
+from xformer.results.models import Block
+from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.serve.limits import Guard, computes
 from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
 from xformer.tokenizer import Tokenizer

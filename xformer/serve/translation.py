@@ -27,30 +27,16 @@ from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK
-from xformer.results import (
-    OWN,
-    BeamTree,
-    Block,
-    Candidate,
-    Comparison,
-    Head,
-    History,
-    LengthScore,
-    Message,
-    Moments,
-    Moved,
-    Neighbour,
-    Options,
-    Origin,
-    Pieced,
-    Positions,
-    Reweighed,
-    Trace,
-    Translation,
-    UserError,
-    questions,
-)
+from xformer.results import questions
+from xformer.results.attention import Origin, Trace
+from xformer.results.changes import Comparison, Moved, Reweighed
+from xformer.results.inside import Neighbour
+from xformer.results.messages import Message, UserError
+from xformer.results.models import Block, Head
+from xformer.results.options import OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
+from xformer.results.training import History, Moments
+from xformer.results.translation import BeamTree, Candidate, LengthScore, Pieced, Translation
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
 from xformer.serve.limits import Guard, Wait, computes

@@ -23,18 +23,7 @@ from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training import translation
-from xformer.training.data import reviews
-from xformer.training.data.corpora import (
-    ENTRY,
-    NO_ROUGHENING,
-    Roughening,
-    TranslationBatches,
-    data_file,
-    read_lines,
-    read_marked_pairs,
-    read_pairs,
-    turned,
-)
+from xformer.training.data import corpora, reviews
 from xformer.training.forecast import forecast
 from xformer.training.language_model import LanguageModelTask
 from xformer.training.loop import Task, Trainer, own_device
@@ -56,18 +45,20 @@ ROWS = "0 (negative) or 1 (positive), a tab, a text"
 def train_translation(run: TranslationRun) -> dict[str, float]:
     """Train a translation model, or go on with the run in `run.out`; return the last scores on dev. Raises UserError.
     """
-    files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev") if _rank() == 0}
-    files |= {name: path for name in CORPORA if (path := data_file(run.data, name))}
-    with starting():  # the first process of several makes the batches of all, so that the others need not read
-        pairs = {name: read_pairs(path) if _rank() == 0 else [] for name, path in files.items() if name != "written"}
-        marked = read_marked_pairs(files["written"]) if "written" in files and _rank() == 0 else []
+    files: dict[str, Path] = {}
+    if not _rank():  # it makes the batches of all
+        files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev")}
+        files |= {name: path for name in CORPORA if (path := corpora.data_file(run.data, name))}
+    with starting():
+        pairs = {name: corpora.read_pairs(path) for name, path in files.items() if name != "written"}
+        marked = corpora.read_marked_pairs(files["written"]) if "written" in files else []
     train, nearest, dev = (pairs.get(name, []) for name in ("train", "nearest", "dev"))
-    written = [(english, spanish) for english, spanish, mark in marked if mark != ENTRY]
-    entries = [(english, spanish) for english, spanish, mark in marked if mark == ENTRY]
+    written = [(english, spanish) for english, spanish, mark in marked if mark != corpora.ENTRY]
+    entries = [(english, spanish) for english, spanish, mark in marked if mark == corpora.ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
     languages: dict[str, Any] = {"source": "en", "target": "es"}
     if run.reverse:
-        languages, dev = {"source": "es", "target": "en"}, turned(dev)
+        languages, dev = {"source": "es", "target": "en"}, corpora.turned(dev)
 
     def begin(out: Path) -> tuple[Translator, Tokenizer]:
         if run.start:
@@ -88,16 +79,13 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     def prepare(out: Path) -> tuple[Task, str]:
         begun = (out / "state.pt").is_file()
         model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
-        batches = TranslationBatches(
+        batches = corpora.TranslationBatches(
             tokenizer, [*train, *nearest], extra, written, entries, options=run, seed=run.seed,
-            roughening=Roughening(capitals=run.capitals) if run.roughening else NO_ROUGHENING)
-        learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
-        if nearest:
-            learned_from += f" and {len(nearest):,} nearest"
-        if written:
-            learned_from += f" and {len(written):,} written, {len(batches.phrases):,} of them phrases"
-        if entries:
-            learned_from += f" and {len(entries):,} entries"
+            roughening=corpora.Roughening(capitals=run.capitals) if run.roughening else corpora.NO_ROUGHENING)
+        learned_from = " and ".join((
+            f"{len(train):,} pairs and {len(extra):,} extra", *([f"{len(nearest):,} nearest"] if nearest else []),
+            *([f"{len(written):,} written, {len(batches.phrases):,} of them phrases"] if written else []),
+            *([f"{len(entries):,} entries"] if entries else [])))
         return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
 
     return _train(run, prepare, run.moments)
@@ -109,13 +97,13 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
     Raises UserError.
     """
     texts, held_out = list[str](), list[str]()
-    if _rank() == 0:  # it makes the batches of all
+    if not _rank():  # it makes the batches of all
         unlabelled = _needed(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
         validation = _needed(run.data, "imdb-validation", "sentiment", ROWS)
-        labelled = [path for name in ("imdb-train", "sst2-train-phrases") if (path := data_file(run.data, name))]
+        labelled = (corpora.data_file(run.data, name) for name in ("imdb-train", "sst2-train-phrases"))
         with starting():
-            texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
-            texts += [text for path in labelled for _, text in reviews.read_rows(path)]
+            texts = [text for line in corpora.read_lines(unlabelled) if (text := line.strip())]
+            texts += [text for path in labelled if path for _, text in reviews.read_rows(path)]
             held_out = [text for _, text in reviews.read_rows(validation)]
 
     def begin(out: Path) -> tuple[LanguageModel, Tokenizer]:
@@ -154,7 +142,7 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
     """
     learned, validation = ("imdb-train", "sst2-train-phrases"), ("imdb-validation", "sst2-validation")
     names = (*learned, *validation)  # read by the first process, which makes the batches of all
-    files = {name: _needed(run.data, name, "sentiment", ROWS) for name in names if _rank() == 0}
+    files = {name: _needed(run.data, name, "sentiment", ROWS) for name in names if not _rank()}
     with starting():
         rows = {name: reviews.read_rows(files[name]) if files else [] for name in names}
         for name in learned:
@@ -203,7 +191,7 @@ def _needed(folder: Path, name: str, data: str, line: str, kind: str = "tsv") ->
 
     data: the command that fetches it, python -m xformer data … line: the form of its lines, for the message.
     """
-    path = data_file(folder, name, kind)
+    path = corpora.data_file(folder, name, kind)
     if path is None:
         raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m xformer "
                         f"data {data} --out {folder}”, or write {line} on each line.")
@@ -225,14 +213,9 @@ def _distributed() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def _first() -> bool:
-    """Tell whether this process is the only one, or the one of several that writes."""
-    return not dist.is_initialized() or dist.get_rank() == 0
-
-
 def _shared_vocabulary(out: Path, learn: Callable[[], Tokenizer]) -> Tokenizer:
     """Learn a vocabulary in the first process, and load it in all."""
-    if _first():
+    if not _rank():
         checkpoint.write(out / "tokenizer.model", learn().model)
     if dist.is_initialized():
         dist.barrier()
@@ -245,14 +228,9 @@ def _model(out: Path, model_type: type[Model], begin: Callable[[Path], tuple[Mod
     if (out / "state.pt").is_file():
         return model_type(checkpoint.read_config(out, model_type)), Tokenizer.load(out / "tokenizer.model")
     model, tokenizer = begin(out)
-    if _first():
+    if not _rank():
         checkpoint.save_config(out, model, tokenizer)
     return model, tokenizer
-
-
-def _flag(name: str) -> str:
-    """Return the flag of the command line that sets an option of a run."""
-    return "--from" if name == "start" else f"--{name.replace('_', '-')}"
 
 
 def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int = 0) -> dict[str, float]:
@@ -304,8 +282,8 @@ def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: 
     asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
     trainer = Trainer(task, run.out, options, device, asked, recorder)
     if trainer.rank == 0:
-        ignored = [f"{_flag(name)} {trainer.begun_with[name]} (not {value})" for name, value in asked.items()
-                   if trainer.begun_with[name] != value]
+        ignored = [f"--{'from' if name == 'start' else name.replace('_', '-')} {trainer.begun_with[name]} (not {value})"
+                   for name, value in asked.items() if trainer.begun_with[name] != value]
         if ignored:
             print(f"The run in {run.out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
                   f"--out to begin a new run.", flush=True)
