@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import huggingface_hub
 from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download, try_to_load_from_cache
-from huggingface_hub.hf_api import CommitOperationAdd, CommitOperationDelete, RepoSibling
+from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
 
 from xformer.hub import card, checkpoint, transfer
@@ -221,8 +222,8 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
         stale = [path for path in api.list_repo_files(name.repository, repo_type=kind)
                  if path not in files and path.split("/")[0] in {*folders}]
         api.create_commit(name.repository, repo_type=kind, commit_message=commit_message, operations=[
-            *(CommitOperationAdd(path, content) for path, content in files.items()),
-            *(CommitOperationDelete(path) for path in stale)])
+            *(huggingface_hub.CommitOperationAdd(path, content) for path, content in files.items()),
+            *(huggingface_hub.CommitOperationDelete(path) for path in stale)])
     return f"{constants.ENDPOINT}/spaces/{name.repository}"
 
 

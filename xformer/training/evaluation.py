@@ -292,16 +292,7 @@ def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[LabelShare]:
     Those that began as a language model come first, and of each kind the larger shares. Raises ValueError naming a run
     that does not say.
     """
-    shares = []
-    for name, metrics in runs.items():
-        try:
-            learned = metrics["learned_from"]
-            shares.append(LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
-                                     float(metrics["sst2"]), int(learned["labels"]), int(metrics["step"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
-                             f"sentiment” wrote") from error
-    return sorted(shares, key=lambda share: (not share.pretrained, -share.share))
+    return sorted((_learned(*run) for run in runs.items()), key=lambda share: (not share.pretrained, -share.share))
 
 
 def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, Any]]]) -> list[PoolingScore]:
@@ -312,12 +303,18 @@ def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, 
     """
     scores = []
     for name, (config, parameters, metrics) in runs.items():
-        try:
-            learned = metrics["learned_from"]
-            scores.append(PoolingScore(config.pooling, config.causal, float(metrics["imdb"]), float(metrics["sst2"]),
-                                       config.n_layers, config.d_model, parameters, int(learned["labels"]),
-                                       int(metrics["step"]), bool(learned["pretrained"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
-                             f"sentiment” wrote") from error
+        found = _learned(name, metrics)
+        scores.append(PoolingScore(config.pooling, config.causal, found.imdb, found.sst2, config.n_layers,
+                                   config.d_model, parameters, found.labels, found.steps or 0, found.pretrained))
     return sorted(scores, key=lambda score: (score.causal, -score.imdb))
+
+
+def _learned(name: str, metrics: Mapping[str, Any]) -> LabelShare:
+    """Read in a run's metrics what it learned from, and how well. Raises ValueError naming one that does not say."""
+    try:
+        learned = metrics["learned_from"]
+        return LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
+                          float(metrics["sst2"]), int(learned["labels"]), int(metrics["step"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train sentiment” "
+                         f"wrote") from error

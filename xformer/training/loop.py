@@ -30,8 +30,11 @@ from xformer.hub import checkpoint
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.results import Moment, UserError
 from xformer.training.history import History
-from xformer.training.options import TrainingOptions
+from xformer.training.options import PRECISIONS, TrainingOptions
 from xformer.training.precision import autocast, measure
+
+# Where a run stands, as its state keeps it.
+PLACE = ("step", "epoch", "batch", "elapsed", "seen", "best", "loss_sum", "weight_sum", "scored")
 
 
 class Task(Protocol):
@@ -351,7 +354,25 @@ class Trainer(Learner):
         if self.options.precision != "auto" or self.device.type != "cpu":
             automatic = "bfloat16" if self.device.type == "cuda" else "float32"
             return automatic if self.options.precision == "auto" else self.options.precision
-        return self._agreed(self._try_precisions)
+        ways = {precision: (self.task.model, precision) for precision in PRECISIONS}
+        return self._agreed(lambda: self._quicker(ways, 1, "training in {}: a trial step takes {}", "{:.2g} s in {}"))
+
+    def _choose_compiled(self) -> nn.Module:
+        """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
+        compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
+        models = {"as it is": self.task.model, "compiled": compiled}
+
+        def choose() -> str:
+            ways = {name: (model, self.precision) for name, model in models.items()}
+            try:
+                return self._quicker(ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
+            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
+                self.optimizer.zero_grad(set_to_none=True)
+                cause = getattr(error, "inner_exception", error)
+                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
+                return "as it is"
+        return models[self._agreed(choose)]
 
     def _agreed(self, choose: Callable[[], str]) -> str:
         """Return what the first process chooses, to all of them."""
@@ -360,57 +381,28 @@ class Trainer(Learner):
             dist.broadcast_object_list(parcel, src=0)
         return parcel[0]
 
-    def _try_precisions(self) -> str:
-        """Return the precision in which trial steps are quicker; they change neither the model nor later chance."""
-        def step(precision: str) -> None:
-            with autocast(self.device, precision):
-                loss = self.task.loss(self.task.model, batch, self.device)
-            loss.backward()
-            self.optimizer.zero_grad(set_to_none=True)
-
-        self.task.model.train()
-        with torch.random.fork_rng(devices=[]):
-            batch = next(self.task.batches(self.epoch, 0), [])[::self.processes]
-            if not batch:
-                return self.precision  # an epoch without batches, which `train` will say
-            seconds = measure(step)
-        quicker = min(seconds, key=lambda precision: seconds[precision])
-        tqdm.write(f"training in {quicker}: a trial step takes "
-                   + ", ".join(f"{taken:.2g} s in {precision}" for precision, taken in seconds.items()))
-        return quicker
-
-    def _choose_compiled(self) -> nn.Module:
-        """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
-        compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
-        models = {"as it is": self.task.model, "compiled": compiled}
-        return models[self._agreed(lambda: self._try_models(models))]
-
-    def _try_models(self, models: Mapping[str, nn.Module]) -> str:
-        """Return the model whose trial steps are quicker; they change neither it nor later chance."""
-        def step(name: str) -> None:
-            for batch in batches:  # of several shapes, for which it is to be compiled once
-                with autocast(self.device, self.precision):
-                    loss = self.task.loss(models[name], batch, self.device)
+    def _quicker(self, ways: Mapping[str, tuple[nn.Module, str]], most: int, said: str, taken: str) -> str:
+        """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
+        later chance. most: steps of a trial. said, taken: the sentence about it, and about the time of one way.
+        """
+        def step(way: str) -> None:
+            model, precision = ways[way]
+            for batch in batches:  # of several shapes, for which a model is to be compiled once
+                with autocast(self.device, precision):
+                    loss = self.task.loss(model, batch, self.device)
                 loss.backward()
                 self.optimizer.zero_grad(set_to_none=True)
             float(loss.detach())  # now it has ended on a GPU too
 
         self.task.model.train()
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-            batches = [batch[::self.processes] for batch in islice(self.task.batches(self.epoch, 0), 2)]
+            batches = [batch[::self.processes] for batch in islice(self.task.batches(self.epoch, 0), most)]
             if not batches:
-                return "as it is"
-            try:
-                seconds = measure(step, [*models])
-            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
-                self.optimizer.zero_grad(set_to_none=True)
-                cause = getattr(error, "inner_exception", error)
-                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
-                return "as it is"
-        quicker = min(seconds, key=lambda name: seconds[name])
-        tqdm.write(f"training the model {quicker}: {len(batches)} trial steps take "
-                   + ", ".join(f"{taken:.2g} s {name}" for name, taken in seconds.items()))
+                return next(iter(ways))  # an epoch without batches, which `train` will say
+            seconds = measure(step, [*ways])
+        quicker = min(seconds, key=lambda way: seconds[way])
+        times = ", ".join(taken.format(time, way) for way, time in seconds.items())
+        tqdm.write(said.format(quicker, times, steps=len(batches)))
         return quicker
 
     def _diverged(self, what: str) -> UserError:
@@ -488,11 +480,9 @@ class Trainer(Learner):
         if self.rank:
             return
         state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                 "average": self.average.weights, "average_steps": self.average.steps, "step": self.step,
-                 "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best,
-                 "loss_sum": self.loss_sum, "weight_sum": self.weight_sum, "scored": self.scored,
-                 "generators": generators, "begun_with": self.begun_with, "precision": self.precision,
-                 "seen": self.seen, "history": self.history.state()}
+                 "average": self.average.weights, "average_steps": self.average.steps, "generators": generators,
+                 "begun_with": self.begun_with, "precision": self.precision, "history": vars(self.history),
+                 **{name: getattr(self, name) for name in PLACE}}
         path = self.folder / "state.pt"
         with self._writing(path):
             torch.save(state, path.with_name("state.pt.new"))
@@ -504,12 +494,9 @@ class Trainer(Learner):
         self.task.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.average.weights, self.average.steps = state["average"], state["average_steps"]
-        self.step, self.epoch, self.batch = state["step"], state["epoch"], state["batch"]
-        self.elapsed, self.best = state["elapsed"], state["best"]
-        self.loss_sum, self.weight_sum = state["loss_sum"], state["weight_sum"]
-        self.scored, self.seen = state["scored"], state["seen"]
+        vars(self).update({name: state[name] for name in PLACE})
+        vars(self.history).update(state["history"])
         self.begun_with |= state["begun_with"]
-        self.history.restore(state["history"])
         # With another number of processes every one has other examples, so that no generator can go on where it was.
         if len(state["generators"]) == self.processes:
             restore_chance(state["generators"][self.rank], self.device)

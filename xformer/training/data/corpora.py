@@ -113,19 +113,16 @@ class Roughening:
 
 
 NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in (
+SHORTENED = (
     ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("it is", "it's"),
     ("that is", "that's"), ("he is", "he's"), ("she is", "she's"), ("do not", "don't"), ("does not", "doesn't"),
     ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("was not", "wasn't"), ("cannot", "can't"),
     ("could not", "couldn't"), ("would not", "wouldn't"), ("will not", "won't"), ("have not", "haven't"),
-    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))]
-EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
-    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("do not", "don't"),
-    ("does not", "doesn't"), ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("cannot", "can't"),
-    ("was not", "wasn't"), ("will not", "won't"), ("I will", "I'll"), ("have not", "haven't"))]
-
+    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))
+CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in SHORTENED]
+EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in (
+    "I'm", "you're", "we're", "they're", "don't", "doesn't", "didn't", "isn't", "aren't", "can't", "wasn't", "won't",
+    "I'll", "haven't")]
 OPENED = str.maketrans("", "", "¿¡")  # which many people do not type
 UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
