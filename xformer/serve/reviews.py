@@ -6,23 +6,22 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Generic
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from xformer.classifier import TransformerClassifier
-from xformer.device import prepare, use_threads
+from xformer.classifier import LanguageModel, TransformerClassifier
+from xformer.device import use_threads
 from xformer.explain import attribution, passes
 from xformer.hub import checkpoint
-from xformer.hub.checkpoint import Model
-from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
 from xformer.results.attention import Trace
 from xformer.results.messages import Message, UserError
 from xformer.results.models import Block
 from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
-from xformer.serve.limits import Guard, computes
+from xformer.serve.limits import computes
+from xformer.serve.loaded import ModelService
 from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
@@ -34,6 +33,9 @@ CPU_BATCH_PIECES = attribution.BATCH_PIECES  # on a CPU, a batch of 8,192 takes 
 TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
     (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
     (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
+
+Opened = TypeVar("Opened", bound="OfReviews")
+Reader = TypeVar("Reader", bound=TransformerClassifier | LanguageModel)
 
 
 def tidy(text: str) -> str:
@@ -116,30 +118,39 @@ def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_e
                                    *unknown_characters(tokenizer, line, tokens)])
 
 
-def check_mapped(pieces: int) -> None:
-    """Raise UserError if a text has too many pieces for its maps to be shown."""
-    if pieces > MOST_MAPPED:
-        raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
+class OfReviews(ModelService[Reader]):
+    """A loaded model of reviews."""
 
+    _type: type[Any]  # of its model
 
-class OfReviews(Pretrained, Generic[Model]):
-    """A loaded model of reviews. It stores nothing of a request, so threads may share it."""
+    @classmethod
+    def open(cls: type[Opened], folder: str | Path, device: str | None = None) -> Opened:
+        """Load a checkpoint folder. Raises UserError if it cannot be used."""
+        return cls(checkpoint.load(folder, cls._type), device)
 
-    def __init__(self, loaded: checkpoint.Checkpoint[Model], device: str | None = None) -> None:
-        self.device, precision = prepare(loaded.model, device)
-        self.info = loaded.info(self.device, precision)
-        self.model, self.tokenizer, self.metrics, self.folder = (
-            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
-        self.guard = Guard()
+    @computes
+    def trace(self, text: str) -> Trace:
+        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
+
+        Raises UserError if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model,
+        more than it reads.
+        """
+        prepared = prepare_review(self.tokenizer, text)
+        if (pieces := len(prepared.tokens) + 2) > MOST_MAPPED:
+            raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
+        row = self._row(prepared.tokens)
+        with self.guard.work():
+            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
+
+    def _row(self, tokens: Sequence[int]) -> list[int]:
+        """The tokens of a text between BOS and EOS, as the model reads them."""
+        return mark(tokens, self.model.config.max_length)[0]
 
 
 class SentimentService(OfReviews[TransformerClassifier]):
     """A loaded classifier; fits `protocol.ReviewService`."""
 
-    @classmethod
-    def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
-        """Load a checkpoint folder. Raises UserError if it cannot be used."""
-        return cls(checkpoint.load(folder, TransformerClassifier), device)
+    _type = TransformerClassifier
 
     @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
@@ -211,18 +222,6 @@ class SentimentService(OfReviews[TransformerClassifier]):
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
             time.perf_counter() - began, config.pooling, maximum)
 
-    @computes
-    def trace(self, text: str) -> Trace:
-        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
-
-        Raises UserError if nothing can be read or the text has more than MOST_MAPPED pieces.
-        """
-        prepared = self._prepare(text)
-        check_mapped(len(prepared.tokens) + 2)
-        row, _ = mark(prepared.tokens, self.model.config.max_length)
-        with self.guard.work():
-            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
-
     def blocks(self) -> list[Block]:
         """The model box by box, in the order of its parameters."""
         return passes.blocks(self.model)
@@ -230,28 +229,21 @@ class SentimentService(OfReviews[TransformerClassifier]):
     @property
     def calibration(self) -> Calibration | None:
         """How well the probabilities are calibrated on validation data; None if training did not measure it."""
-        try:
-            measured = dict(self.metrics["calibration"])
-            return Calibration(**{**measured, "bins": tuple(Bin(**one) for one in measured["bins"])})
-        except (KeyError, TypeError, ValueError):
-            return None
+        return self._measured(lambda found: Calibration(**{
+            **found["calibration"], "bins": tuple(Bin(**one) for one in found["calibration"]["bins"])}), None)
 
     @property
     def label_shares(self) -> list[LabelShare]:
         """Accuracy with and without pre-training by the share of the labels; empty if it was not measured."""
-        try:
-            return [LabelShare(**one) for one in self.metrics["label_shares"]]
-        except (KeyError, TypeError):
-            return []
+        return self._measured(lambda found: [LabelShare(**one) for one in found["label_shares"]], [])
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
         """Accuracy of classifiers by their pooling and mask; empty if it was not measured."""
-        try:
-            texts = next((one["rows"] for one in self.metrics.get("scores", ()) if one["set"] == "imdb-validation"), 0)
-            return [PoolingScore(**{**one, "texts": texts}) for one in self.metrics["poolings"]]
-        except (KeyError, TypeError):
-            return []
+        def read(found: dict[str, Any]) -> list[PoolingScore]:
+            texts = next((one["rows"] for one in found.get("scores", ()) if one["set"] == "imdb-validation"), 0)
+            return [PoolingScore(**{**one, "texts": texts}) for one in found["poolings"]]
+        return self._measured(read, [])
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
         """A text as the model reads it, and the warnings about it. Raises UserError if nothing can be read."""

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from xformer.device import prepare as prepare_model
 from xformer.explain import bugs, lenses, passes, quality, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
@@ -24,7 +23,6 @@ from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
-from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK
 from xformer.results import questions
@@ -39,7 +37,8 @@ from xformer.results.training import History, Moments
 from xformer.results.translation import BeamTree, Candidate, LengthScore, Pieced, Translation
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
-from xformer.serve.limits import Guard, Wait, computes
+from xformer.serve.limits import Wait, computes
+from xformer.serve.loaded import ModelService
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
 from xformer.serve.text import Prepared, in_small_letters, one_line, prepare, repeats
@@ -53,17 +52,13 @@ SURER = 0.7  # nats by which the translation of a text in small letters must be 
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
-class Service(Pretrained):
+class Service(ModelService[Translator]):
     """A loaded translation model, and the thread that decodes for all clients; fits `protocol.TranslationService`."""
 
     def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None, precision: str = "auto"
                  ) -> None:
-        self.device, answers_in = prepare_model(loaded.model, device, precision)
-        self.info = loaded.info(self.device, answers_in)
-        self.model, self.tokenizer, self.metrics, self.folder = (
-            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
+        super().__init__(loaded, device, precision)
         self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
-        self.guard = Guard()
         self._decoder = Decoder(self.model)
         self._contexts: Contexts | None = None
         self._making_contexts = threading.Lock()
@@ -87,11 +82,8 @@ class Service(Pretrained):
     def best_head(self) -> Head:
         """The head of the cross-attention that aligns words best, as `evaluate alignment --save` measured it; if it did
         not, the first head of the last layer. For a model without attention, this is a head that does not exist."""
-        try:
-            best = self.metrics["alignment"]["best"]
-            layer, head = int(best["layer"]), int(best["head"])
-        except (KeyError, TypeError, ValueError, OverflowError):
-            layer, head = 0, 0
+        layer, head = self._measured(lambda found: [int(found["alignment"]["best"][of]) for of in ("layer", "head")],
+                                     [0, 0])
         layers = self.info.layers("cross")
         known = 1 <= layer <= layers and 1 <= head <= self.info.n_heads
         return Head("cross", layer, head) if known else Head("cross", max(1, layers), 1)
@@ -99,31 +91,22 @@ class Service(Pretrained):
     def alignment_errors(self, head: Head) -> tuple[float, float] | None:
         """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if they were not
         measured, as for every head outside the cross-attention."""
-        if head.stack != "cross":
-            return None
-        try:
-            rates = self.metrics["alignment"]["alignment_error_rate"]
+        def read(found: dict[str, Any]) -> tuple[float, float]:
+            rates = found["alignment"]["alignment_error_rate"]
             predicted, given = (float(rates[name][head.layer - 1][head.head - 1]) for name in ("predicted", "given"))
             return predicted, given
-        except (KeyError, TypeError, ValueError, IndexError):
-            return None
+        return self._measured(read, None) if head.stack == "cross" else None
 
     @property
     def length_scores(self) -> list[LengthScore]:
         """Quality by length of sentence, as `evaluate lengths --save` measured it; [] if it did not."""
-        try:
-            return [LengthScore(**bucket) for bucket in self.metrics["lengths"]["buckets"]]
-        except (KeyError, TypeError):
-            return []
+        return self._measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]], [])
 
     @property
     def guess_bound(self) -> float:
         """The mean log-probability of a piece below which a translation counts as a guess, as `evaluate guesses --save`
         fitted it; LEAST if it did not."""
-        try:
-            return float(self.metrics["guesses"]["bound"])
-        except (KeyError, TypeError, ValueError):
-            return LEAST
+        return self._measured(lambda found: float(found["guesses"]["bound"]), LEAST)
 
     @property
     def history(self) -> History | None:
@@ -293,14 +276,14 @@ class Service(Pretrained):
         if (looks_foreign(source.text, self.model.config.source) or {SPECIAL[UNK], *BYTES}.intersection(pieces)
                 or repeats(best.tokens) or not best.finished):
             return None
-        try:
-            fitted = self.metrics["quality"]
-            if [fitted["identity"], *fitted["search"]] != [self.info.identity, options.beam, options.length_penalty]:
+
+        def reckon(found: dict[str, Any]) -> float | None:
+            fitted, search = found["quality"], [self.info.identity, options.beam, options.length_penalty]
+            if [fitted["identity"], *fitted["search"]] != search:
                 return None
             share = quality.estimate(fitted["weights"], quality.features(len(pieces), candidates))
             return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
-        except (KeyError, TypeError, ValueError):
-            return None
+        return self._measured(reckon, None)
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
