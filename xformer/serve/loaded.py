@@ -1,20 +1,23 @@
-"""What every service of a loaded model has: the model and its checkpoint, and what was measured of it."""
+"""What every service of a loaded model has: the model and its checkpoint, what was measured of it, and
+`from_pretrained`, `save_pretrained` and `push_to_hub`, as in other libraries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from xformer.device import prepare
+from xformer.hub import repository
 from xformer.hub.checkpoint import Checkpoint, Model
-from xformer.hub.pretrained import Pretrained
 from xformer.serve.limits import Guard
 
 T = TypeVar("T")
+Opened = TypeVar("Opened", bound="ModelService")
 
 
-class ModelService(Pretrained, Generic[Model]):
-    """A loaded model. It stores nothing of a request, so threads may share it."""
+class ModelService(Generic[Model]):
+    """A loaded checkpoint. Use does not change it, so threads may share it, and it is saved by copying its files."""
 
     def __init__(self, loaded: Checkpoint[Model], device: str | None = None, precision: str = "auto") -> None:
         """precision: see `device.prepare`."""
@@ -23,6 +26,34 @@ class ModelService(Pretrained, Generic[Model]):
         self.model, self.tokenizer, self.metrics, self.folder = (
             loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
         self.guard = Guard()
+
+    @classmethod
+    def open(cls: type[Opened], folder: str | Path, device: str | None = None) -> Opened:
+        """Load the checkpoint in a folder. Raises UserError if it cannot be used."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_pretrained(cls: type[Opened], name: str | Path, *, revision: str | None = None,
+                        device: str | None = None, token: str | None = None, cache_dir: str | Path | None = None,
+                        local_files_only: bool = False, force_download: bool = False) -> Opened:
+        """Load a folder, or owner/name[@revision] from the Hub's cache or the Hub. Raises UserError."""
+        access = repository.Access(token, cache_dir, local_files_only, force_download)
+        return cls.open(repository.find(f"{name}@{revision}" if revision else name, access), device)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Copy the checkpoint to a folder that is empty or does not exist yet. Raises UserError."""
+        repository.copy(self.folder, Path(folder))
+
+    def push_to_hub(self, repo_id: str, *, private: bool | None = None, token: str | None = None,
+                    commit_message: str = "Upload checkpoint", branch: str | None = None,
+                    create_pr: bool = False) -> str:
+        """Upload the checkpoint to owner/name, created if it does not exist; return the address of the commit.
+
+        branch: where it goes, created if it does not exist. create_pr: propose the commit as a pull request. Raises
+        UserError.
+        """
+        return repository.push(self.folder, repo_id, private=private, token=token, commit_message=commit_message,
+                               branch=branch, create_pr=create_pr)
 
     def _measured(self, read: Callable[[dict[str, Any]], T], otherwise: T) -> T:
         """What `read` finds in the metrics of the checkpoint; `otherwise` where they lack it, or have another form."""
