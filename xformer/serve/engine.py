@@ -90,9 +90,7 @@ api.add_middleware(Door)
 def use(translation: TranslationService, reviews: ReviewService | None = None) -> None:
     """Answer with these services from now on."""
     _services.clear()
-    _services["translation"] = translation
-    if reviews is not None:
-        _services["reviews"] = reviews
+    _services.update(translation=translation, **({} if reviews is None else {"reviews": reviews}))
 
 
 @dataclass(frozen=True)

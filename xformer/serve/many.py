@@ -104,8 +104,7 @@ def _check_size(name: str, size: int) -> None:
 
 def _message(key: str, name: str, **values: object) -> Message:
     """The message about a file, or about a pasted block."""
-    return Message.of(f"error_texts_{key}_file", name=name, **values) if name else \
-        Message.of(f"error_texts_{key}_pasted", **values)
+    return Message.of(f"error_texts_{key}_{'file' if name else 'pasted'}", name=name, **values)
 
 
 def _decode(name: str, data: bytes) -> str:
@@ -125,8 +124,8 @@ def _decode(name: str, data: bytes) -> str:
 
 
 def _lines(name: str, text: str) -> Sheet:
-    return _whole(Sheet(name, ("1",), tuple(_limited(name, ((line,) for line in _split(text) if line.strip()))), 0,
-                        None))
+    rows = _limited(name, ((line,) for line in _split(text) if line.strip()))
+    return _whole(Sheet(name, ("1",), tuple(rows), 0, None))
 
 
 def _split(text: str) -> Iterator[str]:

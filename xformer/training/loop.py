@@ -513,5 +513,4 @@ class Trainer(Learner):
         kept = [line for line in lines if step_of(line) <= self.step]
         if kept != lines:
             with self._writing(path):
-                path.with_name("metrics.jsonl.new").write_text("".join(kept), encoding="utf-8")
-                os.replace(path.with_name("metrics.jsonl.new"), path)
+                checkpoint.write(path, "".join(kept).encode())

@@ -57,12 +57,14 @@ class TranslationTask:
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision; and its
         loss a piece, which is smoothed as that of training."""
-        references = [spanish for _, spanish in self.dev]
-        as_is = self._translate([english for english, _ in self.dev])
-        rough = self._translate([plain(english) for english, _ in self.dev])
-        return {"bleu": round(sacrebleu.corpus_bleu(as_is, [references]).score, 2),
-                "bleu_plain": round(sacrebleu.corpus_bleu(rough, [references], lowercase=True).score, 2),
-                "dev_loss": round(self._dev_loss(), 4)}
+        return {"bleu": self.bleu(), "bleu_plain": self.bleu(rough=True), "dev_loss": round(self._dev_loss(), 4)}
+
+    def bleu(self, rough: bool = False) -> float:
+        """Score greedy translations of dev, 0 to 100. rough: in lower case and without final punctuation."""
+        sources = [self.tokenizer.encode(plain(english) if rough else english) for english, _ in self.dev]
+        found = translate_ids(self.model, sources, Options(beam=1, alternatives=0))
+        said = [self.tokenizer.decode(best.tokens) for best, *_ in found]
+        return round(sacrebleu.corpus_bleu(said, [[spanish for _, spanish in self.dev]], lowercase=rough).score, 2)
 
     @torch.inference_mode()
     def _dev_loss(self) -> float:
@@ -71,11 +73,6 @@ class TranslationTask:
         batches = [pairs[i:i + 64] for i in range(0, len(pairs), 64)]
         device = next(self.model.parameters()).device
         return sum(float(self.loss(self.model, batch, device)) for batch in batches) / sum(map(self.weight, batches))
-
-    def _translate(self, sentences: Sequence[str]) -> list[str]:
-        sources = [self.tokenizer.encode(s) for s in sentences]
-        hypotheses = translate_ids(self.model, sources, Options(beam=1, alternatives=0))
-        return [self.tokenizer.decode(best.tokens) for best, *_ in hypotheses]
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         checkpoint.save(folder, self.model, self.tokenizer, metrics)

@@ -220,10 +220,10 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
         if not train:
             raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
                             f"beside the excluded ones; exclude less, or give another address with --url.")
-        (new / "train.tsv.xz").write_bytes(lzma.compress(_lines(train)))
-        (new / "dev.tsv").write_bytes(_lines(dev))
+        (new / "train.tsv.xz").write_bytes(lzma.compress(lines_of(train)))
+        (new / "dev.tsv").write_bytes(lines_of(dev))
         written = _written_pairs(dev, excluded)
-        (new / "written.tsv.xz").write_bytes(lzma.compress(_lines(written)))
+        (new / "written.tsv.xz").write_bytes(lzma.compress(lines_of(written)))
         (new / "ATTRIBUTION.txt").write_text(
             f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
             f"https://www.manythings.org/anki/\n\n"
@@ -281,5 +281,6 @@ def excluded_pairs(name: str) -> list[Pair]:
                         f"a tab, Spanish.") from error
 
 
-def _lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+def lines_of(rows: Sequence[tuple[str, ...]]) -> bytes:
+    """Write rows as the lines of a file of theirs, with tabs between the columns."""
     return "".join("\t".join(row) + "\n" for row in rows).encode()

@@ -8,10 +8,8 @@ than the reference, which is one person's choice.
 from __future__ import annotations
 
 import lzma
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import sacrebleu
 from tqdm import tqdm
@@ -21,10 +19,11 @@ from xformer.hub import checkpoint, repository
 from xformer.results import Options, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import Pair, data_file, read_pairs, without
-from xformer.training.data.fetch import excluded_pairs
+from xformer.training.data.fetch import excluded_pairs, lines_of
 from xformer.training.options import NearestRun
 from xformer.translator import Translator, translate_ids
 
+METRICS = sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()
 CHUNK = 1000  # sentences of similar length that are translated before the bar moves on
 
 
@@ -37,14 +36,9 @@ class NearestPairs:
     new: int  # of those kept: no reference
 
 
-@cache
-def _metrics() -> tuple[sacrebleu.BLEU, sacrebleu.CHRF]:
-    return sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()
-
-
 def nearness(hypothesis: str, references: Sequence[str]) -> float:
     """Return how near a hypothesis is to its references, 0 to 100: the mean of sentence BLEU and chrF over them."""
-    scores = [metric.sentence_score(hypothesis, [reference]).score for reference in references for metric in _metrics()]
+    scores = [metric.sentence_score(hypothesis, [reference]).score for reference in references for metric in METRICS]
     return sum(scores) / len(scores)
 
 
@@ -103,9 +97,7 @@ def write_nearest(run: NearestRun) -> NearestPairs:
     kept = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
     path = run.data / "nearest.tsv.xz"
     try:
-        new = path.with_name(path.name + ".new")
-        new.write_bytes(lzma.compress("".join(f"{english}\t{spanish}\n" for english, spanish in kept).encode()))
-        os.replace(new, path)
+        checkpoint.write(path, lzma.compress(lines_of(kept)))
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with "
                         f"--data.") from error
