@@ -142,10 +142,8 @@ def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
 
 
 def pinned(name: str) -> tuple[Path, RepositoryName]:
-    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which never changes.
-
-    Raises UserError.
-    """
+    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which never changes. Raises
+    UserError."""
     wanted = _hub_name(name)
     folder = fetch(wanted)
     return folder, RepositoryName(wanted.repository, folder.name)

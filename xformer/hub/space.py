@@ -47,9 +47,7 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
 
 def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
     """List the files of a checkpoint that ships, and of those that are offered beside it, as far as they are there.
-
-    Raises UserError where a folder holds none.
-    """
+    Raises UserError where a folder holds none."""
     files: dict[str, Path | bytes] = {}
     for each in SHIPPED:
         folder = root / each.folder
@@ -80,10 +78,8 @@ def _requirements(text: str) -> bytes:
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
-    """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space.
-
-    Raises UserError if the README has no metadata of a Space.
-    """
+    """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space. Raises
+    UserError if the README has no metadata of a Space."""
     if card.read(path).data.get("sdk") != "gradio":
         raise UserError(f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "
                         f"needs that; add it.")

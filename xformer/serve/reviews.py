@@ -102,10 +102,8 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
 
 
 def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_empty") -> Prepared:
-    """Tidy a text and split it into pieces, once.
-
-    Raises UserError if it is too long or, with the message `empty`, if nothing is left of it.
-    """
+    """Tidy a text and split it into pieces, once. Raises UserError if it is too long or, with the message `empty`, if
+    nothing is left of it."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
@@ -130,11 +128,9 @@ class OfReviews(ModelService[Reader]):
 
     @computes
     def trace(self, text: str) -> Trace:
-        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
-
-        Raises UserError if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model,
-        more than it reads.
-        """
+        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention. Raises UserError
+        if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model, more than it
+        reads."""
         prepared = prepare_review(self.tokenizer, text)
         if (pieces := len(prepared.tokens) + 2) > MOST_MAPPED:
             raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
@@ -154,10 +150,8 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
-        """Classify texts, in order. `progress` is called with the number of texts newly done.
-
-        Raises UserError at the first text that cannot be read.
-        """
+        """Classify texts, in order. `progress` is called with the number of texts newly done. Raises UserError at the
+        first text that cannot be read."""
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         marked = [mark(text.tokens, self.model.config.max_length) for text in prepared]

@@ -42,9 +42,7 @@ class Study:
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
         """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output.
-
-        Raises UserError for a shape or a seed that is not offered.
-        """
+        Raises UserError for a shape or a seed that is not offered."""
         is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
         if not (is_offered and norm in protocol.NORMS):
             raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=protocol.DEEPEST))

@@ -41,10 +41,8 @@ def one_line(text: str) -> tuple[str, int]:
 
 
 def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """Put a text on one line without control characters; return it and the warnings about it.
-
-    Raises UserError if it is too long or, with the message `empty`, if nothing is left of it.
-    """
+    """Put a text on one line without control characters; return it and the warnings about it. Raises UserError if it is
+    too long or, with the message `empty`, if nothing is left of it."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))

@@ -78,10 +78,8 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
-        """Cut a text before the piece at a place (the first is 0); append `token` if one is given.
-
-        Raises UserError for a place or a token that does not exist.
-        """
+        """Cut a text before the piece at a place (the first is 0); append `token` if one is given. Raises UserError for
+        a place or a token that does not exist."""
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
             raise UserError(Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens)))

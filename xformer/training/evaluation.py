@@ -230,11 +230,8 @@ class AlignmentScores:
 
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
     """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand. The pairs are
-    turned around for a model that reads Spanish.
-
-    Raises ValueError where the vocabulary cuts a pair into other words than its links count, and UserError for a model
-    without attention.
-    """
+    turned around for a model that reads Spanish. Raises ValueError where the vocabulary cuts a pair into other words
+    than its links count, and UserError for a model without attention."""
     if not service.info.layers("cross"):
         raise UserError(f"The model {service.info.name} has no attention, so there is nothing to align; name another "
                         f"with --checkpoint.")

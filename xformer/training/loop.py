@@ -110,10 +110,8 @@ class Average:
 
 
 def own_device(name: str | None = None) -> torch.device:
-    """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun.
-
-    Raises UserError where this machine lacks it.
-    """
+    """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun. Raises
+    UserError where this machine lacks it."""
     device = choose_device(name)
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if device == torch.device("cuda") else device
 

@@ -92,10 +92,8 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
 
 
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
-    """Pre-train on all texts there are, labels aside; return the last perplexity of the validation reviews.
-
-    Raises UserError.
-    """
+    """Pre-train on all texts there are, labels aside; return the last perplexity of the validation reviews. Raises
+    UserError."""
     texts, held_out = list[str](), list[str]()
     if not _rank():  # it makes the batches of all
         unlabelled = _needed(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
@@ -137,9 +135,7 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
 
 def train_sentiment(run: SentimentRun) -> dict[str, float]:
     """Fine-tune a language model, or train a classifier from nothing; return the last accuracies on validation data.
-
-    Raises UserError.
-    """
+    Raises UserError."""
     learned, validation = ("imdb-train", "sst2-train-phrases"), ("imdb-validation", "sst2-validation")
     names = (*learned, *validation)  # read by the first process, which makes the batches of all
     files = {name: _needed(run.data, name, "sentiment", ROWS) for name in names if not _rank()}

@@ -44,10 +44,8 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
-
-    Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
-    """
+    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored. Raises
+    FileNotFoundError, or ValueError naming the first line that is not a pair."""
     return [(english, spanish) for english, spanish, *_ in _columns(path)]
 
 

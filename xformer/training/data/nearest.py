@@ -77,10 +77,8 @@ def nearest_pairs(model: Translator, tokenizer: Tokenizer, references: Mapping[s
 
 def write_nearest(run: NearestRun) -> NearestPairs:
     """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz beside it, without what shares a
-    sentence, on either side, with dev or a test.
-
-    Raises UserError, and ValueError for a line of train.tsv that is no pair.
-    """
+    sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv that is no
+    pair."""
     train = data_file(run.data, "train")
     if train is None:
         raise UserError(f"There is no train.tsv or train.tsv.xz in {run.data}; make it with “python -m xformer data "
