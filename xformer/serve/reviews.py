@@ -22,7 +22,7 @@ from xformer.results.models import Block
 from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.serve.limits import computes
 from xformer.serve.loaded import ModelService
-from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
+from xformer.serve.text import Prepared, line_warnings, one_line, prepare
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -101,9 +101,9 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     return logits, weights
 
 
-def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_empty") -> Prepared:
-    """Tidy a text and split it into pieces, once. Raises UserError if it is too long or, with the message `empty`, if
-    nothing is left of it."""
+def clean_review(text: str, empty: str) -> tuple[str, list[Message]]:
+    """Tidy a text; return it and the warnings about it. Raises UserError if it is too long or, with the message
+    `empty`, if nothing is left of it."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
@@ -111,9 +111,7 @@ def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_e
     line = tidy(line)
     if not line:
         raise UserError(Message.of(empty))
-    tokens = pieces_of(tokenizer, line, empty)
-    return Prepared(line, tokens, [*line_warnings(line, dropped, "warning_review_markup"),
-                                   *unknown_characters(tokenizer, line, tokens)])
+    return line, line_warnings(line, dropped, "warning_review_markup")
 
 
 class OfReviews(ModelService[Reader]):
@@ -131,12 +129,15 @@ class OfReviews(ModelService[Reader]):
         """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention. Raises UserError
         if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model, more than it
         reads."""
-        prepared = prepare_review(self.tokenizer, text)
+        prepared = self._prepare(text)
         if (pieces := len(prepared.tokens) + 2) > MOST_MAPPED:
             raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
         row = self._row(prepared.tokens)
         with self.guard.work():
             return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
+
+    def _prepare(self, text: str, empty: str = "error_review_empty") -> Prepared:
+        return prepare(self.tokenizer, text, empty=empty, cleaned=clean_review)
 
     def _row(self, tokens: Sequence[int]) -> list[int]:
         """The tokens of a text between BOS and EOS, as the model reads them."""
@@ -243,9 +244,6 @@ class SentimentService(OfReviews[TransformerClassifier]):
         """A text as the model reads it, and the warnings about it. Raises UserError if nothing can be read."""
         line, _, warnings = self._prepare(text)
         return line, warnings
-
-    def _prepare(self, text: str) -> Prepared:
-        return prepare_review(self.tokenizer, text)
 
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:

@@ -14,7 +14,7 @@ from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import GREEDY, Message, NextPiece, Options, Scored, UserError
 from xformer.search import drawn_with
 from xformer.serve.limits import computes
-from xformer.serve.reviews import OfReviews, prepare_review
+from xformer.serve.reviews import OfReviews
 from xformer.tokenizer import Tokenizer
 
 LISTED = 10  # likeliest pieces that are listed for each place
@@ -61,7 +61,7 @@ class Writer(OfReviews[LanguageModel]):
         """
         if not text.strip():
             return self._scored("", [EOS] if whole else [], options)
-        prepared = prepare_review(self.tokenizer, text, "lm_empty")
+        prepared = self._prepare(text, "lm_empty")
         return self._scored(prepared.text, [*prepared.tokens, *([EOS] if whole else [])], options,
                             tuple(prepared.warnings))
 

@@ -29,11 +29,9 @@ def forecast(task: Task, options: TrainingOptions, device: torch.device, learned
     if not first:
         raise ValueError("an epoch has no batch; give more examples, or allow longer ones")
     learner = Learner(task, options, device)
-    fixed = device.type == "cuda" or options.precision != "auto"
-    chosen = options.precision if options.precision != "auto" else "bfloat16" if device.type == "cuda" else "float32"
-    speeds = {precision: _speed(learner, first, precision) for precision in ([chosen] if fixed else PRECISIONS)}
-    if device.type == "mps":
-        speeds = {"float32": speeds["float32"]}
+    usual = {"cuda": ["bfloat16"], "mps": ["float32"]}.get(device.type, PRECISIONS)
+    tried = usual if options.precision == "auto" else [options.precision]
+    speeds = {precision: _speed(learner, first, precision) for precision in tried}
     precision = max(speeds, key=lambda one: speeds[one])
     mean, speed = sum(sizes) / len(sizes), speeds[precision]
     limits = [limit for limit in (options.steps * mean, 60 * options.minutes * speed, options.weight) if limit]

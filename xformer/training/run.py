@@ -47,7 +47,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     """
     files: dict[str, Path] = {}
     if not _rank():  # it makes the batches of all
-        files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev")}
+        files = {name: corpora.needed_file(run.data, name, "translation", PAIRS) for name in ("train", "dev")}
         files |= {name: path for name in CORPORA if (path := corpora.data_file(run.data, name))}
     with starting():
         pairs = {name: corpora.read_pairs(path) for name, path in files.items() if name != "written"}
@@ -96,8 +96,8 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
     UserError."""
     texts, held_out = list[str](), list[str]()
     if not _rank():  # it makes the batches of all
-        unlabelled = _needed(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
-        validation = _needed(run.data, "imdb-validation", "sentiment", ROWS)
+        unlabelled = corpora.needed_file(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
+        validation = corpora.needed_file(run.data, "imdb-validation", "sentiment", ROWS)
         labelled = (corpora.data_file(run.data, name) for name in ("imdb-train", "sst2-train-phrases"))
         with starting():
             texts = [text for line in corpora.read_lines(unlabelled) if (text := line.strip())]
@@ -138,7 +138,7 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
     Raises UserError."""
     learned, validation = ("imdb-train", "sst2-train-phrases"), ("imdb-validation", "sst2-validation")
     names = (*learned, *validation)  # read by the first process, which makes the batches of all
-    files = {name: _needed(run.data, name, "sentiment", ROWS) for name in names if not _rank()}
+    files = {name: corpora.needed_file(run.data, name, "sentiment", ROWS) for name in names if not _rank()}
     with starting():
         rows = {name: reviews.read_rows(files[name]) if files else [] for name in names}
         for name in learned:
@@ -180,18 +180,6 @@ def starting() -> Iterator[None]:
         yield
     except ValueError as error:
         raise error if isinstance(error, UserError) else UserError(f"Training cannot start: {error}.") from error
-
-
-def _needed(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
-    """Return the path of a file of training data; raises UserError where it is not there.
-
-    data: the command that fetches it, python -m xformer data … line: the form of its lines, for the message.
-    """
-    path = corpora.data_file(folder, name, kind)
-    if path is None:
-        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m xformer "
-                        f"data {data} --out {folder}”, or write {line} on each line.")
-    return path
 
 
 def _config(run: Run, kind: type[AnyConfig], **more: Any) -> AnyConfig:

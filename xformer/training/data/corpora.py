@@ -17,6 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from xformer.results import UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.copied import draw as draw_copied
 from xformer.training.data.copied import surname
@@ -78,6 +79,18 @@ def _columns(path: Path) -> list[list[str]]:
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
     """Return the path of `name`.tsv or `name`.tsv.xz in a folder; None if neither is there."""
     return next((p for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz") if p.is_file()), None)
+
+
+def needed_file(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
+    """Return the path of a file of training data; raises UserError where it is not there.
+
+    data: the command that fetches it, python -m xformer data … line: the form of its lines, for the message.
+    """
+    path = data_file(folder, name, kind)
+    if path is None:
+        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m xformer "
+                        f"data {data} --out {folder}”, or write {line} on each line.")
+    return path
 
 
 def key(sentence: str) -> str:
@@ -273,7 +286,8 @@ class Packer:
         in_capitals = ((source.upper(), target.upper()) if rng.random() < self.roughening.capitals
                        and len(source) <= MOST_CAPITALS else (source, target) for source, target in joined)
         for pair in chain(in_capitals, finished):
-            source, target = (self._encode(side, rng) for side in pair)
+            source, target = (self.tokenizer.encode(side, sampling=0.2 if rng.random() < self.options.sampled else 0.0)
+                              for side in pair)
             if source and target and max(len(source), len(target)) < self.options.max_pieces:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
@@ -290,9 +304,6 @@ class Packer:
             batches.append(batch)
         rng.shuffle(batches)
         return batches
-
-    def _encode(self, text: str, rng: random.Random) -> list[int]:
-        return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.options.sampled else 0.0)
 
 
 class TranslationBatches:

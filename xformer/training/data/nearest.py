@@ -18,7 +18,7 @@ from xformer.device import prepare
 from xformer.hub import checkpoint, repository
 from xformer.results import Options, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.corpora import Pair, data_file, read_pairs, without
+from xformer.training.data.corpora import Pair, data_file, needed_file, read_pairs, without
 from xformer.training.data.fetch import excluded_pairs, lines_of
 from xformer.training.options import NearestRun
 from xformer.translator import Translator, translate_ids
@@ -79,10 +79,7 @@ def write_nearest(run: NearestRun) -> NearestPairs:
     """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz beside it, without what shares a
     sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv that is no
     pair."""
-    train = data_file(run.data, "train")
-    if train is None:
-        raise UserError(f"There is no train.tsv or train.tsv.xz in {run.data}; make it with “python -m xformer data "
-                        f"translation --out {run.data}”, or write English, a tab, Spanish on each line.")
+    train = needed_file(run.data, "train", "translation", "English, a tab, Spanish")
     if (old := run.data / "nearest.tsv").exists():
         raise UserError(f"{old} is there already, and training would take it instead of the new file; move it away.")
     references: dict[str, list[str]] = {}
