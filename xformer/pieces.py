@@ -27,7 +27,8 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
     for i, piece in enumerate(pieces):
         text = piece.removeprefix(WORD_START)
         is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
-        is_inside = joins and piece in APOSTROPHES and _goes_on(pieces[i + 1:i + 2])
+        is_inside = joins and piece in APOSTROPHES and any(  # where a piece follows that begins with a letter, no word
+            after not in SPECIAL.values() and after[:1].isalnum() for after in pieces[i + 1:i + 2])
         if joins and (is_inside or is_word and not piece.startswith(WORD_START)):
             groups[-1].append(i)
         else:
@@ -43,8 +44,3 @@ def spelled(text: str) -> str:
     '▁ñu'
     """
     return _BYTES.sub(lambda run: bytes.fromhex(re.sub("<0x|>", "", run[0])).decode("utf-8", "replace"), text)
-
-
-def _goes_on(following: Sequence[str]) -> bool:
-    """Whether a piece follows that begins with a letter and begins no word."""
-    return any(piece not in SPECIAL.values() and piece[:1].isalnum() for piece in following)

@@ -209,10 +209,9 @@ class Learner:
 
     def _done(self) -> float:
         """Return the share of the run that is over: 1 or more at its end."""
-        by_steps = self.step / self.options.steps if self.options.steps else 0.0
-        by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
-        by_weight = self.seen / self.options.weight if self.options.weight else 0.0
-        return max(by_steps, by_time, by_weight)
+        limits = ((self.step, self.options.steps), (self.elapsed, 60 * self.options.minutes),
+                  (self.seen, self.options.weight))
+        return max(made / limit for made, limit in limits if limit)
 
     def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
         """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
