@@ -223,11 +223,10 @@ class Places:
         """Tell whether a run may go on. After its turn, its place goes to a waiting run, and it queues again."""
         with self._lock:
             now = self.clock()
-            if run.since is None or not self._line or now - run.since < self.share:
-                return run.since is not None
-            self._leave(run, now)
-            self._line.append(run)
-            self._fill()
+            if run.since is not None and self._line and now - run.since >= self.share:
+                self._leave(run, now)
+                self._line.append(run)
+                self._fill()
             return run.since is not None
 
     def leave(self, run: Run) -> None:

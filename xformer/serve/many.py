@@ -50,15 +50,12 @@ class Sheet:
 
     def texts(self, column: int | None = None) -> list[Row]:
         """The text and the label of each row; `column`: where to take the texts from instead of `text`."""
-        place = self.text if column is None else column
-        return [self._row(cells, place) for cells in self.rows]
-
-    def _row(self, cells: tuple[str, ...], place: int) -> Row:
-        if not place < len(cells) <= len(self.columns):
-            problem = Message.of("error_texts_cells", cells=len(cells), columns=len(self.columns))
-            return Row(" | ".join(cells), None, problem)
+        place, count = self.text if column is None else column, len(self.columns)
         label = None if self.label == place else self.label
-        return Row(cells[place], known_label(cells[label]) if label is not None and label < len(cells) else None)
+        return [Row(cells[place], known_label(cells[label]) if label is not None and label < len(cells) else None)
+                if place < len(cells) <= count else
+                Row(" | ".join(cells), None, Message.of("error_texts_cells", cells=len(cells), columns=count))
+                for cells in self.rows]
 
 
 def known_label(cell: str) -> str | None:

@@ -178,22 +178,10 @@ class SentimentService(OfReviews[TransformerClassifier]):
         second, otherwise the likeliest. `progress` is called with the number of words done and of all words. Raises
         UserError as `classify` does.
         """
-        with self.guard.work() as pause:
-            return self._attribute(text, pause, progress)
-
-    def _attribute(self, text: str, pause: Callable[[], None], progress: Callable[[int, int], object] | None
-                   ) -> Attribution:
-        """Read the text once with a trace, for its label and attention, then in batches without each of its words."""
-        began, config = time.perf_counter(), self.model.config
+        began, config, done = time.perf_counter(), self.model.config, 0
         prepared = self._prepare(text)
         row, cut = mark(prepared.tokens, config.max_length)
-        use_threads(len(row) // 32)
-        look = attribution.look(self.model, row)
-        sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
-                                    time.perf_counter() - began)
-        pause()
         after = 1 + kept_first(config.max_length - 2) if cut else None  # position of the first piece after the cut
-        groups, done = attribution.word_groups(row, sentiment.pieces, after), 0
 
         def tell(more: int) -> None:
             nonlocal done
@@ -202,15 +190,22 @@ class SentimentService(OfReviews[TransformerClassifier]):
             if progress is not None:
                 progress(done, len(groups))
 
-        use_threads(len(groups) * len(row) // 32)
-        if config.causal:
-            logits = attribution.read_without(self.model, row, groups, tell)
-        else:
-            logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
-        toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
-        odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
-        words = tuple("".join(sentiment.pieces[i] for i in group) for group in groups)
-        maximum = attribution.maximum(self.model, look, words, groups, toward) if config.pooling == "max" else None
+        with self.guard.work() as pause:
+            use_threads(len(row) // 32)
+            look = attribution.look(self.model, row)  # once with a trace, for the label and the attention
+            sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
+                                        time.perf_counter() - began)
+            pause()
+            groups = attribution.word_groups(row, sentiment.pieces, after)
+            use_threads(len(groups) * len(row) // 32)
+            if config.causal:  # then in batches without each of its words
+                logits = attribution.read_without(self.model, row, groups, tell)
+            else:
+                logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
+            toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
+            odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
+            words = tuple("".join(sentiment.pieces[i] for i in group) for group in groups)
+            maximum = attribution.maximum(self.model, look, words, groups, toward) if config.pooling == "max" else None
         return Attribution(
             sentiment, toward, words,
             sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),

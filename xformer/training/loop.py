@@ -30,6 +30,7 @@ from xformer.hub import checkpoint
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.results import Moment, UserError
 from xformer.training.history import History
+from xformer.training.moments import MomentsRecorder
 from xformer.training.options import PRECISIONS, TrainingOptions
 from xformer.training.precision import autocast, measure
 
@@ -59,19 +60,6 @@ class Task(Protocol):
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         """Write `model` as a checkpoint, with these metrics."""
-
-
-class Recorder(Protocol):
-    """Whoever takes moments of a run: see `moments.MomentsRecorder`."""
-
-    def resume(self, step: int, done: float) -> None:
-        """Go on after a step, 0 for a new run."""
-
-    def due(self, done: float) -> bool:
-        """Tell whether a moment is to be taken when this share of the run is over; said once."""
-
-    def take(self, moment: Moment) -> None:
-        """Take a moment of the model as it stands, in evaluation mode, and write it."""
 
 
 def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
@@ -280,7 +268,8 @@ class Trainer(Learner):
     best score."""
 
     def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device,
-                 begun_with: Mapping[str, str | float | None] | None = None, moments: Recorder | None = None) -> None:
+                 begun_with: Mapping[str, str | float | None] | None = None, moments: MomentsRecorder | None = None
+                 ) -> None:
         """Begin a run, or load the state of an interrupted one in `folder`.
 
         begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
