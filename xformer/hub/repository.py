@@ -298,27 +298,20 @@ def _sentence(name: RepositoryName, error: BaseException, token: str | None = No
     """Say what went wrong between this program and the Hub, and what to do."""
     if isinstance(error, (errors.LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
         error = error.__cause__
-    about = {"name": str(name), "repository": name.repository, "hub": constants.ENDPOINT}
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return Message.of("hub_error_offline", cache=constants.HF_HUB_CACHE, **about)
-    if isinstance(error, errors.GatedRepoError):
-        return Message.of("hub_error_gated", **about)
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return Message.of("hub_error_forbidden" if token or get_token() else "hub_error_unseen", **about)
-    if isinstance(error, errors.RevisionNotFoundError):
-        return Message.of("hub_error_no_revision", revision=name.revision, **about)
-    if isinstance(error, errors.HfHubHTTPError):
-        status = error.response.status_code
-        return Message.of("hub_error_token" if status in (401, 403) else "hub_error_status", status=status, **about)
-    if isinstance(error, errors.HTTPError):
-        return Message.of("hub_error_unreachable", reason=_reason(error), **about)
+    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
+    about = {"name": str(name), "repository": name.repository, "revision": name.revision, "hub": constants.ENDPOINT,
+             "cache": constants.HF_HUB_CACHE, "status": status,
+             "reason": next(iter(str(error).splitlines()), "") or type(error).__name__}
+    for kind, key in ((errors.OfflineModeIsEnabled, "hub_error_offline"), (errors.GatedRepoError, "hub_error_gated"),
+                      (errors.RepositoryNotFoundError, "hub_error_forbidden" if token or get_token() else
+                       "hub_error_unseen"),
+                      (errors.RevisionNotFoundError, "hub_error_no_revision"),
+                      (errors.HfHubHTTPError, "hub_error_token" if status in (401, 403) else "hub_error_status"),
+                      (errors.HTTPError, "hub_error_unreachable")):
+        if isinstance(error, kind):
+            return Message.of(key, **about)
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
         return Message.of("hub_error_incomplete", **about)
     if isinstance(error, OSError) and error.strerror:
         return Message.of("hub_error_file", file=error.filename or constants.HF_HUB_CACHE, reason=error.strerror)
-    return Message.of("hub_error_failed", reason=_reason(error), **about)
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error's text, or else the name of its class."""
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+    return Message.of("hub_error_failed", **about)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.nn  # loaded while a group is open, its functions would hold that group open to the end
 
-from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.explain.alignment import read_gold
 from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
@@ -104,18 +105,9 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
             texts += [text for path in labelled if path for _, text in reviews.read_rows(path)]
             held_out = [text for _, text in reviews.read_rows(validation)]
 
-    def begin(out: Path) -> tuple[LanguageModel, Tokenizer]:
-        if run.start:
-            start = checkpoint.load(repository.find(run.start), LanguageModel)
-            shape = {"dropout": run.dropout, "max_length": run.max_length}
-            model = LanguageModel(LanguageModelConfig(**{**start.model.config.to_dict(), **shape}))
-            model.load_state_dict(start.model.state_dict())
-            return model, start.tokenizer
-        tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
-        return LanguageModel(_config(run, LanguageModelConfig, vocab_size=len(tokenizer))), tokenizer
-
     def prepare(out: Path) -> tuple[Task, str]:
-        model, tokenizer = _model(out, LanguageModel, begin)
+        model, tokenizer = _model(out, LanguageModel, partial(
+            _of_reviews, run, texts, LanguageModel, dropout=run.dropout, max_length=run.max_length))
         length = model.config.max_length
         encoded = reviews.encode_texts(tokenizer, texts)
         windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
@@ -145,21 +137,12 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
             rows[name] = reviews.share(rows[name], run.label_share, run.seed)
     for name in validation:
         rows[name] = rows[name][:run.dev_limit or None]
-    shape = {"labels": LABELS, "pooling": run.pooling, "dropout": run.dropout, "causal": run.causal,
-             "max_length": run.max_length}
-
-    def begin(out: Path) -> tuple[TransformerClassifier, Tokenizer]:
-        if run.start:
-            start = checkpoint.load(repository.find(run.start), LanguageModel)
-            model = TransformerClassifier(ClassifierConfig(**{**start.model.config.to_dict(), **shape}))
-            model.begin_with(start.model)
-            return model, start.tokenizer
-        texts = [text for name in learned for _, text in rows[name]]
-        tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
-        return TransformerClassifier(_config(run, ClassifierConfig, vocab_size=len(tokenizer), **shape)), tokenizer
 
     def prepare(out: Path) -> tuple[Task, str]:
-        model, tokenizer = _model(out, TransformerClassifier, begin)
+        texts = [text for name in learned for _, text in rows[name]]
+        model, tokenizer = _model(out, TransformerClassifier, partial(
+            _of_reviews, run, texts, TransformerClassifier, labels=LABELS, pooling=run.pooling, dropout=run.dropout,
+            causal=run.causal, max_length=run.max_length))
         examples = {name: reviews.encode_rows(tokenizer, of_name, model.config.max_length)
                     for name, of_name in rows.items()}
         films, phrases = (examples[name] for name in learned)
@@ -180,6 +163,20 @@ def starting() -> Iterator[None]:
         yield
     except ValueError as error:
         raise error if isinstance(error, UserError) else UserError(f"Training cannot start: {error}.") from error
+
+
+def _of_reviews(run: LanguageModelRun | SentimentRun, texts: Sequence[str], model_type: type[Model], out: Path,
+                **shape: Any) -> tuple[Model, Tokenizer]:
+    """Begin a model of reviews with a language model, from which its shape may differ so far, or with a vocabulary of
+    texts alone."""
+    kind: type[Any] = checkpoint.kind_for(model_type).config
+    if run.start:
+        start = checkpoint.load(repository.find(run.start), LanguageModel)
+        model = model_type(kind(**{**start.model.config.to_dict(), **shape}))
+        model.load_state_dict(start.model.state_dict(), strict=False)  # what it lacks stays as it was drawn
+        return model, start.tokenizer
+    tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
+    return model_type(_config(run, kind, vocab_size=len(tokenizer), **shape)), tokenizer
 
 
 def _config(run: Run, kind: type[AnyConfig], **more: Any) -> AnyConfig:
