@@ -23,7 +23,7 @@ from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.training.data.corpora import Pair, plain, turned
 from xformer.training.data.reviews import Labelled
-from xformer.training.sentiment import reliability
+from xformer.training.tasks import reliability
 
 NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins

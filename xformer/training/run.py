@@ -23,15 +23,12 @@ from xformer.model import Config, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.training import translation
 from xformer.training.data import corpora, reviews
 from xformer.training.forecast import forecast
-from xformer.training.language_model import LanguageModelTask
 from xformer.training.loop import Task, Trainer, own_device
 from xformer.training.moments import MomentsRecorder
 from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
-from xformer.training.sentiment import SentimentTask
-from xformer.training.translation import TranslationTask
+from xformer.training.tasks import LanguageModelTask, SentimentTask, TranslationTask, learn_vocabulary
 from xformer.translator import Translator
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
@@ -68,7 +65,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
         tokenizer = _shared_vocabulary(out, lambda: checkpoint.load_translator(
-            repository.find(run.vocabulary)).tokenizer if run.vocabulary else translation.learn_vocabulary(
+            repository.find(run.vocabulary)).tokenizer if run.vocabulary else learn_vocabulary(
                 [*train, *extra, *written, *entries], run.vocab_size))
         if run.architecture == "transformer":
             return Transformer(_config(run, Config, vocab_size=len(tokenizer), **languages)), tokenizer

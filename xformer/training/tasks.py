@@ -1,4 +1,4 @@
-"""The task of training a classifier of reviews: loss, accuracy on two validation sets, calibration."""
+"""The tasks that the loop trains: translation, a language model of reviews, and a classifier of them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,132 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import sacrebleu
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from xformer.classifier import TransformerClassifier
+from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.hub import checkpoint
-from xformer.pieces import EOS, PAD, UNK
+from xformer.pieces import BOS, EOS, PAD, UNK
+from xformer.results import Options
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.reviews import Example, ReviewBatches
+from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
+from xformer.training.data.reviews import Example, ReviewBatches, Windows
 from xformer.training.loss import SmoothedCrossEntropy
 from xformer.training.precision import autocast
-from xformer.translator import pad
+from xformer.translator import Translator, pad, translate_ids
 
-BINS = 10
+MOST = 200  # pieces of a sentence of dev whose loss is taken
+BINS = 10  # of a classifier's confidence
+
+
+class DataTask:
+    """What the tasks share: a model with its vocabulary, and data that come in epochs of batches."""
+
+    model: Any
+    tokenizer: Tokenizer
+    data: Any
+
+    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
+        return self.data.epoch(epoch, skip)
+
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        checkpoint.save(folder, self.model, self.tokenizer, metrics)
+
+
+# Translation
+
+
+def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
+    """Learn a joint vocabulary from both languages, and from the English in lower case too, as many people type it."""
+    def sentences() -> Iterator[str]:
+        for english, spanish in pairs:
+            yield english
+            yield spanish
+            yield plain(english)
+    return Tokenizer.train(sentences(), size)
+
+
+class TranslationTask(DataTask):
+    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
+
+    score = "bleu"
+
+    def __init__(self, model: Translator, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
+                 smoothing: float = 0.1) -> None:
+        self.model, self.tokenizer, self.data, self.dev, self.smoothing = model, tokenizer, data, dev, smoothing
+
+    def weight(self, batch: list[Ids]) -> int:
+        return sum(len(target) + 1 for _, target in batch)
+
+    def loss(self, model: nn.Module, batch: list[Ids], device: torch.device) -> Tensor:
+        """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS."""
+        source = pad([[*s, EOS] for s, _ in batch], device)
+        target = pad([[BOS, *t] for _, t in batch], device)
+        wanted = pad([[*t, EOS] for _, t in batch], device)
+        logits = model(source, target)
+        return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
+
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
+        """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision; and its
+        loss a piece, which is smoothed as that of training."""
+        return {"bleu": self.bleu(), "bleu_plain": self.bleu(rough=True), "dev_loss": round(self._dev_loss(), 4)}
+
+    def bleu(self, rough: bool = False) -> float:
+        """Score greedy translations of dev, 0 to 100. rough: in lower case and without final punctuation."""
+        sources = [self.tokenizer.encode(plain(english) if rough else english) for english, _ in self.dev]
+        found = translate_ids(self.model, sources, Options(beam=1, alternatives=0))
+        said = [self.tokenizer.decode(best.tokens) for best, *_ in found]
+        return round(sacrebleu.corpus_bleu(said, [[spanish for _, spanish in self.dev]], lowercase=rough).score, 2)
+
+    @torch.inference_mode()
+    def _dev_loss(self) -> float:
+        pairs = sorted(((self.tokenizer.encode(of)[:MOST], self.tokenizer.encode(to)[:MOST]) for of, to in self.dev),
+                       key=lambda pair: len(pair[1]))
+        batches = [pairs[i:i + 64] for i in range(0, len(pairs), 64)]
+        device = next(self.model.parameters()).device
+        return sum(float(self.loss(self.model, batch, device)) for batch in batches) / sum(map(self.weight, batches))
+
+
+# Language model
+
+
+class LanguageModelTask(DataTask):
+    """The `loop.Task` of generative pre-training (Radford et al. 2018, equation 1).
+
+    The best weights are those with the lowest perplexity on held-out text.
+    """
+
+    score = "log_likelihood"
+
+    def __init__(self, model: LanguageModel, tokenizer: Tokenizer, data: Windows,
+                 held_out: Sequence[Sequence[np.ndarray]]) -> None:
+        """Take the model, its training windows, and batches of held-out windows [length + 1]."""
+        self.model, self.tokenizer, self.data, self.held_out = model, tokenizer, data, held_out
+
+    def weight(self, batch: Sequence[np.ndarray]) -> int:
+        return sum(len(window) - 1 for window in batch)
+
+    def loss(self, model: nn.Module, batch: Sequence[np.ndarray], device: torch.device) -> Tensor:
+        """Sum the cross-entropy of each piece given those before it in its window."""
+        windows = torch.from_numpy(np.stack(batch)).long().to(device)
+        logits = model(windows[:, :-1])
+        return SmoothedCrossEntropy.apply(logits.flatten(0, 1), windows[:, 1:].flatten(), 0.0)
+
+    @torch.inference_mode()
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
+        """Score held-out text, in full precision: the mean log-likelihood of a piece in nats, and the perplexity, which
+        is e to minus that."""
+        device = self.model.embedding.weight.device
+        total = sum(float(self.loss(self.model, batch, device)) for batch in self.held_out)
+        mean = total / sum(map(self.weight, self.held_out))
+        return {"log_likelihood": round(-mean, 4), "perplexity": round(math.exp(min(mean, 700.0)), 2)}
+
+
+# Classification
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:
@@ -59,7 +170,7 @@ def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict
     return round(error, 4), bins
 
 
-class SentimentTask:
+class SentimentTask(DataTask):
     """The `loop.Task` of classification. The best weights are those with the highest mean of the accuracies."""
 
     score = "accuracy"
@@ -80,9 +191,6 @@ class SentimentTask:
         self.model, self.tokenizer, self.data, self.validation = model, tokenizer, data, validation
         self.auxiliary, self.blank, self.learned_from = auxiliary, blank, dict(learned_from or {})
         self.calibration: dict[str, Any] = {}  # of the last evaluation
-
-    def batches(self, epoch: int, skip: int) -> Iterator[list[Example]]:
-        return self.data.epoch(epoch, skip)
 
     def weight(self, batch: Sequence[Example]) -> int:
         return len(batch)
@@ -125,5 +233,4 @@ class SentimentTask:
         return {"accuracy": round(sum(scores.values()) / len(scores), 4), **scores, "calibration_error": error}
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
-        checkpoint.save(folder, self.model, self.tokenizer, {
-            **metrics, "calibration": self.calibration, "learned_from": self.learned_from})
+        super().save(folder, {**metrics, "calibration": self.calibration, "learned_from": self.learned_from})
