@@ -18,9 +18,8 @@ from xformer.pieces import BOS, EOS, SPECIAL
 from xformer.results import Head, LiveFrame, Options, RunSettings, TrainingCourse, UserError
 from xformer.training.data.corpora import Ids
 from xformer.training.loop import Learner, Made, learning_rate
-from xformer.training.loss import guess
 from xformer.training.options import TrainingOptions
-from xformer.training.tasks import TranslationTask
+from xformer.training.tasks import TranslationTask, guess
 from xformer.translator import Translator, pad, translate_ids
 
 WIDTH, HEADS = 64, 4

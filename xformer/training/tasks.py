@@ -1,8 +1,9 @@
-"""The tasks that the loop trains: translation, a language model of reviews, and a classifier of them."""
+"""The tasks that the loop trains, with their loss: translation, a language model of reviews, a classifier of them."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +23,45 @@ from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
 from xformer.training.data.reviews import Example, ReviewBatches, Windows
-from xformer.training.loss import SmoothedCrossEntropy
-from xformer.training.precision import autocast
+from xformer.training.loop import autocast
 from xformer.translator import Translator, pad, translate_ids
 
 MOST = 200  # pieces of a sentence of dev whose loss is taken
 BINS = 10  # of a classifier's confidence
+
+
+class SmoothedCrossEntropy(torch.autograd.Function):
+    """Sum label-smoothed cross-entropies: logits [N, V], wanted [N] (PAD: not counted) -> a scalar.
+
+    Equals `F.cross_entropy(…, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)`, but makes the gradient,
+    softmax(logits) minus the smoothed target, already in the forward pass, in one array instead of five.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, wanted: Tensor, smoothing: float) -> Tensor:
+        real = wanted != PAD
+        p = logits.softmax(dim=1, dtype=torch.float32)
+        log_total = logits.amax(1).float() - p.amax(1).log()  # log of the sum of exponentials
+        likelihood = (1 - smoothing) * logits.gather(1, wanted[:, None])[:, 0].float()
+        likelihood += smoothing * logits.mean(1, dtype=torch.float32)
+        p -= smoothing / logits.shape[1]
+        p.scatter_add_(1, wanted[:, None], p.new_full((len(wanted), 1), smoothing - 1))
+        p *= real[:, None]
+        ctx.save_for_backward(p.to(logits.dtype))
+        return ((log_total - likelihood) * real).sum()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (p,) = ctx.saved_tensors
+        return p * gradients[0], None, None
+
+
+def guess(targets: Sequence[Sequence[int]], vocabulary: int, smoothing: float) -> float:
+    """The loss, label smoothing included, of who knows only how often each target piece comes, EOS too."""
+    counts = Counter(piece for target in targets for piece in (*target, EOS))
+    total = sum(counts.values())
+    shares = [(1 - smoothing) * counts[piece] / total + smoothing / vocabulary for piece in range(vocabulary)]
+    return -sum(share * math.log(share) for share in shares if share)
 
 
 class DataTask:

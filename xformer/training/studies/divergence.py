@@ -21,9 +21,8 @@ from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
 from xformer.training.loop import Learner
-from xformer.training.loss import guess
 from xformer.training.options import BatchOptions, DivergenceRuns, TrainingOptions
-from xformer.training.tasks import TranslationTask, learn_vocabulary
+from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
 
 WARMUPS, PEAKS = (0, 400, 4_000), (3e-3, 1e-3)
 # The most telling first, as a study may be ended before its end.
