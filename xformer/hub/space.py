@@ -67,14 +67,9 @@ def _examine(folder: Path, kind: str) -> None:
 
 def _requirements(text: str) -> bytes:
     """Leave out of the requirements the packages that a Space's host has, and limit torch to NEWEST_TORCH instead."""
-    wanted = []
-    for line in text.splitlines():
-        named = re.match(r"[\w-]+", line)
-        if named and named[0] == "torch":
-            wanted.append(f"torch<={NEWEST_TORCH}")
-        elif named and named[0] not in OF_THE_HOST:
-            wanted.append(line)
-    return "".join(f"{line}\n" for line in wanted).encode()
+    names = {line: named[0] for line in text.splitlines() if (named := re.match(r"[\w-]+", line))}
+    return "".join(f"torch<={NEWEST_TORCH}\n" if name == "torch" else f"{line}\n"
+                   for line, name in names.items() if name not in OF_THE_HOST).encode()
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:

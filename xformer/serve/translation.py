@@ -344,13 +344,9 @@ class Service(ModelService[Translator]):
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""
-        if count == 1:
-            return [self._pieced(text, self._prepare(text).tokens)]
-        self._prepare(text)
-        return [self._pieced(text, tokens) for tokens in self.tokenizer.splits(text, count)]
-
-    def _pieced(self, text: str, tokens: Sequence[int]) -> Pieced:
-        return Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
+        usual = self._prepare(text).tokens
+        return [Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
+                for tokens in ([usual] if count == 1 else self.tokenizer.splits(text, count))]
 
     # Answers that need more than passes over a pair
 

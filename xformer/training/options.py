@@ -125,18 +125,13 @@ class Run(Pace, Beginning):
         """The highest learning rate of the cosine schedule, where none is asked for."""
         return TrainingOptions.peak
 
-    @property
-    def most_weight(self) -> int:
-        """The weight of examples after which a run ends; 0: no limit."""
-        return 0
-
     def training_options(self) -> TrainingOptions:
         """Fill in what was left open; raises ValueError for wrong options."""
         schedule = self.schedule or ("noam" if self.norm == "post" else "cosine")
         peak, warmup = ((NOAM_PEAK, NOAM_WARMUP) if schedule == "noam" else (self.usual_peak, TrainingOptions.warmup))
         usual = {"schedule": schedule, "peak": peak, "warmup": warmup}
         asked = {one.name: value for one in fields(Pace) if (value := getattr(self, one.name)) is not None}
-        return TrainingOptions(**{**usual, **asked, "weight": self.most_weight})
+        return TrainingOptions(**{**usual, **asked, "weight": getattr(self, "target_pieces", 0)})
 
 
 ARCHITECTURES = ("transformer", "gru", "gru-attention")
@@ -200,10 +195,6 @@ class TranslationRun(BatchOptions, Run):
         True, "do not roughen sentences: no lower-casing, no slips of the finger, no joined pairs", BATCHES,
         flag="--no-roughening")
     dev_limit: int = option(1000, "sentences of dev to score during training", BATCHES, least=1)
-
-    @property
-    def most_weight(self) -> int:
-        return self.target_pieces
 
 
 @dataclass(frozen=True)
