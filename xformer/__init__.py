@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["SentimentService", "Service", "Writer", "load"]
-SERVICES = {"Service": "translation", "SentimentService": "reviews", "Writer": "writer"}  # the modules of `serve`
+_SERVICES = {"Service": "translation", "SentimentService": "reviews", "Writer": "writer"}  # the modules of `serve`
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
@@ -28,7 +28,7 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
 def __getattr__(name: str) -> Any:
     """`Service`, `SentimentService` and `Writer`, imported when they are asked for, as they load torch."""
-    if name not in SERVICES:
+    if name not in _SERVICES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
-    return getattr(import_module(f"xformer.serve.{SERVICES[name]}"), name)
+    return getattr(import_module(f"xformer.serve.{_SERVICES[name]}"), name)

@@ -19,8 +19,9 @@ Opened = TypeVar("Opened", bound="ModelService")
 class ModelService(Generic[Model]):
     """A loaded checkpoint. Use does not change it, so threads may share it, and it is saved by copying its files."""
 
+    _load: Callable[..., Checkpoint[Any]]  # reads a folder that holds such a model
+
     def __init__(self, loaded: Checkpoint[Model], device: str | None = None, precision: str = "auto") -> None:
-        """precision: see `device.prepare`."""
         self.device, answers_in = prepare(loaded.model, device, precision)
         self.info = loaded.info(self.device, answers_in)
         self.model, self.tokenizer, self.metrics, self.folder = (
@@ -28,9 +29,9 @@ class ModelService(Generic[Model]):
         self.guard = Guard()
 
     @classmethod
-    def open(cls: type[Opened], folder: str | Path, device: str | None = None) -> Opened:
-        """Load the checkpoint in a folder. Raises UserError if it cannot be used."""
-        raise NotImplementedError
+    def open(cls: type[Opened], folder: str | Path, device: str | None = None, precision: str = "auto") -> Opened:
+        """Load a checkpoint folder. Raises UserError if it cannot be used. precision: see `device.prepare`."""
+        return cls(cls._load(folder), device, precision)
 
     @classmethod
     def from_pretrained(cls: type[Opened], name: str | Path, *, revision: str | None = None,

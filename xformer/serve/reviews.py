@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -34,7 +34,6 @@ TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
     (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
     (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
 
-Opened = TypeVar("Opened", bound="OfReviews")
 Reader = TypeVar("Reader", bound=TransformerClassifier | LanguageModel)
 
 
@@ -117,13 +116,6 @@ def clean_review(text: str, empty: str) -> tuple[str, list[Message]]:
 class OfReviews(ModelService[Reader]):
     """A loaded model of reviews."""
 
-    _type: type[Any]  # of its model
-
-    @classmethod
-    def open(cls: type[Opened], folder: str | Path, device: str | None = None) -> Opened:
-        """Load a checkpoint folder. Raises UserError if it cannot be used."""
-        return cls(checkpoint.load(folder, cls._type), device)
-
     @computes
     def trace(self, text: str) -> Trace:
         """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention. Raises UserError
@@ -147,7 +139,7 @@ class OfReviews(ModelService[Reader]):
 class SentimentService(OfReviews[TransformerClassifier]):
     """A loaded classifier; fits `protocol.ReviewService`."""
 
-    _type = TransformerClassifier
+    _load = staticmethod(partial(checkpoint.load, model_type=TransformerClassifier))
 
     @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +54,8 @@ MOST_MORE = 10  # pieces by which a translation with changed attention weights m
 class Service(ModelService[Translator]):
     """A loaded translation model, and the thread that decodes for all clients; fits `protocol.TranslationService`."""
 
+    _load = staticmethod(checkpoint.load_translator)
+
     def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None, precision: str = "auto"
                  ) -> None:
         super().__init__(loaded, device, precision)
@@ -62,11 +63,6 @@ class Service(ModelService[Translator]):
         self._decoder = Decoder(self.model)
         self._contexts: Contexts | None = None
         self._making_contexts = threading.Lock()
-
-    @classmethod
-    def open(cls, folder: str | Path, device: str | None = None, precision: str = "auto") -> Service:
-        """Load a checkpoint folder. Raises UserError if it cannot be used. precision: see `device.prepare`."""
-        return cls(checkpoint.load_translator(folder), device, precision)
 
     def close(self) -> None:
         """Answer the queued requests, stop the decoding thread, and give the memory back."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from xformer.classifier import LanguageModel
 from xformer.device import use_threads
+from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import GREEDY, Message, NextPiece, Options, Scored, UserError
 from xformer.search import drawn_with
@@ -45,7 +47,7 @@ def draw(probabilities: Tensor, seed: int, place: int) -> int:
 class Writer(OfReviews[LanguageModel]):
     """A loaded language model; fits `protocol.WriterService`."""
 
-    _type = LanguageModel
+    _load = staticmethod(partial(checkpoint.load, model_type=LanguageModel))
 
     @property
     def limit(self) -> int:
