@@ -397,8 +397,7 @@ class Trainer(Learner):
 
     def _quicker(self, ways: Mapping[str, tuple[nn.Module, str]], most: int, said: str, taken: str) -> str:
         """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
-        later chance. most: steps of a trial. said, taken: the sentence about it, and about the time of one way.
-        """
+        later chance. most: steps of a trial. said, taken: the sentence about it, and about the time of one way."""
         def step(way: str) -> None:
             model, precision = ways[way]
             for batch in batches:  # of several shapes, for which a model is to be compiled once
