@@ -26,7 +26,7 @@ from xformer.pieces import BOS, EOS
 from xformer.recurrent import GRU, RecurrentConfig, RecurrentTranslator
 from xformer.search import Options
 from xformer.training import loop
-from xformer.training.translation import TranslationTask
+from xformer.training.tasks import TranslationTask
 from xformer.translator import pad, translate_ids
 
 PAIRS, LENGTH = 100, 12  # of a batch; in pieces, without BOS and EOS

@@ -27,7 +27,7 @@ from xformer.model import Config, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.training import live, loop
 from xformer.training.options import TrainingOptions
-from xformer.training.translation import TranslationTask
+from xformer.training.tasks import TranslationTask
 from xformer.translator import pad
 
 PAIRS, LENGTH = 200, 9  # of a batch; in pieces, without BOS and EOS

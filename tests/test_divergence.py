@@ -10,9 +10,9 @@ from xformer.__main__ import main
 from xformer.explain import recorded as courses
 from xformer.pieces import EOS
 from xformer.results import UserError
-from xformer.training.loss import guess
 from xformer.training.options import DivergenceRuns
 from xformer.training.studies import divergence
+from xformer.training.tasks import guess
 
 TOY = DivergenceRuns(steps=4, layers=1, d_model=8, vocabulary=90, dev=3, scored=2, batch_tokens=60)
 CPU = torch.device("cpu")

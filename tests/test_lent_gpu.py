@@ -14,11 +14,11 @@ from tests import endpoints
 from tests.harness import ROOT
 from tests.questions import one_of_each
 from xformer import device
-from xformer.hub.pretrained import Pretrained
 from xformer.results import Head, Options, UserError
 from xformer.serve import lent_gpu
 from xformer.serve.lent_gpu import computing, open_service
 from xformer.serve.limits import Guard
+from xformer.serve.loaded import ModelService
 from xformer.serve.reviews import SentimentService
 from xformer.serve.translation import ANSWERS, Service
 from xformer.serve.writer import Writer
@@ -174,7 +174,7 @@ RUNS_NO_MODEL = {Service: {"typed": ("El gato.",), "alignment_errors": (Head("cr
                                                   (Writer, "tiny_writer")])
 def test_every_public_method_that_runs_the_model_is_lent_a_gpu(request, monkeypatch, kind, checkpoint):
     """A new method is either marked by `computes`, or stands above and is seen to run no model."""
-    of_checkpoints = {name for name in vars(Pretrained) if not name.startswith("_")}
+    of_checkpoints = {name for name in vars(ModelService) if not name.startswith("_")}
     public = {name for name in dir(kind) if not name.startswith("_")} - of_checkpoints
     methods = {name for name in public if callable(getattr(kind, name))}
     assert methods - {*computing(kind)} == RUNS_NO_MODEL[kind].keys() and {*computing(kind)} <= methods

@@ -27,10 +27,9 @@ from xformer.pieces import BOS, EOS, PAD
 from xformer.results import UserError
 from xformer.training import loop
 from xformer.training.data.corpora import Packer, Roughening, TranslationBatches
-from xformer.training.loss import SmoothedCrossEntropy
 from xformer.training.options import BatchOptions, LanguageModelRun, SentimentRun, TrainingOptions, TranslationRun
 from xformer.training.run import train_translation
-from xformer.training.translation import TranslationTask, learn_vocabulary
+from xformer.training.tasks import SmoothedCrossEntropy, TranslationTask, learn_vocabulary
 
 CPU = torch.device("cpu")
 SMALL = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "32", "--vocab-size", "150"]

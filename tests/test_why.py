@@ -65,6 +65,7 @@ def _end(model):
     return x[0, STEP]
 
 
+@torch.no_grad()
 def test_gradient_times_input_is_how_the_difference_moves(model):
     """A piece's embedding made longer by a thousandth moves the difference by a thousandth of its number."""
     source, prefix, missed = why.gradients(model, PAIR, STEP, RIVAL)

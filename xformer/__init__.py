@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["SentimentService", "Service", "Writer", "load"]
+_SERVICES = {"Service": "translation", "SentimentService": "reviews", "Writer": "writer"}  # the modules of `serve`
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
@@ -27,13 +28,7 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
 def __getattr__(name: str) -> Any:
     """`Service`, `SentimentService` and `Writer`, imported when they are asked for, as they load torch."""
-    if name == "Service":
-        from xformer.serve.translation import Service
-        return Service
-    if name == "SentimentService":
-        from xformer.serve.reviews import SentimentService
-        return SentimentService
-    if name == "Writer":
-        from xformer.serve.writer import Writer
-        return Writer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _SERVICES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+    return getattr(import_module(f"xformer.serve.{_SERVICES[name]}"), name)

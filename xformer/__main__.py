@@ -15,17 +15,13 @@ VERBS = ("app", "translate", "explain", "compare", "align", "classify", "evaluat
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
-    top = argparse.ArgumentParser(prog=_called(), description="Transformers to look inside.")
+    called = "xformer" if Path(sys.argv[0]).stem == "xformer" else "python -m xformer"  # the installed command, or this
+    top = argparse.ArgumentParser(prog=called, description="Transformers to look inside.")
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in VERBS:
         command = import_module(f"xformer.commands.{name}")
         command.add_arguments(verbs.add_parser(name, help=command.HELP))
     return top
-
-
-def _called() -> str:
-    """Return what this program was called by: the installed command, or python -m."""
-    return "xformer" if Path(sys.argv[0]).stem == "xformer" else "python -m xformer"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

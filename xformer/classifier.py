@@ -115,10 +115,6 @@ class TransformerClassifier(EncoderStack):
         self.head = nn.Linear(config.d_model, len(config.labels))
         self.initialise()
 
-    def begin_with(self, start: EncoderStack) -> None:
-        """Take over the weights of a language model or of another classifier; what it lacks stays as it was drawn."""
-        self.load_state_dict(start.state_dict(), strict=False)
-
     def forward(self, tokens: Tensor, trace: Trace | None = None, heads: Heads | None = None) -> Reading:
         """tokens [B, S], padded on the right"""
         real = tokens != PAD

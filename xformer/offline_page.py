@@ -40,8 +40,11 @@ def page(trace: Trace, start: Head, stacks: Mapping[str, Maps], language: Langua
             "start": {"stack": start.stack, "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
             # Three decimals are more than a screen shows, and a quarter of the size.
             **{name: np.round(maps.probabilities.astype(float), 3).tolist() for name, maps in stacks.items()}}
-    template = (ASSETS / "explain.html").read_text(encoding="utf-8")
-    filled = template.replace("__LANGUAGE__", language.code).replace("__SCRIPT__", _script())
+    template, *modules = ((ASSETS / name).read_text(encoding="utf-8")
+                          for name in ("explain.html", "shared.js", "explain.js"))
+    # The modules become one script, which stands in the page itself and can import nothing.
+    script = re.sub(r"^(export |import .*\n)", "", "\n".join(modules), flags=re.MULTILINE)
+    filled = template.replace("__LANGUAGE__", language.code).replace("__SCRIPT__", script)
     # Data comes last, as it may hold anything. Inside a script element, only "</script" and "<!--" could end it early:
     # no "<" is left in it.
     return filled.replace("__DATA__", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))
@@ -51,11 +54,6 @@ def frame(page: str, height: int = 720) -> str:
     """Put a page into a frame of its own, for a notebook, whose own styles and scripts it then cannot touch."""
     return (f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" '
             f'style="width: 100%; height: {height}px; border: 0"></iframe>')
-
-
-def paragraph(text: str) -> str:
-    """Write a sentence as a notebook shows it in place of a page."""
-    return f"<p>{escape(text)}</p>"
 
 
 def show(page: str) -> None:
@@ -68,9 +66,3 @@ def show(page: str) -> None:
     with NamedTemporaryFile("w", suffix=".html", encoding="utf-8", delete=False) as file:
         file.write(page)
     webbrowser.open(Path(file.name).as_uri())
-
-
-def _script() -> str:
-    """Join the modules of the page to one script, which stands in the page itself and can import nothing."""
-    modules = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("shared.js", "explain.js"))
-    return re.sub(r"^(export |import .*\n)", "", modules, flags=re.MULTILINE)

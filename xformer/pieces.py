@@ -32,7 +32,8 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
         text = piece.removeprefix(WORD_START)
         is_word = piece not in SPECIAL.values() and (text == "" or any(c.isalnum() for c in text))
         bare = bool(UNSPACED.match(text))
-        is_inside = joins and piece in APOSTROPHES and _goes_on(pieces[i + 1:i + 2])
+        is_inside = joins and piece in APOSTROPHES and any(  # where a piece follows that begins with a letter, no word
+            after not in SPECIAL.values() and after[:1].isalnum() for after in pieces[i + 1:i + 2])
         if joins and not bare and (is_inside or is_word and not piece.startswith(WORD_START)):
             groups[-1].append(i)
         else:
@@ -48,11 +49,6 @@ def spelled(text: str) -> str:
     '▁ñu'
     """
     return _BYTES.sub(lambda run: bytes.fromhex(re.sub("<0x|>", "", run[0])).decode("utf-8", "replace"), text)
-
-
-def _goes_on(following: Sequence[str]) -> bool:
-    """Whether a piece follows that begins with a letter and begins no word."""
-    return any(piece not in SPECIAL.values() and piece[:1].isalnum() for piece in following)
 
 
 def repeats(tokens: Sequence[int]) -> bool:

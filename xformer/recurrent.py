@@ -193,10 +193,8 @@ class RecurrentTranslator(Network):
 
     def forward(self, source: Tensor, target: Tensor, trace: Trace | None = None, heads: Heads | None = None,
                 positions: Tensor | None = None) -> Tensor:
-        """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits [B, T, V].
-
-        Raises ValueError where heads or positions are given: there are none to switch off or to replace.
-        """
+        """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]. Raises ValueError where
+        heads or positions are given: there are none to switch off or to replace."""
         refuse(heads, positions)
         at, x = self.encode(source), self._embed(target)
         record = Record() if trace else None

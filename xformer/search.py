@@ -73,23 +73,6 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
     return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # back in the order of the vocabulary
 
 
-class _Tree:
-    """All hypotheses that the beam of one sentence considered."""
-
-    def __init__(self) -> None:
-        self.branches: list[Branch] = []
-        self._rows: list[int | None] = [None]  # in `branches`: the hypotheses that the newest step continues
-        self._kept: list[int | None] = []
-
-    def add(self, row: int, step: int, token: int, log_prob: float, total: float, score: float, fate: str) -> None:
-        if fate == "kept":
-            self._kept.append(len(self.branches))
-        self.branches.append(Branch(self._rows[row], step, token, log_prob, total, score, fate))
-
-    def end_step(self) -> None:
-        self._rows, self._kept = self._kept, []
-
-
 @dataclass
 class _Choices:
     """The tokens that are kept after one step, by row, and the alternatives from which they were chosen."""
@@ -173,19 +156,19 @@ def grow(scorer: Scorer, max_length: int, options: Options, prefix: Sequence[int
     if options.sampling:
         raise ValueError("samples are drawn one by one and make no tree; set the temperature to 0")
     check_prefix(prefix, max_length)
-    tree = _Tree()
-    steps = _Search(scorer, [max_length], options, [list(prefix)], device or torch.device("cpu"), tree).run()
-    return finish(steps)[0], tree.branches
+    search = _Search(scorer, [max_length], options, [list(prefix)], device or torch.device("cpu"), grows=True)
+    return finish(search.run())[0], search.branches
 
 
 class _Search:
     def __init__(self, scorer: Scorer, max_lengths: list[int], options: Options, prefixes: list[list[int]],
-                 device: torch.device, tree: _Tree | None = None) -> None:
-        """tree: records the hypotheses that the beam of a single sentence considers."""
-        self.tree = tree
+                 device: torch.device, grows: bool = False) -> None:
+        """grows: whether all hypotheses that the beam considers are recorded, of a single sentence."""
+        self.grows, self.branches = grows, list[Branch]()
+        self.rows: list[int | None] = [None]  # in `branches`: the hypotheses that the newest step continues
         self.scorer, self.options, self.device = scorer, options, device
         self.width = options.n_best if options.sampling else options.beam
-        self.most = options.beam if tree else options.n_best  # ended hypotheses that are kept of a sentence
+        self.most = options.beam if grows else options.n_best  # ended hypotheses that are kept of a sentence
         self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
         self.max_lengths, self.prefixes = max_lengths, prefixes
         self.history: list[_Choices] = []  # one a step
@@ -298,11 +281,11 @@ class _Search:
     def _sort_out(self, sentence: int, candidates: list[Continuation]) -> list[Continuation]:
         """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""
         at_limit = len(self.history) == self.max_lengths[sentence]
-        lives: list[Continuation] = []
+        lives, kept = list[Continuation](), list[int | None]()
         for rank, (row, token, log_prob, total) in enumerate(candidates):
             fate = "dropped"
             if len(lives) == self.width:
-                if self.tree is None:
+                if not self.grows:
                     break
             elif token == EOS or at_limit:
                 if rank < self.width and total > -math.inf:  # it beat what would have lived on in its place
@@ -310,10 +293,11 @@ class _Search:
             else:
                 lives.append((row, token, log_prob, total))
                 fate = "kept"
-            if self.tree is not None and total > -math.inf:
-                self.tree.add(row, len(self.history) - 1, token, log_prob, total, self._score(total), fate)
-        if self.tree is not None:
-            self.tree.end_step()
+            if self.grows and total > -math.inf:
+                kept += [len(self.branches)] if fate == "kept" else []
+                self.branches.append(Branch(self.rows[row], len(self.history) - 1, token, log_prob, total,
+                                            self._score(total), fate))
+        self.rows = kept
         return lives
 
     def _is_done(self, sentence: int, best: float) -> bool:

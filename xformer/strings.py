@@ -49,7 +49,8 @@ class Language:
 
     def say(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values} filled in, unescaped; whole numbers get separators of thousands."""
-        return self.texts[key].format(**{name: self._grouped(value) for name, value in values.items()})
+        whole = {name: f"{one:,}".replace(",", self.thousands) for name, one in values.items() if type(one) is int}
+        return self.texts[key].format(**{**values, **whole})
 
     def html(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values}, escaped: safe between tags and in quoted attributes."""
@@ -58,12 +59,6 @@ class Language:
     def choices(self, key: str, names: Iterable[str]) -> list[tuple[str, str]]:
         """Name things to choose from, with the text whose key is "key_{}" with the name in it."""
         return [(self.say(key.format(name)), name) for name in names]
-
-    def _grouped(self, value: Any) -> Any:
-        """A whole number with the language's separators of thousands; other values are returned unchanged."""
-        if isinstance(value, int) and not isinstance(value, bool):
-            return f"{value:,}".replace(",", self.thousands)
-        return value
 
 
 def leftwards(code: str) -> bool:

@@ -42,18 +42,12 @@ def divergence(args: argparse.Namespace) -> None:
     import torch
 
     from xformer.explain.recorded import verdict
-    from xformer.results import UserError
-    from xformer.training.data.corpora import data_file
+    from xformer.training.data.corpora import needed_file
     from xformer.training.studies import divergence as study
     if args.threads:
         torch.set_num_threads(args.threads)
-    pairs = {}
-    for name in ("train", "dev"):
-        path = data_file(args.data, name)
-        if path is None:
-            raise UserError(f"There is no {name}.tsv or {name}.tsv.xz in {args.data}; make them with “python -m "
-                            f"xformer data translation --out {args.data}”.")
-        pairs[name] = read_pairs(path)
+    pairs = {name: read_pairs(needed_file(args.data, name, "translation", "English, a tab, Spanish"))
+             for name in ("train", "dev")}
     runs = record(DivergenceRuns, args)
     with plainly():
         for course in study.record(runs, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):

@@ -2,6 +2,8 @@
 No torch."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ COLUMNS = ("step", "seconds", "seen", "loss", "learning_rate", "gradient_norm", 
 WHOLE = ("step", "seen")  # columns of whole numbers
 MOST_BYTES = 1 << 24
 MOST_SHAPE = 64  # layers, and heads of a layer
-REMEDY = "train the model again, or remove the file"
 
 
 def read_history(folder: Path) -> History | None:
@@ -24,8 +25,7 @@ def read_history(folder: Path) -> History | None:
     path = folder / HISTORY
     if not path.is_file():
         return None
-    try:
-        _bounded(path)
+    with _reading(path, "is no history"):
         stored = json.loads(path.read_text(encoding="utf-8"))
         columns = {name: tuple((_whole if name in WHOLE else _finite)(value) for value in stored[name])
                    for name in COLUMNS}
@@ -35,8 +35,6 @@ def read_history(folder: Path) -> History | None:
                               {name: _finite(value) for name, value in line.items()
                                if name not in ("step", "seconds", "seen")}) for line in stored["scores"])
         return History(**columns, scores=scores)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError) as error:
-        raise UserError(f"The file {path} is no history of a training run ({_reason(error)}); {REMEDY}.") from error
 
 
 def moments_bytes(recorded: Moments) -> bytes:
@@ -53,13 +51,11 @@ def moments_bytes(recorded: Moments) -> bytes:
 
 
 def read_moments(folder: Path) -> Moments | None:
-    """Read the moments of a checkpoint's training; None if it has none. Raises UserError if the file is broken.
-    """
+    """Read the moments of a checkpoint's training; None if it has none. Raises UserError if the file is broken."""
     path = folder / MOMENTS
     if not path.is_file():
         return None
-    try:
-        _bounded(path)
+    with _reading(path, "holds no moments"):
         with safe_open(path, "np") as file:
             about = json.loads((file.metadata() or {})["about"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -80,8 +76,19 @@ def read_moments(folder: Path) -> Moments | None:
         if len({tuple((stack, maps.shape[1:3]) for stack, maps in course.maps.items()) for course in courses}) > 1:
             raise ValueError("its sentences have maps of different layers and heads")
         return Moments(moments, courses, errors)
+
+
+@contextmanager
+def _reading(path: Path, fault: str) -> Iterator[None]:
+    """Turn what is wrong with a file into a UserError that says what it "is no" or "holds no"."""
+    try:
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise ValueError(f"{size:,} bytes, at most {MOST_BYTES:,} are read")
+        yield
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError) as error:
-        raise UserError(f"The file {path} holds no moments of a training run ({_reason(error)}); {REMEDY}.") from error
+        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0][:200]
+        raise UserError(f"The file {path} {fault} of a training run ({reason}); train the model again, or remove the "
+                        f"file.") from error
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -108,11 +115,6 @@ def _course(number: int, stored: dict[str, Any], arrays: dict[str, np.ndarray], 
     return Course(str(stored["english"]), str(stored["reference"]), source, target, predicted, translations, maps)
 
 
-def _bounded(path: Path) -> None:
-    if (size := path.stat().st_size) > MOST_BYTES:
-        raise ValueError(f"{size:,} bytes, at most {MOST_BYTES:,} are read")
-
-
 def _finite(value: Any) -> Any:
     """Return a number, or raise ValueError if it is not finite and below 1e300, as a plot needs it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e300 < value < 1e300:
@@ -125,8 +127,3 @@ def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 53:
         raise ValueError(f"{str(value)[:40]} is no whole number of at least 0")
     return value
-
-
-def _reason(error: Exception) -> str:
-    """Say in few words what is wrong with a file."""
-    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error).splitlines()[0][:200]

@@ -13,16 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from huggingface_hub import (
-    CommitOperationAdd,
-    CommitOperationDelete,
-    HfApi,
-    constants,
-    errors,
-    get_token,
-    hf_hub_download,
-    try_to_load_from_cache,
-)
+import huggingface_hub
+from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download, try_to_load_from_cache
 from huggingface_hub.hf_api import ModelInfo, RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
 
@@ -173,10 +165,8 @@ def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
 
 
 def pinned(name: str) -> tuple[Path, RepositoryName]:
-    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which never changes.
-
-    Raises UserError.
-    """
+    """Fetch a checkpoint; return its folder, and its name with the commit as revision, which never changes. Raises
+    UserError."""
     wanted = named(name)
     folder = fetch(wanted)
     return folder, RepositoryName(wanted.repository, folder.name)
@@ -270,8 +260,8 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
         stale = [path for path in api.list_repo_files(name.repository, repo_type=kind)
                  if path not in files and path.split("/")[0] in {*folders}]
         api.create_commit(name.repository, repo_type=kind, commit_message=commit_message, operations=[
-            *(CommitOperationAdd(path, content) for path, content in files.items()),
-            *(CommitOperationDelete(path) for path in stale)])
+            *(huggingface_hub.CommitOperationAdd(path, content) for path, content in files.items()),
+            *(huggingface_hub.CommitOperationDelete(path) for path in stale)])
     return f"{constants.ENDPOINT}/spaces/{name.repository}"
 
 
@@ -348,27 +338,20 @@ def _sentence(name: RepositoryName, error: BaseException, token: str | None = No
     """Say what went wrong between this program and the Hub, and what to do."""
     if isinstance(error, (errors.LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
         error = error.__cause__
-    about = {"name": str(name), "repository": name.repository, "hub": constants.ENDPOINT}
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return Message.of("hub_error_offline", cache=constants.HF_HUB_CACHE, **about)
-    if isinstance(error, errors.GatedRepoError):
-        return Message.of("hub_error_gated", **about)
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return Message.of("hub_error_forbidden" if token or get_token() else "hub_error_unseen", **about)
-    if isinstance(error, errors.RevisionNotFoundError):
-        return Message.of("hub_error_no_revision", revision=name.revision, **about)
-    if isinstance(error, errors.HfHubHTTPError):
-        status = error.response.status_code
-        return Message.of("hub_error_token" if status in (401, 403) else "hub_error_status", status=status, **about)
-    if isinstance(error, errors.HTTPError):
-        return Message.of("hub_error_unreachable", reason=_reason(error), **about)
+    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else 0
+    about = {"name": str(name), "repository": name.repository, "revision": name.revision, "hub": constants.ENDPOINT,
+             "cache": constants.HF_HUB_CACHE, "status": status,
+             "reason": next(iter(str(error).splitlines()), "") or type(error).__name__}
+    for kind, key in ((errors.OfflineModeIsEnabled, "hub_error_offline"), (errors.GatedRepoError, "hub_error_gated"),
+                      (errors.RepositoryNotFoundError, "hub_error_forbidden" if token or get_token() else
+                       "hub_error_unseen"),
+                      (errors.RevisionNotFoundError, "hub_error_no_revision"),
+                      (errors.HfHubHTTPError, "hub_error_token" if status in (401, 403) else "hub_error_status"),
+                      (errors.HTTPError, "hub_error_unreachable")):
+        if isinstance(error, kind):
+            return Message.of(key, **about)
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
         return Message.of("hub_error_incomplete", **about)
     if isinstance(error, OSError) and error.strerror:
         return Message.of("hub_error_file", file=error.filename or constants.HF_HUB_CACHE, reason=error.strerror)
-    return Message.of("hub_error_failed", reason=_reason(error), **about)
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error's text, or else the name of its class."""
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+    return Message.of("hub_error_failed", **about)

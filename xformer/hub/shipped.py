@@ -45,10 +45,8 @@ class Shipped:
         return bool(self.named(given)) or self.path.is_dir()
 
     def find(self, given: str | Path | None = None) -> Path:
-        """Return the folder of the checkpoint to use; a name that is no folder is looked for on the Hub.
-
-        Raises UserError, also where none is named and none ships with this copy of the program.
-        """
+        """Return the folder of the checkpoint to use; a name that is no folder is looked for on the Hub. Raises
+        UserError, also where none is named and none ships with this copy of the program."""
         if not self.there(given):
             raise UserError(f"No checkpoint is named, and there is none at {self.path}: name a folder, or owner/name "
                             f"on the Hub, with --checkpoint or in {self.variable}; a clone of the repository has one.")

@@ -47,9 +47,7 @@ def push(root: Path, name: str, *, translation: str | None = None, sentiment: st
 
 def _shipped(root: Path, one: Shipped) -> dict[str, Path | bytes]:
     """List the files of a checkpoint that ships, and of those that are offered beside it, as far as they are there.
-
-    Raises UserError where a folder holds none.
-    """
+    Raises UserError where a folder holds none."""
     files: dict[str, Path | bytes] = {}
     for each in SHIPPED:
         folder = root / each.folder
@@ -69,21 +67,14 @@ def _examine(folder: Path, kind: str) -> None:
 
 def _requirements(text: str) -> bytes:
     """Leave out of the requirements the packages that a Space's host has, and limit torch to NEWEST_TORCH instead."""
-    wanted = []
-    for line in text.splitlines():
-        named = re.match(r"[\w-]+", line)
-        if named and named[0] == "torch":
-            wanted.append(f"torch<={NEWEST_TORCH}")
-        elif named and named[0] not in OF_THE_HOST:
-            wanted.append(line)
-    return "".join(f"{line}\n" for line in wanted).encode()
+    names = {line: named[0] for line in text.splitlines() if (named := re.match(r"[\w-]+", line))}
+    return "".join(f"torch<={NEWEST_TORCH}\n" if name == "torch" else f"{line}\n"
+                   for line, name in names.items() if name not in OF_THE_HOST).encode()
 
 
 def _readme(path: Path, preloaded: dict[str, str]) -> bytes:
-    """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space.
-
-    Raises UserError if the README has no metadata of a Space.
-    """
+    """Add to a Space's README the repositories, and their files, that the Hub fetches when it builds the Space. Raises
+    UserError if the README has no metadata of a Space."""
     if card.read(path).data.get("sdk") != "gradio":
         raise UserError(f"{path} does not say “sdk: gradio” between two lines of “---” at its beginning, and a Space "
                         f"needs that; add it.")

@@ -75,10 +75,8 @@ class _Counted(httpx.SyncByteStream):
 
 
 def watched(work: Callable[[], T]) -> T:
-    """Run `work`, which downloads with the Hub's client, in a thread of its own; return its result.
-
-    Raises Stalled if it brings too few new bytes, and TooMany if it cannot begin.
-    """
+    """Run `work`, which downloads with the Hub's client, in a thread of its own; return its result. Raises Stalled if
+    it brings too few new bytes, and TooMany if it cannot begin."""
     running, progress, result = _running, _Progress(), Future[T]()
     if not running.acquire(blocking=False):
         raise TooMany

@@ -121,12 +121,10 @@ def read(path: Path) -> Lesson:
     """Read a lesson. Raises UserError, a sentence that names the file and the step, where it cannot be used."""
     stored = _stored(path)
     try:
-        steps = []
-        for number, one in enumerate(stored.get("steps", ()), 1):
-            steps.append(step(one, f"step {number}"))
+        steps = tuple(step(one, f"step {number}") for number, one in enumerate(stored.get("steps", ()), 1))
         if not steps or not isinstance(stored.get("minutes"), int):
             raise ValueError("a lesson has `minutes`, a whole number, and `steps`, one or more")
-        return Lesson(path.stem, _text(stored, "title", "", MOST_WORDS), stored["minutes"], tuple(steps))
+        return Lesson(path.stem, _text(stored, "title", "", MOST_WORDS), stored["minutes"], steps)
     except (ValueError, TypeError, AttributeError) as error:
         raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
 

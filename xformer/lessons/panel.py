@@ -71,7 +71,8 @@ def choice_of_lessons(language: Language) -> str:
     html = language.html
     some = html("lesson_some", right="{right}", count="{count}")  # the browser fills them in
     items = "".join(
-        f'<li><button type="button" data-lesson="{name}" data-questions="{_questions(one)}">'
+        f'<li><button type="button" data-lesson="{name}" data-questions="'
+        f'{",".join(str(number) for number, step in enumerate(one.steps, 1) if step.question)}">'
         f'<b>{escape(said(one.title, language))}</b> <span>{html("lesson_minutes", minutes=one.minutes)}</span>'
         f' <span class="done" data-some="{some}" data-all="{html("lesson_all")}"></span></button></li>'
         for name, one in lessons().items())
@@ -158,10 +159,6 @@ def _head(language: Language) -> str:
 
 def _button(to: str, label: str, kind: str = "") -> str:
     return f'<button type="button" data-lesson="{escape(to)}" class="{kind}">{label}</button>'
-
-
-def _questions(lesson: Lesson) -> str:
-    return ",".join(str(number) for number, one in enumerate(lesson.steps, 1) if one.question)
 
 
 def _question(one: Question, language: Language) -> str:

@@ -114,56 +114,52 @@ def _share(value: float) -> str:
     return f"{value:.2f}" if value >= 0.005 or not value else "< 0.01"
 
 
-def _declare(measure: Callable[..., Any], check: Check) -> Any:
-    CHECKS[measure.__name__] = wraps(measure)(check)  # a file's parameters are those of the measure
-    return measure
+def _kind(judge: Callable[..., Found]) -> Callable[..., Any]:
+    """Make a decorator that declares a check by what it measures. judge: says what was found, by the scene, the key of
+    the text about it, and what was measured. A file's parameters are those of the measure."""
+    @wraps(judge)
+    def declare(measure: Callable[..., tuple[Any, ...]], **more: Any) -> Any:
+        @wraps(measure)
+        def check(scene: Scene, **given: Any) -> Found:
+            return judge(scene, f"lesson_said_{measure.__name__}", *measure(scene, **given), **more)
+        CHECKS[measure.__name__] = check
+        return measure
+    return declare
 
 
-def choice(measure: Callable[..., tuple[str, Mapping[str, Any]]]) -> Any:
-    """Declare a check by what tells which option is true, and the values of the text that says so."""
-    def check(scene: Scene, **given: Any) -> Found:
-        true, values = measure(scene, **given)
-        return Found(scene.answer == true, Message.of(f"lesson_said_{measure.__name__}_{true}", **values))
-    return _declare(measure, check)
+@_kind
+def choice(scene: Scene, key: str, true: str, values: Mapping[str, Any]) -> Found:
+    """By what tells which option is true, and the values of the text that says so."""
+    return Found(scene.answer == true, Message.of(f"{key}_{true}", **values))
 
 
-def number(measure: Callable[..., tuple[float, Mapping[str, Any]]]) -> Any:
-    """Declare a check by what computes the number."""
-    def check(scene: Scene, **given: Any) -> Found:
-        value, values = measure(scene, **given)
-        return Found(abs(scene.number - value) <= scene.within + 1e-9, Message.of(
-            f"lesson_said_{measure.__name__}", value=f"{value:.3g}", **values), f"{scene.number:g}")
-    return _declare(measure, check)
+@_kind
+def number(scene: Scene, key: str, value: float, values: Mapping[str, Any]) -> Found:
+    """By what computes the number."""
+    near = abs(scene.number - value) <= scene.within + 1e-9
+    return Found(near, Message.of(key, value=f"{value:.3g}", **values), f"{scene.number:g}")
 
 
-def stays(measure: Callable[..., tuple[str, str]]) -> Any:
-    """Declare a check by two translations: they are the "same", or the second is an "other" one. A sentence that is
-    typed is right where they differ."""
-    def check(scene: Scene, **given: Any) -> Found:
-        before, after = measure(scene, **given)
-        true = "same" if before == after else "other"
-        return Found((scene.answer if scene.answer in ("same", "other") else "other") == true, Message.of(
-            f"lesson_said_{true}", before=before, after=after))
-    return _declare(measure, check)
+@_kind
+def stays(scene: Scene, _: str, before: str, after: str) -> Found:
+    """By two translations: they are the "same", or the second is an "other" one. A sentence that is typed is right
+    where they differ."""
+    true = "same" if before == after else "other"
+    answer = scene.answer if scene.answer in ("same", "other") else "other"
+    return Found(answer == true, Message.of(f"lesson_said_{true}", before=before, after=after))
 
 
-def most(measure: Callable[..., tuple[Mapping[str, float], Mapping[str, Any]]],
-         written: Callable[[float], str] = _share) -> Any:
-    """Declare a check by a table of words or names: the answer is that with the largest value. written: how one reads.
-    """
-    def check(scene: Scene, **given: Any) -> Found:
-        table, values = measure(scene, **given)
-        best = max(table, key=lambda one: table[one])
-        answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
-        own = f"{answer} ({written(table[answer])})" if answer in table else answer
-        return Found(answer == best, Message.of(f"lesson_said_{measure.__name__}", best=best,
-                                                value=written(table[best]), **values), own)
-    return _declare(measure, check)
+@_kind
+def most(scene: Scene, key: str, table: Mapping[str, float], values: Mapping[str, Any],
+         written: Callable[[float], str] = _share) -> Found:
+    """By a table of words or names: the answer is that with the largest value. written: how one reads."""
+    best = max(table, key=lambda one: table[one])
+    answer = next((one for one in table if one.lower() in scene.chosen), scene.answer)
+    own = f"{answer} ({written(table[answer])})" if answer in table else answer
+    return Found(answer == best, Message.of(key, best=best, value=written(table[best]), **values), own)
 
 
-def judged(measure: Callable[..., tuple[bool, str, Mapping[str, Any]]]) -> Any:
-    """Declare a check by what judges the answer itself: whether it is right, what it was worth, and values."""
-    def check(scene: Scene, **given: Any) -> Found:
-        right, own, values = measure(scene, **given)
-        return Found(right, Message.of(f"lesson_said_{measure.__name__}", **values), own)
-    return _declare(measure, check)
+@_kind
+def judged(_: Scene, key: str, right: bool, own: str, values: Mapping[str, Any]) -> Found:
+    """By what judges the answer itself: whether it is right, what it was worth, and values."""
+    return Found(right, Message.of(key, **values), own)

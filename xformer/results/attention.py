@@ -1,6 +1,7 @@
 """The attention maps of one pass."""
 
 from dataclasses import dataclass, field
+from html import escape
 from itertools import count
 
 import numpy as np
@@ -94,7 +95,7 @@ class Trace:
         try:
             return offline_page.frame(self.page())
         except UserError as error:
-            return offline_page.paragraph(str(error))
+            return f"<p>{escape(str(error))}</p>"
 
     def show(self, head: Head | str | None = None, language: Language = ENGLISH) -> None:
         """Show every head: in the notebook where this runs in one, else in the browser, from a temporary file.

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Generator, Iterable, Sequence
 from concurrent import futures
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from xformer.device import use_threads
@@ -35,12 +36,11 @@ class Request:
 
     def finish(self, answer: list[Hypothesis] | Exception) -> None:
         """Pass on the answer or the error, unless the request was cancelled."""
-        if not self.answer.set_running_or_notify_cancel():
-            return
-        if isinstance(answer, Exception):
-            self.answer.set_exception(answer)
-        else:
-            self.answer.set_result(answer)
+        if self.answer.set_running_or_notify_cancel():
+            if isinstance(answer, Exception):
+                self.answer.set_exception(answer)
+            else:
+                self.answer.set_result(answer)
 
 
 @dataclass
@@ -128,9 +128,7 @@ class Decoder:
     def _waiting(self, block: bool) -> list[Request | None]:
         """Take what is in the queue, at most BATCH_ROWS requests; with `block`, wait for the first."""
         waiting = [self._queue.get()] if block else []
-        while len(waiting) < BATCH_ROWS:
-            try:
+        with suppress(queue.Empty):
+            while len(waiting) < BATCH_ROWS:
                 waiting.append(self._queue.get_nowait())
-            except queue.Empty:
-                break
         return waiting

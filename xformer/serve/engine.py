@@ -53,19 +53,13 @@ def protect(token: str = "", hosts: Iterable[str] = ()) -> None:
         service.guard = guard
 
 
-class Door:
+def door(app: ASGIApp) -> ASGIApp:
     """ASGI middleware that refuses unknown host names, clients without the token, and calls that are too large."""
+    async def entered(scope: Scope, receive: Receive, send: Send) -> None:
+        inside = within if scope["type"] == "http" else app
+        await Hosts(inside, _asked_for["hosts"], what="engine")(scope, receive, send)
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        await Hosts(self._inside, _asked_for["hosts"], what="engine")(scope, receive, send)
-
-    async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def within(scope: Scope, receive: Receive, send: Send) -> None:
         token, received = _asked_for["token"], 0
         given = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ").encode()
         if token and scope["path"] != "/health" and not hmac.compare_digest(given, token):
@@ -81,18 +75,17 @@ class Door:
             if received > MOST_BYTES:
                 raise HTTPException(413, f"A call may have {MOST_BYTES:,} bytes at most; send it in parts.")
             return message
-        await self.app(scope, take, send)
+        await app(scope, take, send)
+    return entered
 
 
-api.add_middleware(Door)
+api.add_middleware(door)
 
 
 def use(translation: TranslationService, reviews: ReviewService | None = None) -> None:
     """Answer with these services from now on."""
     _services.clear()
-    _services["translation"] = translation
-    if reviews is not None:
-        _services["reviews"] = reviews
+    _services.update(translation=translation, **({} if reviews is None else {"reviews": reviews}))
 
 
 @dataclass(frozen=True)
@@ -235,13 +228,11 @@ def _limit(name: str, arguments: dict[str, Any]) -> None:
             _limit(type(value).__name__, vars(value))
         most: float = len(STACKS) if key == "stacks" else MOST_TEXTS
         if isinstance(value, (list, tuple, set, frozenset)):
-            if len(value) > most:
-                raise UserError(f"The argument {key} of {name} has {len(value):,} entries; at most {most:,} are taken "
-                                f"in a call: send them in parts.")
             characters = sum(len(one) for one in value if isinstance(one, str))
-            if characters > MOST_CHARACTERS:
-                raise UserError(f"The argument {key} of {name} has {characters:,} characters; at most "
-                                f"{MOST_CHARACTERS:,} are taken in a call: send them in parts.")
+            for count, bound, what in ((len(value), most, "entries"), (characters, MOST_CHARACTERS, "characters")):
+                if count > bound:
+                    raise UserError(f"The argument {key} of {name} has {count:,} {what}; at most {bound:,} are taken "
+                                    f"in a call: send them in parts.")
         limit = {"count": MOST_COUNT, "timeout": MOST_SECONDS}.get(key)
         if limit is not None and value is not None and not 0 < value <= limit:
             raise UserError(f"The argument {key} of {name} is {value:g}; it must be above 0 and at most {limit:g}.")

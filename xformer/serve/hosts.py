@@ -24,10 +24,8 @@ REACHED = ("host", "x-forwarded-host", "x-gradio-server")  # headers from which 
 
 
 def allowed_name(text: str) -> str:
-    """Return a host name as browsers send it; *.example.org stands for all names below example.org.
-
-    Raises UserError for a text that is no host name.
-    """
+    """Return a host name as browsers send it; *.example.org stands for all names below example.org. Raises UserError
+    for a text that is no host name."""
     try:
         name = text.lower().encode("idna").decode() if not text.isascii() else text.lower()
     except UnicodeError:

@@ -18,11 +18,9 @@ from xformer.results import UserError
 from xformer.serve.limits import computing
 
 if TYPE_CHECKING:
-    from xformer.serve.reviews import SentimentService
-    from xformer.serve.translation import Service
-    from xformer.serve.writer import Writer
+    from xformer.serve.loaded import ModelService
 
-S = TypeVar("S", "Service", "SentimentService", "Writer")
+S = TypeVar("S", bound="ModelService[Any]")
 log = logging.getLogger(__name__)
 
 SECONDS = 30  # that a call may keep a lent GPU; a visitor with less time left gets no GPU, but an answer from the CPU

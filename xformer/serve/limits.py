@@ -94,12 +94,11 @@ class Guard:
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
         """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once if it is full."""
-        served, outer = self._served, self._served.wait
-        if outer is not None and seconds is None:
-            yield outer
-            return
-        wait = Wait(self.seconds if seconds is None else seconds, self.asker(), time.perf_counter())
-        if outer is not None:
+        served, wait = self._served, self._served.wait
+        inside = wait is not None
+        if wait is None or seconds is not None:
+            wait = Wait(self.seconds if seconds is None else seconds, self.asker(), time.perf_counter())
+        if inside:
             yield wait
             return
         with self._lock:
@@ -224,11 +223,10 @@ class Places:
         """Tell whether a run may go on. After its turn, its place goes to a waiting run, and it queues again."""
         with self._lock:
             now = self.clock()
-            if run.since is None or not self._line or now - run.since < self.share:
-                return run.since is not None
-            self._leave(run, now)
-            self._line.append(run)
-            self._fill()
+            if run.since is not None and self._line and now - run.since >= self.share:
+                self._leave(run, now)
+                self._line.append(run)
+                self._fill()
             return run.since is not None
 
     def leave(self, run: Run) -> None:

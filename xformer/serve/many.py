@@ -50,15 +50,12 @@ class Sheet:
 
     def texts(self, column: int | None = None) -> list[Row]:
         """The text and the label of each row; `column`: where to take the texts from instead of `text`."""
-        place = self.text if column is None else column
-        return [self._row(cells, place) for cells in self.rows]
-
-    def _row(self, cells: tuple[str, ...], place: int) -> Row:
-        if not place < len(cells) <= len(self.columns):
-            problem = Message.of("error_texts_cells", cells=len(cells), columns=len(self.columns))
-            return Row(" | ".join(cells), None, problem)
+        place, count = self.text if column is None else column, len(self.columns)
         label = None if self.label == place else self.label
-        return Row(cells[place], known_label(cells[label]) if label is not None and label < len(cells) else None)
+        return [Row(cells[place], known_label(cells[label]) if label is not None and label < len(cells) else None)
+                if place < len(cells) <= count else
+                Row(" | ".join(cells), None, Message.of("error_texts_cells", cells=len(cells), columns=count))
+                for cells in self.rows]
 
 
 def known_label(cell: str) -> str | None:
@@ -104,8 +101,7 @@ def _check_size(name: str, size: int) -> None:
 
 def _message(key: str, name: str, **values: object) -> Message:
     """The message about a file, or about a pasted block."""
-    return Message.of(f"error_texts_{key}_file", name=name, **values) if name else \
-        Message.of(f"error_texts_{key}_pasted", **values)
+    return Message.of(f"error_texts_{key}_{'file' if name else 'pasted'}", name=name, **values)
 
 
 def _decode(name: str, data: bytes) -> str:
@@ -125,8 +121,8 @@ def _decode(name: str, data: bytes) -> str:
 
 
 def _lines(name: str, text: str) -> Sheet:
-    return _whole(Sheet(name, ("1",), tuple(_limited(name, ((line,) for line in _split(text) if line.strip()))), 0,
-                        None))
+    rows = _limited(name, ((line,) for line in _split(text) if line.strip()))
+    return _whole(Sheet(name, ("1",), tuple(rows), 0, None))
 
 
 def _split(text: str) -> Iterator[str]:

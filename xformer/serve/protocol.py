@@ -13,36 +13,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from xformer.explain.recorded import Recorded
-from xformer.results import (
-    GREEDY,
-    OWN,
-    Attribution,
-    Block,
-    Calibration,
-    Candidate,
-    Comparison,
-    Head,
-    History,
-    LabelShare,
-    LayerTimes,
-    LengthScore,
-    LiveFrame,
-    LiveWait,
-    Message,
-    ModelInfo,
-    Moments,
-    Options,
-    Pieced,
-    PoolingScore,
-    Positions,
-    RunSettings,
-    Scored,
-    Sentiment,
-    SublayerGradient,
-    Trace,
-    Translation,
-)
+from xformer.results.attention import Trace
+from xformer.results.changes import Comparison
+from xformer.results.inside import SublayerGradient
+from xformer.results.messages import Message
+from xformer.results.models import Block, Head, LayerTimes, ModelInfo
+from xformer.results.options import GREEDY, OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
+from xformer.results.reviews import Attribution, Calibration, LabelShare, PoolingScore, Sentiment
+from xformer.results.training import History, LiveFrame, LiveWait, Moments, RunSettings
+from xformer.results.translation import Candidate, LengthScore, Pieced, Translation
+from xformer.results.writing import Scored
 from xformer.serve.limits import Guard
 
 DEEPEST, WIDEST = 18, 128  # most layers of a stack, and the largest d_model, of an untrained model that is studied

@@ -65,7 +65,6 @@ class _Remote:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.guard = engine, Guard()
-        self._kept: dict[str, Any] = {}
 
     def close(self) -> None:
         """Close the connections to the engine."""
@@ -88,17 +87,12 @@ def _method(service: str, name: str, wanted: Callable[..., Any]) -> Callable[...
 _KNOWN: tuple[type, ...] = (str, int, float, type(None), tuple, list, set, frozenset, dict, *wire.RECORDS.values())
 
 
-def _property(service: str, name: str) -> property:
-    def value(self: _Remote) -> Any:
-        if name not in self._kept:
-            self._kept[name] = self.engine.call(service, name, {})
-        return self._kept[name]
-    return property(value)
-
-
 def _make(title: str, service: str, wanted: type) -> type[_Remote]:
     """Make the class of a service in an engine, with all methods and properties of a protocol."""
-    members = {name: _method(service, name, one) if inspect.isfunction(one) else _property(service, name)
+    def read(name: str) -> functools.cached_property[Any]:
+        return functools.cached_property(lambda self: self.engine.call(service, name, {}))
+
+    members = {name: _method(service, name, one) if inspect.isfunction(one) else read(name)
                for name, one in vars(wanted).items()
                if not name.startswith("_") and (inspect.isfunction(one) or isinstance(one, property))}
     return type(title, (_Remote,), {**members, "service": service, "__doc__": f"A `{wanted.__name__}` in an engine."})

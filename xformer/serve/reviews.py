@@ -5,33 +5,24 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Generic
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from xformer.classifier import TransformerClassifier
-from xformer.device import prepare, use_threads
+from xformer.classifier import LanguageModel, TransformerClassifier
+from xformer.device import use_threads
 from xformer.explain import attribution, passes
 from xformer.hub import checkpoint
-from xformer.hub.checkpoint import Model
-from xformer.hub.pretrained import Pretrained
 from xformer.pieces import BOS, EOS
-from xformer.results import (
-    Attribution,
-    Bin,
-    Block,
-    Calibration,
-    LabelShare,
-    Message,
-    PoolingScore,
-    Sentiment,
-    Trace,
-    UserError,
-)
-from xformer.serve.limits import Guard, computes
-from xformer.serve.text import Prepared, line_warnings, one_line, pieces_of, unknown_characters
+from xformer.results.attention import Trace
+from xformer.results.messages import Message, UserError
+from xformer.results.models import Block
+from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
+from xformer.serve.limits import computes
+from xformer.serve.loaded import ModelService
+from xformer.serve.text import Prepared, line_warnings, one_line, prepare
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -42,6 +33,8 @@ CPU_BATCH_PIECES = attribution.BATCH_PIECES  # on a CPU, a batch of 8,192 takes 
 TREEBANK = [(re.compile(pattern), plain) for pattern, plain in (
     (r"(?i)<br\s*/?>", " "), (r"-LRB-", "("), (r"-RRB-", ")"), (r"`` ?| ''(?= |$)", '"'), (r" (n't)\b", r"\1"),
     (r" ('(?:s|m|d|re|ve|ll))\b", r"\1"), (r" (\.\.\.|[.,;:!?%)])(?= |$)", r"\1"), (r"\( ", "("), (r"\s+", " "))]
+
+Reader = TypeVar("Reader", bound=TransformerClassifier | LanguageModel)
 
 
 def tidy(text: str) -> str:
@@ -107,11 +100,9 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     return logits, weights
 
 
-def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_empty") -> Prepared:
-    """Tidy a text and split it into pieces, once.
-
-    Raises UserError if it is too long or, with the message `empty`, if nothing is left of it.
-    """
+def clean_review(text: str, empty: str) -> tuple[str, list[Message]]:
+    """Tidy a text; return it and the warnings about it. Raises UserError if it is too long or, with the message
+    `empty`, if nothing is left of it."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
@@ -119,42 +110,41 @@ def prepare_review(tokenizer: Tokenizer, text: str, empty: str = "error_review_e
     line = tidy(line)
     if not line:
         raise UserError(Message.of(empty))
-    tokens = pieces_of(tokenizer, line, empty)
-    return Prepared(line, tokens, [*line_warnings(line, dropped, "warning_review_markup"),
-                                   *unknown_characters(tokenizer, line, tokens)])
+    return line, line_warnings(line, dropped, "warning_review_markup")
 
 
-def check_mapped(pieces: int) -> None:
-    """Raise UserError if a text has too many pieces for its maps to be shown."""
-    if pieces > MOST_MAPPED:
-        raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
+class OfReviews(ModelService[Reader]):
+    """A loaded model of reviews."""
 
+    @computes
+    def trace(self, text: str) -> Trace:
+        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention. Raises UserError
+        if nothing can be read, or the text has more than MOST_MAPPED pieces or, for a language model, more than it
+        reads."""
+        prepared = self._prepare(text)
+        if (pieces := len(prepared.tokens) + 2) > MOST_MAPPED:
+            raise UserError(Message.of("maps_long", pieces=pieces, limit=MOST_MAPPED))
+        row = self._row(prepared.tokens)
+        with self.guard.work():
+            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
 
-class OfReviews(Pretrained, Generic[Model]):
-    """A loaded model of reviews. It stores nothing of a request, so threads may share it."""
+    def _prepare(self, text: str, empty: str = "error_review_empty") -> Prepared:
+        return prepare(self.tokenizer, text, empty=empty, cleaned=clean_review)
 
-    def __init__(self, loaded: checkpoint.Checkpoint[Model], device: str | None = None) -> None:
-        self.device, precision = prepare(loaded.model, device)
-        self.info = loaded.info(self.device, precision)
-        self.model, self.tokenizer, self.metrics, self.folder = (
-            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
-        self.guard = Guard()
+    def _row(self, tokens: Sequence[int]) -> list[int]:
+        """The tokens of a text between BOS and EOS, as the model reads them."""
+        return mark(tokens, self.model.config.max_length)[0]
 
 
 class SentimentService(OfReviews[TransformerClassifier]):
     """A loaded classifier; fits `protocol.ReviewService`."""
 
-    @classmethod
-    def open(cls, folder: str | Path, device: str | None = None) -> SentimentService:
-        """Load a checkpoint folder. Raises UserError if it cannot be used."""
-        return cls(checkpoint.load(folder, TransformerClassifier), device)
+    _load = staticmethod(partial(checkpoint.load, model_type=TransformerClassifier))
 
     @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
-        """Classify texts, in order. `progress` is called with the number of texts newly done.
-
-        Raises UserError at the first text that cannot be read.
-        """
+        """Classify texts, in order. `progress` is called with the number of texts newly done. Raises UserError at the
+        first text that cannot be read."""
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         marked = [mark(text.tokens, self.model.config.max_length) for text in prepared]
@@ -180,22 +170,10 @@ class SentimentService(OfReviews[TransformerClassifier]):
         second, otherwise the likeliest. `progress` is called with the number of words done and of all words. Raises
         UserError as `classify` does.
         """
-        with self.guard.work() as pause:
-            return self._attribute(text, pause, progress)
-
-    def _attribute(self, text: str, pause: Callable[[], None], progress: Callable[[int, int], object] | None
-                   ) -> Attribution:
-        """Read the text once with a trace, for its label and attention, then in batches without each of its words."""
-        began, config = time.perf_counter(), self.model.config
+        began, config, done = time.perf_counter(), self.model.config, 0
         prepared = self._prepare(text)
         row, cut = mark(prepared.tokens, config.max_length)
-        use_threads(len(row) // 32)
-        look = attribution.look(self.model, row)
-        sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
-                                    time.perf_counter() - began)
-        pause()
         after = 1 + kept_first(config.max_length - 2) if cut else None  # position of the first piece after the cut
-        groups, done = attribution.word_groups(row, sentiment.pieces, after), 0
 
         def tell(more: int) -> None:
             nonlocal done
@@ -204,32 +182,27 @@ class SentimentService(OfReviews[TransformerClassifier]):
             if progress is not None:
                 progress(done, len(groups))
 
-        use_threads(len(groups) * len(row) // 32)
-        if config.causal:
-            logits = attribution.read_without(self.model, row, groups, tell)
-        else:
-            logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
-        toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
-        odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
-        words = tuple("".join(sentiment.pieces[i] for i in group) for group in groups)
-        maximum = attribution.maximum(self.model, look, words, groups, toward) if config.pooling == "max" else None
+        with self.guard.work() as pause:
+            use_threads(len(row) // 32)
+            look = attribution.look(self.model, row)  # once with a trace, for the label and the attention
+            sentiment = self._sentiment(prepared, (row, cut), look.logits, torch.from_numpy(look.pooling),
+                                        time.perf_counter() - began)
+            pause()
+            groups = attribution.word_groups(row, sentiment.pieces, after)
+            use_threads(len(groups) * len(row) // 32)
+            if config.causal:  # then in batches without each of its words
+                logits = attribution.read_without(self.model, row, groups, tell)
+            else:
+                logits, _ = read(self.model, [row, *(attribution.without(row, group) for group in groups)], tell)
+            toward = config.labels[1] if len(config.labels) == 2 else sentiment.label
+            odds = attribution.log_odds(logits / config.temperature, config.labels.index(toward))
+            words = tuple("".join(sentiment.pieces[i] for i in group) for group in groups)
+            maximum = attribution.maximum(self.model, look, words, groups, toward) if config.pooling == "max" else None
         return Attribution(
             sentiment, toward, words,
             sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
             time.perf_counter() - began, config.pooling, maximum)
-
-    @computes
-    def trace(self, text: str) -> Trace:
-        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
-
-        Raises UserError if nothing can be read or the text has more than MOST_MAPPED pieces.
-        """
-        prepared = self._prepare(text)
-        check_mapped(len(prepared.tokens) + 2)
-        row, _ = mark(prepared.tokens, self.model.config.max_length)
-        with self.guard.work():
-            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
 
     def blocks(self) -> list[Block]:
         """The model box by box, in the order of its parameters."""
@@ -238,36 +211,26 @@ class SentimentService(OfReviews[TransformerClassifier]):
     @property
     def calibration(self) -> Calibration | None:
         """How well the probabilities are calibrated on validation data; None if training did not measure it."""
-        try:
-            measured = dict(self.metrics["calibration"])
-            return Calibration(**{**measured, "bins": tuple(Bin(**one) for one in measured["bins"])})
-        except (KeyError, TypeError, ValueError):
-            return None
+        return self._measured(lambda found: Calibration(**{
+            **found["calibration"], "bins": tuple(Bin(**one) for one in found["calibration"]["bins"])}), None)
 
     @property
     def label_shares(self) -> list[LabelShare]:
         """Accuracy with and without pre-training by the share of the labels; empty if it was not measured."""
-        try:
-            return [LabelShare(**one) for one in self.metrics["label_shares"]]
-        except (KeyError, TypeError):
-            return []
+        return self._measured(lambda found: [LabelShare(**one) for one in found["label_shares"]], [])
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
         """Accuracy of classifiers by their pooling and mask; empty if it was not measured."""
-        try:
-            texts = next((one["rows"] for one in self.metrics.get("scores", ()) if one["set"] == "imdb-validation"), 0)
-            return [PoolingScore(**{**one, "texts": texts}) for one in self.metrics["poolings"]]
-        except (KeyError, TypeError):
-            return []
+        def read(found: dict[str, Any]) -> list[PoolingScore]:
+            texts = next((one["rows"] for one in found.get("scores", ()) if one["set"] == "imdb-validation"), 0)
+            return [PoolingScore(**{**one, "texts": texts}) for one in found["poolings"]]
+        return self._measured(read, [])
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
         """A text as the model reads it, and the warnings about it. Raises UserError if nothing can be read."""
         line, _, warnings = self._prepare(text)
         return line, warnings
-
-    def _prepare(self, text: str) -> Prepared:
-        return prepare_review(self.tokenizer, text)
 
     def _sentiment(self, prepared: Prepared, marked: tuple[list[int], int], logits: Tensor, weights: Tensor,
                    seconds: float) -> Sentiment:

@@ -42,9 +42,7 @@ class Study:
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
         """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output.
-
-        Raises UserError for a shape or a seed that is not offered.
-        """
+        Raises UserError for a shape or a seed that is not offered."""
         is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
         if not (is_offered and norm in protocol.NORMS):
             raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=protocol.DEEPEST))
@@ -91,7 +89,8 @@ class Study:
             if made is not None:
                 if self.guard.inside:
                     halt.wait(min(LOOK, REST * (now - before)))
-                mine.left = _left(self.places.seconds(mine), made.step, settings.steps)
+                used = self.places.seconds(mine)  # from which the time that it still needs is estimated
+                mine.left = max(0.0, min(protocol.LIVE_SECONDS, used / made.step * settings.steps) - used)
             self.places.keeps(mine)
             while not (mine.turn.wait(LOOK) or halt.is_set() or self.clock() - read > UNREAD):
                 pass
@@ -123,13 +122,15 @@ class Study:
                 self.places.leave(mine)
 
         Thread(target=run, name="live training", daemon=True).start()
-        said = None
+        said: LiveWait | None = None
         try:
             while there():
                 read = self.clock()
-                if (wait := _rounded(self.places.wait(mine))) not in (said, None):
-                    said = wait
-                    yield LiveWait(*wait)
+                wait = self.places.wait(mine)  # said in steps of 5 seconds: a page need not say a new one each time
+                told = None if wait is None else LiveWait(wait[0], 5 * math.ceil(wait[1] / 5) or 5)
+                if told is not None and told != said:
+                    said = told
+                    yield told
                     continue
                 try:
                     frame = frames.get(timeout=LOOK)
@@ -144,16 +145,6 @@ class Study:
                     return
         finally:
             halt.set()
-
-
-def _left(used: float, step: int, steps: int) -> float:
-    """Estimate the seconds that a run still needs from the time that its steps have taken."""
-    return max(0.0, min(protocol.LIVE_SECONDS - used, used / step * (steps - step)))
-
-
-def _rounded(wait: tuple[int, float] | None) -> tuple[int, int] | None:
-    """A wait in whole steps of 5 seconds, so that the page need not say a new one all the time."""
-    return None if wait is None else (wait[0], 5 * math.ceil(wait[1] / 5) or 5)
 
 
 def _check(settings: RunSettings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from xformer.pieces import EOS, UNK, WORD_START
@@ -41,10 +41,8 @@ def one_line(text: str) -> tuple[str, int]:
 
 
 def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """Put a text on one line without control characters; return it and the warnings about it.
-
-    Raises UserError if it is too long or, with the message `empty`, if nothing is left of it.
-    """
+    """Put a text on one line without control characters; return it and the warnings about it. Raises UserError if it is
+    too long or, with the message `empty`, if nothing is left of it."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
                                    limit=MAX_CHARACTERS))
@@ -70,14 +68,17 @@ def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> li
 
 
 def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",
-            unknown: str = "error_unknown", target: bool = False) -> Prepared:
-    """Clean a text and split it into pieces, once.
+            unknown: str = "error_unknown", cleaned: Callable[[str, str], tuple[str, list[Message]]] = clean,
+            target: bool = False) -> Prepared:
+    """Clean a text, as `cleaned` does, and split it into pieces, once.
 
     limit: the most pieces, </s> included. Raises UserError with the message `empty` if nothing is left of the text,
     with `unknown` if only characters are left that the vocabulary lacks. target: of a translation.
     """
-    line, warnings = clean(text, empty)
-    tokens = pieces_of(tokenizer, line, empty, target)
+    line, warnings = cleaned(text, empty)
+    tokens = tokenizer.encode(line, target=target)
+    if not tokens:  # as for "▁" alone
+        raise UserError(Message.of(empty))
     if limit is not None and len(tokens) + 1 > limit:
         raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
     return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown, target)])
@@ -98,14 +99,6 @@ def in_small_letters(line: str) -> str | None:
         return None
     small = line.lower()
     return small if line in (line.title(), line.capitalize()) else None
-
-
-def pieces_of(tokenizer: Tokenizer, line: str, empty: str, target: bool = False) -> list[int]:
-    """Split a line into pieces. Raises UserError with the message `empty` if there are none, as for "▁" alone."""
-    tokens = tokenizer.encode(line, target=target)
-    if not tokens:
-        raise UserError(Message.of(empty))
-    return tokens
 
 
 def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown",

@@ -10,13 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from xformer.device import prepare as prepare_model
 from xformer.explain import bugs, lenses, passes, quality, stream, weighing, why
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
@@ -24,37 +22,22 @@ from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
-from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
 from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, repeats
-from xformer.results import (
-    OWN,
-    BeamTree,
-    Block,
-    Candidate,
-    Comparison,
-    Head,
-    History,
-    LengthScore,
-    Message,
-    Moments,
-    Moved,
-    Neighbour,
-    Options,
-    Origin,
-    Pieced,
-    Positions,
-    Reweighed,
-    Trace,
-    Translation,
-    UserError,
-    Why,
-    questions,
-)
+from xformer.results import questions
+from xformer.results.attention import Origin, Trace
+from xformer.results.changes import Comparison, Moved, Reweighed
+from xformer.results.inside import Neighbour, Why
+from xformer.results.messages import Message, UserError
+from xformer.results.models import Block, Head
+from xformer.results.options import OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
+from xformer.results.training import History, Moments
+from xformer.results.translation import BeamTree, Candidate, LengthScore, Pieced, Translation
 from xformer.search import Hypothesis, check_prefix
 from xformer.serve.batching import Decoder, Request
-from xformer.serve.limits import Guard, Wait, computes
+from xformer.serve.limits import Wait, computes
+from xformer.serve.loaded import ModelService
 from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress
 from xformer.serve.text import Prepared, in_small_letters, one_line, prepare
@@ -68,25 +51,18 @@ SURER = 0.7  # nats by which the translation of a text in small letters must be 
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
-class Service(Pretrained):
+class Service(ModelService[Translator]):
     """A loaded translation model, and the thread that decodes for all clients; fits `protocol.TranslationService`."""
+
+    _load = staticmethod(checkpoint.load_translator)
 
     def __init__(self, loaded: checkpoint.Checkpoint[Translator], device: str | None = None, precision: str = "auto"
                  ) -> None:
-        self.device, answers_in = prepare_model(loaded.model, device, precision)
-        self.info = loaded.info(self.device, answers_in)
-        self.model, self.tokenizer, self.metrics, self.folder = (
-            loaded.model, loaded.tokenizer, loaded.metrics, loaded.folder)
+        super().__init__(loaded, device, precision)
         self.max_pieces = min(MAX_PIECES, self.model.config.max_length)
-        self.guard = Guard()
         self._decoder = Decoder(self.model)
         self._contexts: Contexts | None = None
         self._making_contexts = threading.Lock()
-
-    @classmethod
-    def open(cls, folder: str | Path, device: str | None = None, precision: str = "auto") -> Service:
-        """Load a checkpoint folder. Raises UserError if it cannot be used. precision: see `device.prepare`."""
-        return cls(checkpoint.load_translator(folder), device, precision)
 
     def close(self) -> None:
         """Answer the queued requests, stop the decoding thread, and give the memory back."""
@@ -102,11 +78,8 @@ class Service(Pretrained):
     def best_head(self) -> Head:
         """The head of the cross-attention that aligns words best, as `evaluate alignment --save` measured it; if it did
         not, the first head of the last layer. For a model without attention, this is a head that does not exist."""
-        try:
-            best = self.metrics["alignment"]["best"]
-            layer, head = int(best["layer"]), int(best["head"])
-        except (KeyError, TypeError, ValueError, OverflowError):
-            layer, head = 0, 0
+        layer, head = self._measured(lambda found: [int(found["alignment"]["best"][of]) for of in ("layer", "head")],
+                                     [0, 0])
         layers = self.info.layers("cross")
         known = 1 <= layer <= layers and 1 <= head <= self.info.n_heads
         return Head("cross", layer, head) if known else Head("cross", max(1, layers), 1)
@@ -114,31 +87,22 @@ class Service(Pretrained):
     def alignment_errors(self, head: Head) -> tuple[float, float] | None:
         """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if they were not
         measured, as for every head outside the cross-attention."""
-        if head.stack != "cross":
-            return None
-        try:
-            rates = self.metrics["alignment"]["alignment_error_rate"]
+        def read(found: dict[str, Any]) -> tuple[float, float]:
+            rates = found["alignment"]["alignment_error_rate"]
             predicted, given = (float(rates[name][head.layer - 1][head.head - 1]) for name in ("predicted", "given"))
             return predicted, given
-        except (KeyError, TypeError, ValueError, IndexError):
-            return None
+        return self._measured(read, None) if head.stack == "cross" else None
 
     @property
     def length_scores(self) -> list[LengthScore]:
         """Quality by length of sentence, as `evaluate lengths --save` measured it; [] if it did not."""
-        try:
-            return [LengthScore(**bucket) for bucket in self.metrics["lengths"]["buckets"]]
-        except (KeyError, TypeError):
-            return []
+        return self._measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]], [])
 
     @property
     def guess_bound(self) -> float:
         """The mean log-probability of a piece below which a translation counts as a guess, as `evaluate guesses --save`
         fitted it; LEAST if it did not."""
-        try:
-            return float(self.metrics["guesses"]["bound"])
-        except (KeyError, TypeError, ValueError):
-            return LEAST
+        return self._measured(lambda found: float(found["guesses"]["bound"]), LEAST)
 
     @property
     def history(self) -> History | None:
@@ -217,8 +181,8 @@ class Service(Pretrained):
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
         """Split a typed translation into pieces, without EOS; also return the warnings about it. Raises UserError."""
-        _, tokens, warnings = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown", True)
-        return [*self.tokenizer.forced(""), *tokens], warnings
+        line = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown", target=True)
+        return [*self.tokenizer.forced(""), *line.tokens], line.warnings
 
     def _prepare(self, text: str) -> Prepared:
         return prepare(self.tokenizer, text, self.max_pieces)
@@ -306,14 +270,14 @@ class Service(Pretrained):
         if (looks_foreign(source.text, self.model.config.source) or {SPECIAL[UNK], *BYTES}.intersection(pieces)
                 or repeats(best.tokens) or not best.finished):
             return None
-        try:
-            fitted = self.metrics["quality"]
-            if [fitted["identity"], *fitted["search"]] != [self.info.identity, options.beam, options.length_penalty]:
+
+        def reckon(found: dict[str, Any]) -> float | None:
+            fitted, search = found["quality"], [self.info.identity, options.beam, options.length_penalty]
+            if [fitted["identity"], *fitted["search"]] != search:
                 return None
             share = quality.estimate(fitted["weights"], quality.features(len(pieces), candidates))
             return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
-        except (KeyError, TypeError, ValueError):
-            return None
+        return self._measured(reckon, None)
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces
@@ -374,13 +338,9 @@ class Service(Pretrained):
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
         """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""
-        if count == 1:
-            return [self._pieced(text, self._prepare(text).tokens)]
-        self._prepare(text)
-        return [self._pieced(text, tokens) for tokens in self.tokenizer.splits(text, count)]
-
-    def _pieced(self, text: str, tokens: Sequence[int]) -> Pieced:
-        return Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
+        usual = self._prepare(text).tokens
+        return [Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
+                for tokens in ([usual] if count == 1 else self.tokenizer.splits(text, count))]
 
     # Answers that need more than passes over a pair
 

@@ -176,22 +176,16 @@ def _called(kind: Any) -> str:
     return KINDS.get(kind) or (f"a record {' or '.join(names)}" if names else "an array")
 
 
-def weight(value: Any) -> int:
+def weight(value: Any, counted: set[int] | None = None) -> int:
     """Count the bytes of the arrays and the length of the texts in a value, however deep in records and lists; once
-    what is in it several times."""
-    return _weight(value, set())
-
-
-def _weight(value: Any, counted: set[int]) -> int:
+    what is in it several times. counted: the objects that are counted already."""
+    counted = set() if counted is None else counted
     if id(value) in counted:
         return 0
     counted.add(id(value))
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(_weight(one, counted) for one in value.values())
-    if isinstance(value, (list, tuple)):
-        return sum(_weight(one, counted) for one in value)
-    return sum(_weight(getattr(value, one.name), counted) for one in fields(value)) if is_dataclass(value) else 0
+    if isinstance(value, (np.ndarray, str)):
+        return value.nbytes if isinstance(value, np.ndarray) else len(value)
+    if is_dataclass(value):
+        return sum(weight(getattr(value, one.name), counted) for one in fields(value))
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return sum(weight(one, counted) for one in inner)

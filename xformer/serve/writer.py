@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from xformer.classifier import LanguageModel
 from xformer.device import use_threads
-from xformer.explain import passes
 from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, PAD, UNK
-from xformer.results import GREEDY, Message, NextPiece, Options, Scored, Trace, UserError
+from xformer.results import GREEDY, Message, NextPiece, Options, Scored, UserError
 from xformer.search import drawn_with
 from xformer.serve.limits import computes
-from xformer.serve.reviews import OfReviews, check_mapped, prepare_review
+from xformer.serve.reviews import OfReviews
 from xformer.tokenizer import Tokenizer
 
 LISTED = 10  # likeliest pieces that are listed for each place
@@ -48,10 +47,7 @@ def draw(probabilities: Tensor, seed: int, place: int) -> int:
 class Writer(OfReviews[LanguageModel]):
     """A loaded language model; fits `protocol.WriterService`."""
 
-    @classmethod
-    def open(cls, folder: str | Path, device: str | None = None) -> Writer:
-        """Load a checkpoint folder. Raises UserError if it cannot be used."""
-        return cls(checkpoint.load(folder, LanguageModel), device)
+    _load = staticmethod(partial(checkpoint.load, model_type=LanguageModel))
 
     @property
     def limit(self) -> int:
@@ -67,7 +63,7 @@ class Writer(OfReviews[LanguageModel]):
         """
         if not text.strip():
             return self._scored("", [EOS] if whole else [], options)
-        prepared = prepare_review(self.tokenizer, text, "lm_empty")
+        prepared = self._prepare(text, "lm_empty")
         return self._scored(prepared.text, [*prepared.tokens, *([EOS] if whole else [])], options,
                             tuple(prepared.warnings))
 
@@ -84,32 +80,21 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
-        """Cut a text before the piece at a place (the first is 0); append `token` if one is given.
-
-        Raises UserError for a place or a token that does not exist.
-        """
+        """Cut a text before the piece at a place (the first is 0); append `token` if one is given. Raises UserError for
+        a place or a token that does not exist."""
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
             raise UserError(Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens)))
         return self._longer(text, place, token, options)
 
-    @computes
-    def trace(self, text: str) -> Trace:
-        """Record all attention maps of a pass over a text from <s> to </s>, as encoder self-attention.
-
-        Raises UserError if nothing can be read or the text is too long.
-        """
-        prepared = prepare_review(self.tokenizer, text)
-        row = [BOS, *prepared.tokens, EOS]
-        check_mapped(len(row))
-        self._check(len(row) - 1)
-        with self.guard.work():
-            return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
-
     def _longer(self, text: Scored, place: int, token: int | None, options: Options) -> Scored:
         """Score the pieces of a text before a place, and `token` after them if it is given."""
         tokens = [*text.tokens[:place], *([] if token is None else [token])]
         return self._scored(_respelt(self.tokenizer, text, tokens), tokens, options)
+
+    def _row(self, tokens: Sequence[int]) -> list[int]:
+        self._check(len(tokens) + 1)
+        return [BOS, *tokens, EOS]
 
     def _check(self, pieces: int) -> None:
         if pieces > self.limit:

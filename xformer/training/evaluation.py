@@ -23,7 +23,7 @@ from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.training.data.corpora import Pair, plain, turned
 from xformer.training.data.reviews import Labelled
-from xformer.training.sentiment import reliability
+from xformer.training.tasks import reliability
 
 NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
@@ -230,11 +230,8 @@ class AlignmentScores:
 
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
     """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand. The pairs are
-    turned around for a model that reads Spanish.
-
-    Raises ValueError where the vocabulary cuts a pair into other words than its links count, and UserError for a model
-    without attention.
-    """
+    turned around for a model that reads Spanish. Raises ValueError where the vocabulary cuts a pair into other words
+    than its links count, and UserError for a model without attention."""
     if not service.info.layers("cross"):
         raise UserError(f"The model {service.info.name} has no attention, so there is nothing to align; name another "
                         f"with --checkpoint.")
@@ -292,16 +289,7 @@ def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[LabelShare]:
     Those that began as a language model come first, and of each kind the larger shares. Raises ValueError naming a run
     that does not say.
     """
-    shares = []
-    for name, metrics in runs.items():
-        try:
-            learned = metrics["learned_from"]
-            shares.append(LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
-                                     float(metrics["sst2"]), int(learned["labels"]), int(metrics["step"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
-                             f"sentiment” wrote") from error
-    return sorted(shares, key=lambda share: (not share.pretrained, -share.share))
+    return sorted((_learned(*run) for run in runs.items()), key=lambda share: (not share.pretrained, -share.share))
 
 
 def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, Any]]]) -> list[PoolingScore]:
@@ -312,12 +300,18 @@ def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, 
     """
     scores = []
     for name, (config, parameters, metrics) in runs.items():
-        try:
-            learned = metrics["learned_from"]
-            scores.append(PoolingScore(config.pooling, config.causal, float(metrics["imdb"]), float(metrics["sst2"]),
-                                       config.n_layers, config.d_model, parameters, int(learned["labels"]),
-                                       int(metrics["step"]), bool(learned["pretrained"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train "
-                             f"sentiment” wrote") from error
+        found = _learned(name, metrics)
+        scores.append(PoolingScore(config.pooling, config.causal, found.imdb, found.sst2, config.n_layers,
+                                   config.d_model, parameters, found.labels, found.steps or 0, found.pretrained))
     return sorted(scores, key=lambda score: (score.causal, -score.imdb))
+
+
+def _learned(name: str, metrics: Mapping[str, Any]) -> LabelShare:
+    """Read in a run's metrics what it learned from, and how well. Raises ValueError naming one that does not say."""
+    try:
+        learned = metrics["learned_from"]
+        return LabelShare(bool(learned["pretrained"]), float(learned["share"]), float(metrics["imdb"]),
+                          float(metrics["sst2"]), int(learned["labels"]), int(metrics["step"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} does not say what it learned from and how well; name folders that “train sentiment” "
+                         f"wrote") from error

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from xformer.hub.recorded import COLUMNS
+
 MOST = 400  # points; where there are more, two neighbours become one
 Point = list[float]  # of one step or several: see `History.add`
 
@@ -36,13 +38,6 @@ class History:
         """Add what the model reached on the development set."""
         self.scores.append({"step": step, "seconds": round(seconds, 1), "seen": seen, **scores})
 
-    def state(self) -> dict[str, Any]:
-        """Return everything, for `restore`."""
-        return {"every": self.every, "points": self.points, "scores": self.scores}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.every, self.points, self.scores = state["every"], state["points"], state["scores"]
-
     def columns(self, most: int) -> dict[str, Any]:
         """Give the columns of a `results.TrainingCourse`, of at most `most` points."""
         size = max(1, -(-len(self.points) // most))
@@ -55,14 +50,10 @@ class History:
 
     def to_json(self) -> bytes:
         """Write the history in the form that `hub.recorded.read_history` reads."""
-        columns: dict[str, list[float]] = {
-            "step": [], "seconds": [], "seen": [], "loss": [], "learning_rate": [], "gradient_norm": [],
-            "largest_norm": [], "per_second": []}
-        for step, seconds, seen, rate, largest, loss, weight, norms, took, steps in self.points:
-            values = (int(step), round(seconds, 1), int(seen), round(loss / max(1, weight), 4), _short(rate),
-                      _short(norms / steps), _short(largest), round(weight / max(1e-9, took)))
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
+        rows = [(int(step), round(seconds, 1), int(seen), round(loss / max(1, weight), 4), _short(rate),
+                 _short(norms / steps), _short(largest), round(weight / max(1e-9, took)))
+                for step, seconds, seen, rate, largest, loss, weight, norms, took, steps in self.points]
+        columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
         return (json.dumps({**columns, "scores": self.scores}) + "\n").encode()
 
 

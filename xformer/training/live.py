@@ -18,9 +18,8 @@ from xformer.pieces import BOS, EOS, SPECIAL
 from xformer.results import Head, LiveFrame, Options, RunSettings, TrainingCourse, UserError
 from xformer.training.data.corpora import Ids
 from xformer.training.loop import Learner, Made, learning_rate
-from xformer.training.loss import guess
 from xformer.training.options import TrainingOptions
-from xformer.training.translation import TranslationTask
+from xformer.training.tasks import TranslationTask, guess
 from xformer.translator import Translator, pad, translate_ids
 
 WIDTH, HEADS = 64, 4
@@ -110,13 +109,10 @@ class ExamplesTask(TranslationTask):
     score = "accuracy"
 
     def __init__(self, model: Transformer, examples: Examples, smoothing: float) -> None:
-        self.model, self.examples, self.smoothing = model, examples, smoothing
-
-    def batches(self, epoch: int, skip: int) -> Iterator[list[Ids]]:
-        return self.examples.epoch(epoch, skip)
+        self.model, self.data, self.smoothing = model, examples, smoothing
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
-        return {self.score: answer(self.model, self.examples)[1]}
+        return {self.score: answer(self.model, self.data)[1]}
 
 
 def options(settings: RunSettings) -> TrainingOptions:

@@ -30,8 +30,12 @@ from xformer.hub import checkpoint
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.results import Moment, UserError
 from xformer.training.history import History
-from xformer.training.options import TrainingOptions
-from xformer.training.precision import autocast, measure
+from xformer.training.moments import MomentsRecorder
+from xformer.training.options import PRECISIONS, TrainingOptions
+
+TRIAL = 1.0  # seconds of trial steps in each way
+# Where a run stands, as its state keeps it.
+PLACE = ("step", "epoch", "batch", "elapsed", "seen", "best", "loss_sum", "weight_sum", "scored")
 
 
 class Task(Protocol):
@@ -56,19 +60,6 @@ class Task(Protocol):
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         """Write `model` as a checkpoint, with these metrics."""
-
-
-class Recorder(Protocol):
-    """Whoever takes moments of a run: see `moments.MomentsRecorder`."""
-
-    def resume(self, step: int, done: float) -> None:
-        """Go on after a step, 0 for a new run."""
-
-    def due(self, done: float) -> bool:
-        """Tell whether a moment is to be taken when this share of the run is over; said once."""
-
-    def take(self, moment: Moment) -> None:
-        """Take a moment of the model as it stands, in evaluation mode, and write it."""
 
 
 def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
@@ -107,10 +98,8 @@ class Average:
 
 
 def own_device(name: str | None = None) -> torch.device:
-    """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun.
-
-    Raises UserError where this machine lacks it.
-    """
+    """Return the device asked for, or the best there is: of several GPUs that of this process under torchrun. Raises
+    UserError where this machine lacks it."""
     device = choose_device(name)
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if device == torch.device("cuda") else device
 
@@ -124,6 +113,34 @@ def keep_memory() -> None:
         m_trim_threshold, m_mmap_max = -1, -4
         libc.mallopt(m_mmap_max, 0)
         libc.mallopt(m_trim_threshold, 2**31 - 1)
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager:
+    """Compute within this context in a precision.
+
+    In bfloat16 PyTorch's autocast multiplies in half the bits, while weights and optimizer stay in float32. A CPU with
+    instructions for it trains up to twice as fast; one without is slower than in float32.
+    """
+    return nullcontext() if precision == "float32" else torch.autocast(device.type, torch.bfloat16)
+
+
+def measure(step: Callable[[str], None], ways: Sequence[str] = PRECISIONS) -> dict[str, float]:
+    """Return the seconds of the quickest trial step in each precision, or other way; `step` is called with its name.
+
+    Trial steps are made for TRIAL seconds in each, after a first one that allocates memory and is not counted. The
+    quickest tells most: other programs can only make a step slower.
+    """
+    seconds = {}
+    for way in ways:
+        step(way)
+        began, quickest, now = time.perf_counter(), math.inf, -math.inf
+        while now - began < TRIAL:
+            start = time.perf_counter()
+            step(way)
+            now = time.perf_counter()
+            quickest = min(quickest, now - start)
+        seconds[way] = quickest
+    return seconds
 
 
 def chance(device: torch.device) -> list[Tensor]:
@@ -208,10 +225,9 @@ class Learner:
 
     def _done(self) -> float:
         """Return the share of the run that is over: 1 or more at its end."""
-        by_steps = self.step / self.options.steps if self.options.steps else 0.0
-        by_time = self.elapsed / (60 * self.options.minutes) if self.options.minutes else 0.0
-        by_weight = self.seen / self.options.weight if self.options.weight else 0.0
-        return max(by_steps, by_time, by_weight)
+        limits = ((self.step, self.options.steps), (self.elapsed, 60 * self.options.minutes),
+                  (self.seen, self.options.weight))
+        return max(made / limit for made, limit in limits if limit)
 
     def _learn(self, batch: list[Any], done: float) -> tuple[float, float]:
         """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
@@ -280,7 +296,8 @@ class Trainer(Learner):
     best score."""
 
     def __init__(self, task: Task, folder: Path, options: TrainingOptions, device: torch.device,
-                 begun_with: Mapping[str, str | float | None] | None = None, moments: Recorder | None = None) -> None:
+                 begun_with: Mapping[str, str | float | None] | None = None, moments: MomentsRecorder | None = None
+                 ) -> None:
         """Begin a run, or load the state of an interrupted one in `folder`.
 
         begun_with: options by name that cannot change once a run has begun. The state keeps them, and an interrupted
@@ -351,7 +368,25 @@ class Trainer(Learner):
         if self.options.precision != "auto" or self.device.type != "cpu":
             automatic = "bfloat16" if self.device.type == "cuda" else "float32"
             return automatic if self.options.precision == "auto" else self.options.precision
-        return self._agreed(self._try_precisions)
+        ways = {precision: (self.task.model, precision) for precision in PRECISIONS}
+        return self._agreed(lambda: self._quicker(ways, 1, "training in {}: a trial step takes {}", "{:.2g} s in {}"))
+
+    def _choose_compiled(self) -> nn.Module:
+        """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
+        compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
+        models = {"as it is": self.task.model, "compiled": compiled}
+
+        def choose() -> str:
+            ways = {name: (model, self.precision) for name, model in models.items()}
+            try:
+                return self._quicker(ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
+            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
+                self.optimizer.zero_grad(set_to_none=True)
+                cause = getattr(error, "inner_exception", error)
+                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
+                return "as it is"
+        return models[self._agreed(choose)]
 
     def _agreed(self, choose: Callable[[], str]) -> str:
         """Return what the first process chooses, to all of them."""
@@ -360,57 +395,27 @@ class Trainer(Learner):
             dist.broadcast_object_list(parcel, src=0)
         return parcel[0]
 
-    def _try_precisions(self) -> str:
-        """Return the precision in which trial steps are quicker; they change neither the model nor later chance."""
-        def step(precision: str) -> None:
-            with autocast(self.device, precision):
-                loss = self.task.loss(self.task.model, batch, self.device)
-            loss.backward()
-            self.optimizer.zero_grad(set_to_none=True)
-
-        self.task.model.train()
-        with torch.random.fork_rng(devices=[]):
-            batch = next(self.task.batches(self.epoch, 0), [])[::self.processes]
-            if not batch:
-                return self.precision  # an epoch without batches, which `train` will say
-            seconds = measure(step)
-        quicker = min(seconds, key=lambda precision: seconds[precision])
-        tqdm.write(f"training in {quicker}: a trial step takes "
-                   + ", ".join(f"{taken:.2g} s in {precision}" for precision, taken in seconds.items()))
-        return quicker
-
-    def _choose_compiled(self) -> nn.Module:
-        """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
-        compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
-        models = {"as it is": self.task.model, "compiled": compiled}
-        return models[self._agreed(lambda: self._try_models(models))]
-
-    def _try_models(self, models: Mapping[str, nn.Module]) -> str:
-        """Return the model whose trial steps are quicker; they change neither it nor later chance."""
-        def step(name: str) -> None:
-            for batch in batches:  # of several shapes, for which it is to be compiled once
-                with autocast(self.device, self.precision):
-                    loss = self.task.loss(models[name], batch, self.device)
+    def _quicker(self, ways: Mapping[str, tuple[nn.Module, str]], most: int, said: str, taken: str) -> str:
+        """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
+        later chance. most: steps of a trial. said, taken: the sentence about it, and about the time of one way."""
+        def step(way: str) -> None:
+            model, precision = ways[way]
+            for batch in batches:  # of several shapes, for which a model is to be compiled once
+                with autocast(self.device, precision):
+                    loss = self.task.loss(model, batch, self.device)
                 loss.backward()
                 self.optimizer.zero_grad(set_to_none=True)
             float(loss.detach())  # now it has ended on a GPU too
 
         self.task.model.train()
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-            batches = [batch[::self.processes] for batch in islice(self.task.batches(self.epoch, 0), 2)]
+            batches = [batch[::self.processes] for batch in islice(self.task.batches(self.epoch, 0), most)]
             if not batches:
-                return "as it is"
-            try:
-                seconds = measure(step, [*models])
-            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
-                self.optimizer.zero_grad(set_to_none=True)
-                cause = getattr(error, "inner_exception", error)
-                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
-                return "as it is"
-        quicker = min(seconds, key=lambda name: seconds[name])
-        tqdm.write(f"training the model {quicker}: {len(batches)} trial steps take "
-                   + ", ".join(f"{taken:.2g} s {name}" for name, taken in seconds.items()))
+                return next(iter(ways))  # an epoch without batches, which `train` will say
+            seconds = measure(step, [*ways])
+        quicker = min(seconds, key=lambda way: seconds[way])
+        times = ", ".join(taken.format(time, way) for way, time in seconds.items())
+        tqdm.write(said.format(quicker, times, steps=len(batches)))
         return quicker
 
     def _diverged(self, what: str) -> UserError:
@@ -488,11 +493,9 @@ class Trainer(Learner):
         if self.rank:
             return
         state = {"model": self.task.model.state_dict(), "optimizer": self.optimizer.state_dict(),
-                 "average": self.average.weights, "average_steps": self.average.steps, "step": self.step,
-                 "epoch": self.epoch, "batch": self.batch, "elapsed": self.elapsed, "best": self.best,
-                 "loss_sum": self.loss_sum, "weight_sum": self.weight_sum, "scored": self.scored,
-                 "generators": generators, "begun_with": self.begun_with, "precision": self.precision,
-                 "seen": self.seen, "history": self.history.state()}
+                 "average": self.average.weights, "average_steps": self.average.steps, "generators": generators,
+                 "begun_with": self.begun_with, "precision": self.precision, "history": vars(self.history),
+                 **{name: getattr(self, name) for name in PLACE}}
         path = self.folder / "state.pt"
         with self._writing(path):
             torch.save(state, path.with_name("state.pt.new"))
@@ -504,12 +507,9 @@ class Trainer(Learner):
         self.task.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.average.weights, self.average.steps = state["average"], state["average_steps"]
-        self.step, self.epoch, self.batch = state["step"], state["epoch"], state["batch"]
-        self.elapsed, self.best = state["elapsed"], state["best"]
-        self.loss_sum, self.weight_sum = state["loss_sum"], state["weight_sum"]
-        self.scored, self.seen = state["scored"], state["seen"]
+        vars(self).update({name: state[name] for name in PLACE})
+        vars(self.history).update(state["history"])
         self.begun_with |= state["begun_with"]
-        self.history.restore(state["history"])
         # With another number of processes every one has other examples, so that no generator can go on where it was.
         if len(state["generators"]) == self.processes:
             restore_chance(state["generators"][self.rank], self.device)
@@ -526,5 +526,4 @@ class Trainer(Learner):
         kept = [line for line in lines if step_of(line) <= self.step]
         if kept != lines:
             with self._writing(path):
-                path.with_name("metrics.jsonl.new").write_text("".join(kept), encoding="utf-8")
-                os.replace(path.with_name("metrics.jsonl.new"), path)
+                checkpoint.write(path, "".join(kept).encode())

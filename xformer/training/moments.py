@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,7 @@ SENTENCES = (  # of assets/alignments.tsv: short and long, with words that chang
 
 
 def shares(count: int) -> list[float]:
-    """List the shares of a run at which `count` (2 or more) moments are due: 0, then each twice the one before, to 1.
-    """
+    """List the shares of a run at which `count` (2 or more) moments are due: 0, then each twice the last, to 1."""
     return [0.0, *(0.5 ** i for i in reversed(range(count - 1)))]
 
 
@@ -102,15 +102,14 @@ def _first(kept: Moments, count: int) -> Moments | None:
     """Return the first moments alone; None where there are none."""
     if not count:
         return None
-    courses = tuple(Course(c.english, c.reference, c.source, c.target, c.predicted, c.translations[:count],
-                           {stack: maps[:count] for stack, maps in c.maps.items()}) for c in kept.courses)
+    courses = tuple(replace(one, translations=one.translations[:count],
+                            maps={stack: maps[:count] for stack, maps in one.maps.items()}) for one in kept.courses)
     return Moments(kept.moments[:count], courses, kept.errors[:count])
 
 
 def _joined(kept: Moments, taken: Moments) -> Moments:
     """Put a moment behind those before it."""
-    courses = tuple(
-        Course(a.english, a.reference, a.source, a.target, a.predicted, a.translations + b.translations,
-               {stack: np.concatenate((maps, b.maps[stack])) for stack, maps in a.maps.items()})
-        for a, b in zip(kept.courses, taken.courses, strict=True))
+    courses = tuple(replace(a, translations=a.translations + b.translations,
+                            maps={stack: np.concatenate((maps, b.maps[stack])) for stack, maps in a.maps.items()})
+                    for a, b in zip(kept.courses, taken.courses, strict=True))
     return Moments(kept.moments + taken.moments, courses, np.concatenate((kept.errors, taken.errors)))

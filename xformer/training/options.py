@@ -37,26 +37,47 @@ def required(help: str, **more: Any) -> Any:
     return field(metadata={"help": help, "group": None, "required": True, **more})
 
 
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How long and how fast the loop trains. It ends after `steps`, `minutes` of training or examples of `weight`,
-    whichever comes first."""
+MODEL, LENGTH, PACE, REST, BATCHES = (
+    "model", "length of training; the learning rate falls until its end", "optimisation", "the rest", "batches")
 
-    steps: int = 0  # 0: no limit
-    minutes: float = 0.0  # 0: no limit
-    weight: int = 0  # of the examples learned from (of translation: target pieces); 0: no limit
+
+@dataclass(frozen=True)
+class Pace:
+    """How long and how fast a model is trained. None: what is usual for its norm and the kind of training."""
+
+    minutes: float = option(0.0, "minutes of training time; 0: no limit", LENGTH, least=0)
+    steps: int = option(0, "steps of training; 0: no limit", LENGTH, least=0)
+    schedule: str | None = option(None, "of the learning rate; if not given, noam for post-norm, else cosine", PACE,
+                                  choices=SCHEDULES)
+    peak: float | None = option(
+        None, "highest learning rate (cosine), or factor on the paper's formula (noam: 1)", PACE, least=0)
+    warmup: int | None = option(None, "steps in which the learning rate rises (noam: 4000)", PACE, least=0)
+    weight_decay: float = option(0.01, group=PACE, least=0)
+    average: float = option(0.999, "decay of the moving average of the weights", PACE, least=0, below=1)
+    seed: int = option(0, group=PACE, least=0, most=LARGEST_SEED)
+    evaluate_minutes: float = option(5.0, group=REST, least=0)
+    save_minutes: float = option(3.0, group=REST, least=0)
+    precision: str = option(
+        "auto", "auto: bfloat16 on CUDA; on a CPU the quicker one, by trial steps at the start of the run", REST,
+        choices=("auto", *PRECISIONS))
+    accumulate: int = option(
+        1, "learn each batch in N parts, one after the other: this takes less memory and gives the same gradient",
+        REST, least=1, most=4096, metavar="N")
+    compile: bool = option(
+        False, "use torch.compile if it makes trial steps at the start of the run quicker; needs a C++ compiler, on "
+        "CUDA Triton", REST)
+
+
+@dataclass(frozen=True)
+class TrainingOptions(Pace):
+    """What the loop trains by. It ends after `steps`, `minutes` of training or examples of `weight`, whichever comes
+    first."""
+
     schedule: str = "cosine"
     peak: float = 1.5e-3  # learning rate at its highest; with "noam" a factor on the paper's formula
     warmup: int = 200  # steps
-    weight_decay: float = 0.01
+    weight: int = 0  # of the examples learned from (of translation: target pieces); 0: no limit
     clip: float = 1.0  # largest norm of the gradient
-    average: float = 0.999  # decay of the exponential moving average of the weights
-    evaluate_minutes: float = 5.0
-    save_minutes: float = 3.0
-    precision: str = "auto"  # one of PRECISIONS; auto: the quicker one on this machine
-    seed: int = 0
-    accumulate: int = 1  # parts that each process learns its share of a batch in, one after the other
-    compile: bool = False  # train the model compiled by torch.compile, where trial steps are quicker so
 
     def __post_init__(self) -> None:
         for name in ("minutes", "peak", "weight_decay", "evaluate_minutes", "save_minutes"):
@@ -72,19 +93,14 @@ class TrainingOptions:
             raise ValueError(f"average is {self.average}; it must be at least 0 and below 1")
 
 
-MODEL, LENGTH, PACE, REST, BATCHES = (
-    "model", "length of training; the learning rate falls until its end", "optimisation", "the rest", "batches")
-
-
 @dataclass(frozen=True)
-class Run:
-    """Options that every training run has. They are checked when the run starts."""
+class Beginning:
+    """Where a run reads and writes, and what it begins with. Of a model to begin with, and of an interrupted run, the
+    shape stays as it is."""
 
     data: Path = required("folder of the training data")
     out: Path = required("folder of the checkpoint; a run that was interrupted there continues")
     start: str | None = option(None, "begin with the weights of this checkpoint", flag="--from", metavar="NAME")
-
-    # Of a model to begin with, and of an interrupted run, the shape stays as it is
     norm: str = option("pre", group=MODEL, choices=("pre", "post"))  # where layers are normalised
     d_model: int = option(256, group=MODEL, least=1)
     n_heads: int = option(8, group=MODEL, least=1)
@@ -93,30 +109,11 @@ class Run:
     vocab_size: int = option(8000, group=MODEL, least=1)
     dropout: float = option(0.1, group=MODEL, least=0, below=1)
 
-    # As in TrainingOptions; None: what is usual for the norm and the kind of training
-    minutes: float = option(TrainingOptions.minutes, "minutes of training time; 0: no limit", LENGTH, least=0)
-    steps: int = option(TrainingOptions.steps, "steps of training; 0: no limit", LENGTH, least=0)
-    schedule: str | None = option(None, "of the learning rate; if not given, noam for post-norm, else cosine", PACE,
-                                  choices=SCHEDULES)
-    peak: float | None = option(
-        None, "highest learning rate (cosine), or factor on the paper's formula (noam: 1)", PACE, least=0)
-    warmup: int | None = option(None, "steps in which the learning rate rises (noam: 4000)", PACE, least=0)
-    weight_decay: float = option(TrainingOptions.weight_decay, group=PACE, least=0)
-    average: float = option(TrainingOptions.average, "decay of the moving average of the weights", PACE, least=0,
-                            below=1)
-    seed: int = option(TrainingOptions.seed, group=PACE, least=0, most=LARGEST_SEED)
 
-    evaluate_minutes: float = option(TrainingOptions.evaluate_minutes, group=REST, least=0)
-    save_minutes: float = option(TrainingOptions.save_minutes, group=REST, least=0)
-    precision: str = option(
-        TrainingOptions.precision, "auto: bfloat16 on CUDA; on a CPU the quicker one, by trial steps at the start of "
-        "the run", REST, choices=("auto", *PRECISIONS))
-    accumulate: int = option(
-        TrainingOptions.accumulate, "learn each batch in N parts, one after the other: this takes less memory and "
-        "gives the same gradient", REST, least=1, most=4096, metavar="N")
-    compile: bool = option(
-        TrainingOptions.compile, "use torch.compile if it makes trial steps at the start of the run quicker; needs a "
-        "C++ compiler, on CUDA Triton", REST)
+@dataclass(frozen=True)
+class Run(Pace, Beginning):
+    """Options that every training run has. They are checked when the run starts."""
+
     dry_run: bool = option(
         False, "make a few trial steps and say how many steps, pieces, minutes and megabytes the run would take; "
         "write nothing", REST)
@@ -128,21 +125,13 @@ class Run:
         """The highest learning rate of the cosine schedule, where none is asked for."""
         return TrainingOptions.peak
 
-    @property
-    def most_weight(self) -> int:
-        """The weight of examples after which a run ends; 0: no limit."""
-        return 0
-
     def training_options(self) -> TrainingOptions:
         """Fill in what was left open; raises ValueError for wrong options."""
         schedule = self.schedule or ("noam" if self.norm == "post" else "cosine")
         peak, warmup = ((NOAM_PEAK, NOAM_WARMUP) if schedule == "noam" else (self.usual_peak, TrainingOptions.warmup))
-        return TrainingOptions(
-            steps=self.steps, minutes=self.minutes, weight=self.most_weight, schedule=schedule,
-            peak=peak if self.peak is None else self.peak, warmup=warmup if self.warmup is None else self.warmup,
-            weight_decay=self.weight_decay, average=self.average, evaluate_minutes=self.evaluate_minutes,
-            save_minutes=self.save_minutes, precision=self.precision, seed=self.seed, accumulate=self.accumulate,
-            compile=self.compile)
+        usual = {"schedule": schedule, "peak": peak, "warmup": warmup}
+        asked = {one.name: value for one in fields(Pace) if (value := getattr(self, one.name)) is not None}
+        return TrainingOptions(**{**usual, **asked, "weight": getattr(self, "target_pieces", 0)})
 
 
 ARCHITECTURES = ("transformer", "gru", "gru-attention")
@@ -206,10 +195,6 @@ class TranslationRun(BatchOptions, Run):
         True, "do not roughen sentences: no lower-casing, no slips of the finger, no joined pairs", BATCHES,
         flag="--no-roughening")
     dev_limit: int = option(1000, "sentences of dev to score during training", BATCHES, least=1)
-
-    @property
-    def most_weight(self) -> int:
-        return self.target_pieces
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +18,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.nn  # loaded while a group is open, its functions would hold that group open to the end
 
-from xformer.classifier import ClassifierConfig, LanguageModel, LanguageModelConfig, TransformerClassifier
+from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.explain.alignment import read_gold
 from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
@@ -22,26 +26,11 @@ from xformer.model import Config, Transformer
 from xformer.recurrent import RecurrentConfig, RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.training import translation
-from xformer.training.data import reviews
-from xformer.training.data.corpora import (
-    ENTRY,
-    NO_ROUGHENING,
-    Roughening,
-    TranslationBatches,
-    data_file,
-    read_lines,
-    read_marked_pairs,
-    read_pairs,
-    turned,
-)
-from xformer.training.forecast import forecast
-from xformer.training.language_model import LanguageModelTask
-from xformer.training.loop import Task, Trainer, own_device
+from xformer.training.data import corpora, reviews
+from xformer.training.loop import Learner, Task, Trainer, own_device
 from xformer.training.moments import MomentsRecorder
-from xformer.training.options import LanguageModelRun, Run, SentimentRun, TranslationRun
-from xformer.training.sentiment import SentimentTask
-from xformer.training.translation import TranslationTask
+from xformer.training.options import PRECISIONS, LanguageModelRun, Run, SentimentRun, TrainingOptions, TranslationRun
+from xformer.training.tasks import LanguageModelTask, SentimentTask, TranslationTask, learn_vocabulary
 from xformer.translator import Translator
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
@@ -49,6 +38,8 @@ CORPORA = ("nearest", "extra", "extra2", "written")  # of pairs beside train, wh
 BEGUN_WITH = ("start", "vocabulary", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers",
               "d_ff", "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay",
               "reverse")  # which a run keeps
+TRIALS = 8  # steps in each precision, after one that is not counted, from which it is reckoned what a run would take
+COPIES = 5  # float32 numbers kept for each parameter: itself, gradient, two of Adam, and the average
 PAIRS = "English, a tab, Spanish"
 ROWS = "0 (negative) or 1 (positive), a tab, a text"
 
@@ -56,18 +47,20 @@ ROWS = "0 (negative) or 1 (positive), a tab, a text"
 def train_translation(run: TranslationRun) -> dict[str, float]:
     """Train a translation model, or go on with the run in `run.out`; return the last scores on dev. Raises UserError.
     """
-    files = {name: _needed(run.data, name, "translation", PAIRS) for name in ("train", "dev") if _rank() == 0}
-    files |= {name: path for name in CORPORA if (path := data_file(run.data, name))}
-    with starting():  # the first process of several makes the batches of all, so that the others need not read
-        pairs = {name: read_pairs(path) if _rank() == 0 else [] for name, path in files.items() if name != "written"}
-        marked = read_marked_pairs(files["written"]) if "written" in files and _rank() == 0 else []
+    files: dict[str, Path] = {}
+    if not _rank():  # it makes the batches of all
+        files = {name: corpora.needed_file(run.data, name, "translation", PAIRS) for name in ("train", "dev")}
+        files |= {name: path for name in CORPORA if (path := corpora.data_file(run.data, name))}
+    with starting():
+        pairs = {name: corpora.read_pairs(path) for name, path in files.items() if name != "written"}
+        marked = corpora.read_marked_pairs(files["written"]) if "written" in files else []
     train, nearest, dev = (pairs.get(name, []) for name in ("train", "nearest", "dev"))
-    written = [(english, spanish) for english, spanish, mark in marked if mark != ENTRY]
-    entries = [(english, spanish) for english, spanish, mark in marked if mark == ENTRY]
+    written = [(english, spanish) for english, spanish, mark in marked if mark != corpora.ENTRY]
+    entries = [(english, spanish) for english, spanish, mark in marked if mark == corpora.ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
     languages: dict[str, Any] = {"source": "en", "target": "es"}
     if run.reverse:
-        languages, dev = {"source": "es", "target": "en"}, turned(dev)
+        languages, dev = {"source": "es", "target": "en"}, corpora.turned(dev)
 
     def begin(out: Path) -> tuple[Translator, Tokenizer]:
         if run.start:
@@ -76,7 +69,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             model.load_state_dict(start.model.state_dict())
             return model, start.tokenizer
         tokenizer = _shared_vocabulary(out, lambda: checkpoint.load_translator(
-            repository.find(run.vocabulary)).tokenizer if run.vocabulary else translation.learn_vocabulary(
+            repository.find(run.vocabulary)).tokenizer if run.vocabulary else learn_vocabulary(
                 [*train, *extra, *written, *entries], run.vocab_size))
         if run.architecture == "transformer":
             return Transformer(_config(run, Config, vocab_size=len(tokenizer), **languages)), tokenizer
@@ -88,48 +81,34 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     def prepare(out: Path) -> tuple[Task, str]:
         begun = (out / "state.pt").is_file()
         model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
-        batches = TranslationBatches(
+        batches = corpora.TranslationBatches(
             tokenizer, [*train, *nearest], extra, written, entries, options=run, seed=run.seed,
-            roughening=Roughening(capitals=run.capitals) if run.roughening else NO_ROUGHENING)
-        learned_from = f"{len(train):,} pairs and {len(extra):,} extra"
-        if nearest:
-            learned_from += f" and {len(nearest):,} nearest"
-        if written:
-            learned_from += f" and {len(written):,} written, {len(batches.phrases):,} of them phrases"
-        if entries:
-            learned_from += f" and {len(entries):,} entries"
+            roughening=corpora.Roughening(capitals=run.capitals) if run.roughening else corpora.NO_ROUGHENING)
+        learned_from = " and ".join((
+            f"{len(train):,} pairs and {len(extra):,} extra", *([f"{len(nearest):,} nearest"] if nearest else []),
+            *([f"{len(written):,} written, {len(batches.phrases):,} of them phrases"] if written else []),
+            *([f"{len(entries):,} entries"] if entries else [])))
         return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
 
     return _train(run, prepare, run.moments)
 
 
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
-    """Pre-train on all texts there are, labels aside; return the last perplexity of the validation reviews.
-
-    Raises UserError.
-    """
+    """Pre-train on all texts there are, labels aside; return the last perplexity of the validation reviews. Raises
+    UserError."""
     texts, held_out = list[str](), list[str]()
-    if _rank() == 0:  # it makes the batches of all
-        unlabelled = _needed(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
-        validation = _needed(run.data, "imdb-validation", "sentiment", ROWS)
-        labelled = [path for name in ("imdb-train", "sst2-train-phrases") if (path := data_file(run.data, name))]
+    if not _rank():  # it makes the batches of all
+        unlabelled = corpora.needed_file(run.data, "imdb-unlabelled", "sentiment", "a text", "txt")
+        validation = corpora.needed_file(run.data, "imdb-validation", "sentiment", ROWS)
+        labelled = (corpora.data_file(run.data, name) for name in ("imdb-train", "sst2-train-phrases"))
         with starting():
-            texts = [text for line in read_lines(unlabelled) if (text := line.strip())]
-            texts += [text for path in labelled for _, text in reviews.read_rows(path)]
+            texts = [text for line in corpora.read_lines(unlabelled) if (text := line.strip())]
+            texts += [text for path in labelled if path for _, text in reviews.read_rows(path)]
             held_out = [text for _, text in reviews.read_rows(validation)]
 
-    def begin(out: Path) -> tuple[LanguageModel, Tokenizer]:
-        if run.start:
-            start = checkpoint.load(repository.find(run.start), LanguageModel)
-            shape = {"dropout": run.dropout, "max_length": run.max_length}
-            model = LanguageModel(LanguageModelConfig(**{**start.model.config.to_dict(), **shape}))
-            model.load_state_dict(start.model.state_dict())
-            return model, start.tokenizer
-        tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
-        return LanguageModel(_config(run, LanguageModelConfig, vocab_size=len(tokenizer))), tokenizer
-
     def prepare(out: Path) -> tuple[Task, str]:
-        model, tokenizer = _model(out, LanguageModel, begin)
+        model, tokenizer = _model(out, LanguageModel, partial(
+            _of_reviews, run, texts, LanguageModel, dropout=run.dropout, max_length=run.max_length))
         length = model.config.max_length
         encoded = reviews.encode_texts(tokenizer, texts)
         windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
@@ -149,33 +128,22 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
 
 def train_sentiment(run: SentimentRun) -> dict[str, float]:
     """Fine-tune a language model, or train a classifier from nothing; return the last accuracies on validation data.
-
-    Raises UserError.
-    """
+    Raises UserError."""
     learned, validation = ("imdb-train", "sst2-train-phrases"), ("imdb-validation", "sst2-validation")
     names = (*learned, *validation)  # read by the first process, which makes the batches of all
-    files = {name: _needed(run.data, name, "sentiment", ROWS) for name in names if _rank() == 0}
+    files = {name: corpora.needed_file(run.data, name, "sentiment", ROWS) for name in names if not _rank()}
     with starting():
         rows = {name: reviews.read_rows(files[name]) if files else [] for name in names}
         for name in learned:
             rows[name] = reviews.share(rows[name], run.label_share, run.seed)
     for name in validation:
         rows[name] = rows[name][:run.dev_limit or None]
-    shape = {"labels": LABELS, "pooling": run.pooling, "dropout": run.dropout, "causal": run.causal,
-             "max_length": run.max_length}
-
-    def begin(out: Path) -> tuple[TransformerClassifier, Tokenizer]:
-        if run.start:
-            start = checkpoint.load(repository.find(run.start), LanguageModel)
-            model = TransformerClassifier(ClassifierConfig(**{**start.model.config.to_dict(), **shape}))
-            model.begin_with(start.model)
-            return model, start.tokenizer
-        texts = [text for name in learned for _, text in rows[name]]
-        tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
-        return TransformerClassifier(_config(run, ClassifierConfig, vocab_size=len(tokenizer), **shape)), tokenizer
 
     def prepare(out: Path) -> tuple[Task, str]:
-        model, tokenizer = _model(out, TransformerClassifier, begin)
+        texts = [text for name in learned for _, text in rows[name]]
+        model, tokenizer = _model(out, TransformerClassifier, partial(
+            _of_reviews, run, texts, TransformerClassifier, labels=LABELS, pooling=run.pooling, dropout=run.dropout,
+            causal=run.causal, max_length=run.max_length))
         examples = {name: reviews.encode_rows(tokenizer, of_name, model.config.max_length)
                     for name, of_name in rows.items()}
         films, phrases = (examples[name] for name in learned)
@@ -198,16 +166,18 @@ def starting() -> Iterator[None]:
         raise error if isinstance(error, UserError) else UserError(f"Training cannot start: {error}.") from error
 
 
-def _needed(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
-    """Return the path of a file of training data; raises UserError where it is not there.
-
-    data: the command that fetches it, python -m xformer data … line: the form of its lines, for the message.
-    """
-    path = data_file(folder, name, kind)
-    if path is None:
-        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m xformer "
-                        f"data {data} --out {folder}”, or write {line} on each line.")
-    return path
+def _of_reviews(run: LanguageModelRun | SentimentRun, texts: Sequence[str], model_type: type[Model], out: Path,
+                **shape: Any) -> tuple[Model, Tokenizer]:
+    """Begin a model of reviews with a language model, from which its shape may differ so far, or with a vocabulary of
+    texts alone."""
+    kind: type[Any] = checkpoint.kind_for(model_type).config
+    if run.start:
+        start = checkpoint.load(repository.find(run.start), LanguageModel)
+        model = model_type(kind(**{**start.model.config.to_dict(), **shape}))
+        model.load_state_dict(start.model.state_dict(), strict=False)  # what it lacks stays as it was drawn
+        return model, start.tokenizer
+    tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
+    return model_type(_config(run, kind, vocab_size=len(tokenizer), **shape)), tokenizer
 
 
 def _config(run: Run, kind: type[AnyConfig], **more: Any) -> AnyConfig:
@@ -225,14 +195,9 @@ def _distributed() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def _first() -> bool:
-    """Tell whether this process is the only one, or the one of several that writes."""
-    return not dist.is_initialized() or dist.get_rank() == 0
-
-
 def _shared_vocabulary(out: Path, learn: Callable[[], Tokenizer]) -> Tokenizer:
     """Learn a vocabulary in the first process, and load it in all."""
-    if _first():
+    if not _rank():
         checkpoint.write(out / "tokenizer.model", learn().model)
     if dist.is_initialized():
         dist.barrier()
@@ -245,14 +210,9 @@ def _model(out: Path, model_type: type[Model], begin: Callable[[Path], tuple[Mod
     if (out / "state.pt").is_file():
         return model_type(checkpoint.read_config(out, model_type)), Tokenizer.load(out / "tokenizer.model")
     model, tokenizer = begin(out)
-    if _first():
+    if not _rank():
         checkpoint.save_config(out, model, tokenizer)
     return model, tokenizer
-
-
-def _flag(name: str) -> str:
-    """Return the flag of the command line that sets an option of a run."""
-    return "--from" if name == "start" else f"--{name.replace('_', '-')}"
 
 
 def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int = 0) -> dict[str, float]:
@@ -304,11 +264,66 @@ def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: 
     asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
     trainer = Trainer(task, run.out, options, device, asked, recorder)
     if trainer.rank == 0:
-        ignored = [f"{_flag(name)} {trainer.begun_with[name]} (not {value})" for name, value in asked.items()
-                   if trainer.begun_with[name] != value]
+        ignored = [f"--{'from' if name == 'start' else name.replace('_', '-')} {trainer.begun_with[name]} (not {value})"
+                   for name, value in asked.items() if trainer.begun_with[name] != value]
         if ignored:
             print(f"The run in {run.out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
                   f"--out to begin a new run.", flush=True)
         print(f"{sum(p.numel() for p in task.model.parameters()):,} parameters on {device}, {trainer.processes} "
               f"process(es), {learned_from}, from step {trainer.step}", flush=True)
     return trainer.train()
+
+
+# What a run would take
+
+
+def forecast(task: Task, options: TrainingOptions, device: torch.device, learned_from: str) -> str:
+    """Make trial steps on the first batches of a run, and return what they imply, in a few lines.
+
+    The model has changed afterwards. Raises ValueError where there is no batch.
+    """
+    sizes: list[int] = []
+    first: list[list[Any]] = []
+    for batch in task.batches(0, 0):
+        sizes.append(task.weight(batch))
+        first += [batch] if len(first) <= TRIALS else []
+    if not first:
+        raise ValueError("an epoch has no batch; give more examples, or allow longer ones")
+    learner = Learner(task, options, device)
+    usual = {"cuda": ["bfloat16"], "mps": ["float32"]}.get(device.type, PRECISIONS)
+    tried = usual if options.precision == "auto" else [options.precision]
+    speeds = {precision: _speed(learner, first, precision) for precision in tried}
+    precision = max(speeds, key=lambda one: speeds[one])
+    mean, speed = sum(sizes) / len(sizes), speeds[precision]
+    limits = [limit for limit in (options.steps * mean, 60 * options.minutes * speed, options.weight) if limit]
+    seen = min(limits)
+    parameters = sum(p.numel() for p in task.model.parameters())
+    return "\n".join((
+        f"learned from   {learned_from}",
+        f"an epoch       {len(sizes):,} steps of {mean:,.0f} pieces on average, {sum(sizes):,} pieces",
+        "trial steps    " + ", ".join(f"{speeds[one]:,.0f} pieces a second in {one}" for one in speeds),
+        f"this run       {seen / mean:,.0f} steps, {seen:,.0f} pieces, {seen / sum(sizes):.2f} epochs, "
+        f"{seen / speed / 60:,.1f} minutes in {precision}, scores on held-out data not counted",
+        f"memory         {4 * COPIES * parameters / 1e6:,.0f} MB for {parameters:,} parameters, their gradient, Adam "
+        f"and the average; {_held(device):,.0f} MB held at most in the trial steps"))
+
+
+def _speed(learner: Learner, batches: list[list[Any]], precision: str) -> float:
+    """Return pieces a second of steps in a precision; the first step is not counted."""
+    learner.precision, seen, began = precision, 0, 0.0
+    for number, batch in enumerate(islice([*batches, *batches], TRIALS + 1)):
+        if number == 1:
+            began = time.perf_counter()
+        learner._learn(batch, 0.0)  # its numbers come back to the CPU, so it has ended
+        seen += learner.task.weight(batch) if number else 0
+    return seen / (time.perf_counter() - began)
+
+
+def _held(device: torch.device) -> float:
+    """Return the most megabytes that this process has held: of the GPU's memory, or else of the machine's."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e6
+    if sys.platform == "win32":
+        return float("nan")
+    import resource
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)

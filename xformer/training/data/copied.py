@@ -194,10 +194,6 @@ def host(rng: Random) -> str:
     return f"{rng.choice((stem(rng), plain_letters(word(rng, 2, 4)).lower()))}.{one('domains', rng)}"
 
 
-def email(rng: Random) -> Filling:
-    return alike(f"{handle_word(rng)}@{host(rng)}")
-
-
 def url(rng: Random) -> Filling:
     steps = [rng.choice((stem(rng), plain_letters(word(rng)), str(rng.randint(1, 2030))))
              for _ in range(rng.choice((0, 0, 1, 1, 2)))]
@@ -216,14 +212,6 @@ def file(rng: Random) -> Filling:
 def version(rng: Random) -> Filling:
     made = ".".join(str(rng.randint(0, 24)) for _ in range(rng.randint(2, 3)))
     return alike(rng.choice(("", "", "v")) + made + rng.choice(("", "", "", "-beta", "rc1")))
-
-
-def software(rng: Random) -> Filling:
-    return alike(f"{one('programs', rng)} {rng.choice((version(rng)[0], str(rng.randint(2, 24))))}")
-
-
-def command(rng: Random) -> Filling:
-    return alike(one("commands", rng).format(stem(rng)))
 
 
 def formula(rng: Random) -> Filling:
@@ -250,7 +238,9 @@ FILLINGS: dict[str, Callable[[Random], Filling]] = {
     "brand": brand, "number": number, "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
     "decimal": decimals, "money": money, "percent": percent, "degrees": degrees, "measure": measure, "date": date,
     "time": time, "password": password, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code,
-    "email": email, "url": url, "file": file, "version": version, "software": software, "command": command,
+    "email": lambda rng: alike(f"{handle_word(rng)}@{host(rng)}"), "url": url, "file": file, "version": version,
+    "software": lambda rng: alike(f"{one('programs', rng)} {rng.choice((version(rng)[0], str(rng.randint(2, 24))))}"),
+    "command": lambda rng: alike(one("commands", rng).format(stem(rng))),
     "formula": formula, "hashtag": hashtag, "foreign": foreign,
     "language": lambda rng: alike(one("languages", rng)),
     "year": lambda rng: alike(str(rng.randint(1066, 2035))), "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from xformer.results import UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.copied import draw as draw_copied
 from xformer.training.data.copied import surname
@@ -44,10 +45,8 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored.
-
-    Raises FileNotFoundError, or ValueError naming the first line that is not a pair.
-    """
+    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored. Raises
+    FileNotFoundError, or ValueError naming the first line that is not a pair."""
     return [(english, spanish) for english, spanish, *_ in _columns(path)]
 
 
@@ -82,6 +81,18 @@ def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
     return next((p for p in (folder / f"{name}.{kind}", folder / f"{name}.{kind}.xz") if p.is_file()), None)
 
 
+def needed_file(folder: Path, name: str, data: str, line: str, kind: str = "tsv") -> Path:
+    """Return the path of a file of training data; raises UserError where it is not there.
+
+    data: the command that fetches it, python -m xformer data … line: the form of its lines, for the message.
+    """
+    path = data_file(folder, name, kind)
+    if path is None:
+        raise UserError(f"There is no {name}.{kind} or {name}.{kind}.xz in {folder}; make them with “python -m xformer "
+                        f"data {data} --out {folder}”, or write {line} on each line.")
+    return path
+
+
 def key(sentence: str) -> str:
     """Reduce a sentence to its letters and digits without case: equal for sentences that differ in nothing else."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", sentence).casefold()) or sentence
@@ -113,19 +124,16 @@ class Roughening:
 
 
 NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in (
+SHORTENED = (
     ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("it is", "it's"),
     ("that is", "that's"), ("he is", "he's"), ("she is", "she's"), ("do not", "don't"), ("does not", "doesn't"),
     ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("was not", "wasn't"), ("cannot", "can't"),
     ("could not", "couldn't"), ("would not", "wouldn't"), ("will not", "won't"), ("have not", "haven't"),
-    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))]
-EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in (
-    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("do not", "don't"),
-    ("does not", "doesn't"), ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("cannot", "can't"),
-    ("was not", "wasn't"), ("will not", "won't"), ("I will", "I'll"), ("have not", "haven't"))]
-
+    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))
+CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in SHORTENED]
+EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in (
+    "I'm", "you're", "we're", "they're", "don't", "doesn't", "didn't", "isn't", "aren't", "can't", "wasn't", "won't",
+    "I'll", "haven't")]
 OPENED = str.maketrans("", "", "¿¡")  # which many people do not type
 UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
@@ -278,7 +286,8 @@ class Packer:
         in_capitals = ((source.upper(), target.upper()) if rng.random() < self.roughening.capitals
                        and len(source) <= MOST_CAPITALS else (source, target) for source, target in joined)
         for pair in chain(in_capitals, finished):
-            source, target = (self._encode(side, rng) for side in pair)
+            source, target = (self.tokenizer.encode(side, sampling=0.2 if rng.random() < self.options.sampled else 0.0)
+                              for side in pair)
             if source and target and max(len(source), len(target)) < self.options.max_pieces:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
@@ -295,9 +304,6 @@ class Packer:
             batches.append(batch)
         rng.shuffle(batches)
         return batches
-
-    def _encode(self, text: str, rng: random.Random) -> list[int]:
-        return self.tokenizer.encode(text, sampling=0.2 if rng.random() < self.options.sampled else 0.0)
 
 
 class TranslationBatches:

@@ -36,10 +36,8 @@ OTHER = "look at the address in a browser, and give the right one with --url"
 
 
 def fetch_file(url: str, path: Path, timeout: float = TIMEOUT) -> None:
-    """Download `url` (http, https or file) into `path`, whole or not at all. timeout: seconds without a byte.
-
-    Raises UserError with one sentence on what went wrong, and OSError where `path` cannot be written.
-    """
+    """Download `url` (http, https or file) into `path`, whole or not at all. timeout: seconds without a byte. Raises
+    UserError with one sentence on what went wrong, and OSError where `path` cannot be written."""
     new = path.with_name(path.name + ".new")
     try:
         with closing(_received(url, timeout)) as pieces, new.open("wb") as file:
@@ -110,9 +108,7 @@ def _too_large(url: str) -> str:
 
 def unzip(archive: Path, name: str, source: str) -> bytes:
     """Return the content of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
-
-    Raises UserError where the file is missing, is damaged, or it is larger than LARGEST bytes.
-    """
+    Raises UserError where the file is missing, is damaged, or it is larger than LARGEST bytes."""
     if not zipfile.is_zipfile(archive):
         raise UserError(f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}.")
     try:
@@ -135,9 +131,7 @@ def unzip(archive: Path, name: str, source: str) -> bytes:
 @contextmanager
 def staged(out: Path) -> Iterator[Path]:
     """Make an empty folder whose files move to `out` when the block is done; an error in it leaves `out` as it was.
-
-    Raises UserError where `out` cannot be written to.
-    """
+    Raises UserError where `out` cannot be written to."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder:
@@ -194,10 +188,7 @@ class FetchedPairs:
 
 def fetch_translation(download: TranslationDownload) -> FetchedPairs:
     """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
-    written.tsv.xz, the pairs that come with the program.
-
-    Raises UserError; the folder is then as it was.
-    """
+    written.tsv.xz, the pairs that come with the program. Raises UserError; the folder is then as it was."""
     out, url = download.out, download.url
     if download.dev < 0:
         raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
@@ -220,10 +211,10 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
         if not train:
             raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
                             f"beside the excluded ones; exclude less, or give another address with --url.")
-        (new / "train.tsv.xz").write_bytes(lzma.compress(_lines(train)))
-        (new / "dev.tsv").write_bytes(_lines(dev))
+        (new / "train.tsv.xz").write_bytes(lzma.compress(lines_of(train)))
+        (new / "dev.tsv").write_bytes(lines_of(dev))
         written = _written_pairs(dev, excluded)
-        (new / "written.tsv.xz").write_bytes(lzma.compress(_lines(written)))
+        (new / "written.tsv.xz").write_bytes(lzma.compress(lines_of(written)))
         (new / "ATTRIBUTION.txt").write_text(
             f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
             f"https://www.manythings.org/anki/\n\n"
@@ -281,5 +272,6 @@ def excluded_pairs(name: str) -> list[Pair]:
                         f"a tab, Spanish.") from error
 
 
-def _lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+def lines_of(rows: Sequence[tuple[str, ...]]) -> bytes:
+    """Write rows as the lines of a file of theirs, with tabs between the columns."""
     return "".join("\t".join(row) + "\n" for row in rows).encode()

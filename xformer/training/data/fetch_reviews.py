@@ -170,9 +170,7 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
 
 def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
     """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
-
-    Raises UserError; the folder is then as it was.
-    """
+    Raises UserError; the folder is then as it was."""
     out, imdb, sst, seed = download.out, download.imdb, download.sst, download.seed
     with staged(out) as new:
         refuse_remains(*(out / (name.removesuffix(".xz") if name.endswith(".xz") else f"{name}.xz") for name in FILES))

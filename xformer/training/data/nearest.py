@@ -8,10 +8,8 @@ than the reference, which is one person's choice.
 from __future__ import annotations
 
 import lzma
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import sacrebleu
 from tqdm import tqdm
@@ -20,11 +18,12 @@ from xformer.device import prepare
 from xformer.hub import checkpoint, repository
 from xformer.results import Options, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.corpora import Pair, data_file, read_pairs, without
-from xformer.training.data.fetch import excluded_pairs
+from xformer.training.data.corpora import Pair, data_file, needed_file, read_pairs, without
+from xformer.training.data.fetch import excluded_pairs, lines_of
 from xformer.training.options import NearestRun
 from xformer.translator import Translator, translate_ids
 
+METRICS = sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()
 CHUNK = 1000  # sentences of similar length that are translated before the bar moves on
 
 
@@ -37,14 +36,9 @@ class NearestPairs:
     new: int  # of those kept: no reference
 
 
-@cache
-def _metrics() -> tuple[sacrebleu.BLEU, sacrebleu.CHRF]:
-    return sacrebleu.BLEU(effective_order=True), sacrebleu.CHRF()
-
-
 def nearness(hypothesis: str, references: Sequence[str]) -> float:
     """Return how near a hypothesis is to its references, 0 to 100: the mean of sentence BLEU and chrF over them."""
-    scores = [metric.sentence_score(hypothesis, [reference]).score for reference in references for metric in _metrics()]
+    scores = [metric.sentence_score(hypothesis, [reference]).score for reference in references for metric in METRICS]
     return sum(scores) / len(scores)
 
 
@@ -83,14 +77,9 @@ def nearest_pairs(model: Translator, tokenizer: Tokenizer, references: Mapping[s
 
 def write_nearest(run: NearestRun) -> NearestPairs:
     """Translate the English of train.tsv in `run.data`, and write nearest.tsv.xz beside it, without what shares a
-    sentence, on either side, with dev or a test.
-
-    Raises UserError, and ValueError for a line of train.tsv that is no pair.
-    """
-    train = data_file(run.data, "train")
-    if train is None:
-        raise UserError(f"There is no train.tsv or train.tsv.xz in {run.data}; make it with “python -m xformer data "
-                        f"translation --out {run.data}”, or write English, a tab, Spanish on each line.")
+    sentence, on either side, with dev or a test. Raises UserError, and ValueError for a line of train.tsv that is no
+    pair."""
+    train = needed_file(run.data, "train", "translation", "English, a tab, Spanish")
     if (old := run.data / "nearest.tsv").exists():
         raise UserError(f"{old} is there already, and training would take it instead of the new file; move it away.")
     references: dict[str, list[str]] = {}
@@ -103,9 +92,7 @@ def write_nearest(run: NearestRun) -> NearestPairs:
     kept = without([*nearest_pairs(loaded.model, loaded.tokenizer, references, run.beam, run.least)], held_out)
     path = run.data / "nearest.tsv.xz"
     try:
-        new = path.with_name(path.name + ".new")
-        new.write_bytes(lzma.compress("".join(f"{english}\t{spanish}\n" for english, spanish in kept).encode()))
-        os.replace(new, path)
+        checkpoint.write(path, lzma.compress(lines_of(kept)))
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror or error}); make room, or give another folder with "
                         f"--data.") from error

@@ -19,10 +19,8 @@ VOCABULARY_TEXTS = 20_000  # texts from which a vocabulary is learned; more chan
 
 
 def read_rows(path: Path) -> list[Labelled]:
-    """Read the rows of a .tsv or .tsv.xz file: label TAB text.
-
-    Raises FileNotFoundError, or ValueError naming the first line that is not a row.
-    """
+    """Read the rows of a .tsv or .tsv.xz file: label TAB text. Raises FileNotFoundError, or ValueError naming the first
+    line that is not a row."""
     rows = []
     for number, line in enumerate(read_lines(path), 1):
         label, _, text = line.partition("\t")

@@ -12,20 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import sacrebleu
 import torch
 
 from xformer.explain import recorded
 from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
-from xformer.results import Options, RunSettings, TrainingCourse, UserError
+from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
 from xformer.training.loop import Learner
-from xformer.training.loss import guess
 from xformer.training.options import BatchOptions, DivergenceRuns, TrainingOptions
-from xformer.training.translation import TranslationTask, learn_vocabulary
-from xformer.translator import translate_ids
+from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
 
 WARMUPS, PEAKS = (0, 400, 4_000), (3e-3, 1e-3)
 # The most telling first, as a study may be ended before its end.
@@ -49,7 +46,8 @@ def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, trai
     batches = TranslationBatches(tokenizer, train, options=packed, roughening=NO_ROUGHENING, seed=settings.seed)
     options = TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=settings.peak,
                               warmup=settings.warmup, clip=math.inf, precision="float32", seed=settings.seed)
-    learner = Learner(TranslationTask(model, tokenizer, batches, dev, settings.smoothing), options, device)
+    task = TranslationTask(model, tokenizer, batches, dev, settings.smoothing)
+    learner = Learner(task, options, device)
     torch.manual_seed(settings.seed)
     floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
     began, scores = time.monotonic(), list[tuple[int, float, float]]()
@@ -61,20 +59,13 @@ def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, trai
     try:
         for made in learner.steps():
             if made.step % every == 0:
-                scores.append((made.step, round(learner.elapsed, 1), _bleu(model, tokenizer, dev)))
+                model.eval()
+                scores.append((made.step, round(learner.elapsed, 1), task.bleu()))
                 yield course("cut")
     except UserError:
         yield course("diverged")
     else:
         yield course("finished")
-
-
-def _bleu(model: Transformer, tokenizer: Tokenizer, dev: Sequence[Pair]) -> float:
-    """Score greedy translations of `dev` by the weights as they stand."""
-    model.eval()
-    found = translate_ids(model, [tokenizer.encode(english) for english, _ in dev], Options(beam=1, alternatives=0))
-    return round(sacrebleu.corpus_bleu([tokenizer.decode(best.tokens) for best, *_ in found],
-                                       [[spanish for _, spanish in dev]]).score, 2)
 
 
 def record(study: DivergenceRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Path, device: torch.device

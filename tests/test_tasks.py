@@ -30,9 +30,8 @@ from xformer.training.data.reviews import (
     read_rows,
     share,
 )
-from xformer.training.language_model import LanguageModelTask
 from xformer.training.options import LanguageModelRun, SentimentRun, TranslationRun
-from xformer.training.sentiment import SentimentTask, fit_temperature, reliability
+from xformer.training.tasks import LanguageModelTask, SentimentTask, fit_temperature, reliability
 
 CPU = torch.device("cpu")
 SHAPE = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "dropout": 0.0, "max_length": 32}

@@ -1,0 +1,270 @@
+"""The tasks that the loop trains, with their loss: translation, a language model of reviews, a classifier of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sacrebleu
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from xformer.classifier import LanguageModel, TransformerClassifier
+from xformer.hub import checkpoint
+from xformer.pieces import BOS, EOS, PAD, UNK
+from xformer.results import Options
+from xformer.serve.reviews import read
+from xformer.tokenizer import Tokenizer
+from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
+from xformer.training.data.reviews import Example, ReviewBatches, Windows
+from xformer.training.loop import autocast
+from xformer.translator import Translator, pad, translate_ids
+
+MOST = 200  # pieces of a sentence of dev whose loss is taken
+BINS = 10  # of a classifier's confidence
+
+
+class SmoothedCrossEntropy(torch.autograd.Function):
+    """Sum label-smoothed cross-entropies: logits [N, V], wanted [N] (PAD: not counted) -> a scalar.
+
+    Equals `F.cross_entropy(…, ignore_index=PAD, reduction="sum", label_smoothing=smoothing)`, but makes the gradient,
+    softmax(logits) minus the smoothed target, already in the forward pass, in one array instead of five.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, wanted: Tensor, smoothing: float) -> Tensor:
+        real = wanted != PAD
+        p = logits.softmax(dim=1, dtype=torch.float32)
+        log_total = logits.amax(1).float() - p.amax(1).log()  # log of the sum of exponentials
+        likelihood = (1 - smoothing) * logits.gather(1, wanted[:, None])[:, 0].float()
+        likelihood += smoothing * logits.mean(1, dtype=torch.float32)
+        p -= smoothing / logits.shape[1]
+        p.scatter_add_(1, wanted[:, None], p.new_full((len(wanted), 1), smoothing - 1))
+        p *= real[:, None]
+        ctx.save_for_backward(p.to(logits.dtype))
+        return ((log_total - likelihood) * real).sum()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (p,) = ctx.saved_tensors
+        return p * gradients[0], None, None
+
+
+def guess(targets: Sequence[Sequence[int]], vocabulary: int, smoothing: float) -> float:
+    """The loss, label smoothing included, of who knows only how often each target piece comes, EOS too."""
+    counts = Counter(piece for target in targets for piece in (*target, EOS))
+    total = sum(counts.values())
+    shares = [(1 - smoothing) * counts[piece] / total + smoothing / vocabulary for piece in range(vocabulary)]
+    return -sum(share * math.log(share) for share in shares if share)
+
+
+class DataTask:
+    """What the tasks share: a model with its vocabulary, and data that come in epochs of batches."""
+
+    model: Any
+    tokenizer: Tokenizer
+    data: Any
+
+    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
+        return self.data.epoch(epoch, skip)
+
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        checkpoint.save(folder, self.model, self.tokenizer, metrics)
+
+
+# Translation
+
+
+def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
+    """Learn a joint vocabulary from both languages, and from the English in lower case too, as many people type it."""
+    def sentences() -> Iterator[str]:
+        for english, spanish in pairs:
+            yield english
+            yield spanish
+            yield plain(english)
+    return Tokenizer.train(sentences(), size)
+
+
+class TranslationTask(DataTask):
+    """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
+
+    score = "bleu"
+
+    def __init__(self, model: Translator, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
+                 smoothing: float = 0.1) -> None:
+        self.model, self.tokenizer, self.data, self.dev, self.smoothing = model, tokenizer, data, dev, smoothing
+
+    def weight(self, batch: list[Ids]) -> int:
+        return sum(len(target) + 1 for _, target in batch)
+
+    def loss(self, model: nn.Module, batch: list[Ids], device: torch.device) -> Tensor:
+        """Sum the cross-entropy with label smoothing (section 5.4) over the target pieces and their EOS."""
+        source = pad([[*s, EOS] for s, _ in batch], device)
+        target = pad([[BOS, *t] for _, t in batch], device)
+        wanted = pad([[*t, EOS] for _, t in batch], device)
+        logits = model(source, target)
+        return SmoothedCrossEntropy.apply(logits.flatten(0, 1), wanted.flatten(), self.smoothing)
+
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
+        """Score dev as it stands, and in lower case without final punctuation: BLEU, decoded in full precision; and its
+        loss a piece, which is smoothed as that of training."""
+        return {"bleu": self.bleu(), "bleu_plain": self.bleu(rough=True), "dev_loss": round(self._dev_loss(), 4)}
+
+    def bleu(self, rough: bool = False) -> float:
+        """Score greedy translations of dev, 0 to 100. rough: in lower case and without final punctuation."""
+        sources = [self.tokenizer.encode(plain(english) if rough else english) for english, _ in self.dev]
+        found = translate_ids(self.model, sources, Options(beam=1, alternatives=0))
+        said = [self.tokenizer.decode(best.tokens) for best, *_ in found]
+        return round(sacrebleu.corpus_bleu(said, [[spanish for _, spanish in self.dev]], lowercase=rough).score, 2)
+
+    @torch.inference_mode()
+    def _dev_loss(self) -> float:
+        pairs = sorted(((self.tokenizer.encode(of)[:MOST], self.tokenizer.encode(to)[:MOST]) for of, to in self.dev),
+                       key=lambda pair: len(pair[1]))
+        batches = [pairs[i:i + 64] for i in range(0, len(pairs), 64)]
+        device = next(self.model.parameters()).device
+        return sum(float(self.loss(self.model, batch, device)) for batch in batches) / sum(map(self.weight, batches))
+
+
+# Language model
+
+
+class LanguageModelTask(DataTask):
+    """The `loop.Task` of generative pre-training (Radford et al. 2018, equation 1).
+
+    The best weights are those with the lowest perplexity on held-out text.
+    """
+
+    score = "log_likelihood"
+
+    def __init__(self, model: LanguageModel, tokenizer: Tokenizer, data: Windows,
+                 held_out: Sequence[Sequence[np.ndarray]]) -> None:
+        """Take the model, its training windows, and batches of held-out windows [length + 1]."""
+        self.model, self.tokenizer, self.data, self.held_out = model, tokenizer, data, held_out
+
+    def weight(self, batch: Sequence[np.ndarray]) -> int:
+        return sum(len(window) - 1 for window in batch)
+
+    def loss(self, model: nn.Module, batch: Sequence[np.ndarray], device: torch.device) -> Tensor:
+        """Sum the cross-entropy of each piece given those before it in its window."""
+        windows = torch.from_numpy(np.stack(batch)).long().to(device)
+        logits = model(windows[:, :-1])
+        return SmoothedCrossEntropy.apply(logits.flatten(0, 1), windows[:, 1:].flatten(), 0.0)
+
+    @torch.inference_mode()
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
+        """Score held-out text, in full precision: the mean log-likelihood of a piece in nats, and the perplexity, which
+        is e to minus that."""
+        device = self.model.embedding.weight.device
+        total = sum(float(self.loss(self.model, batch, device)) for batch in self.held_out)
+        mean = total / sum(map(self.weight, self.held_out))
+        return {"log_likelihood": round(-mean, 4), "perplexity": round(math.exp(min(mean, 700.0)), 2)}
+
+
+# Classification
+
+
+def fit_temperature(logits: Tensor, labels: Tensor) -> float:
+    """Fit the temperature (0.05 to 20) at which softmax(logits / temperature) makes the labels likeliest.
+
+    logits [N, C], labels [N]; Guo et al. 2017, "On Calibration of Modern Neural Networks". The likelihood has a single
+    peak, so ternary search finds it.
+    """
+    low, high = math.log(0.05), math.log(20)
+    for _ in range(60):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        losses = [float(F.cross_entropy(logits.double() / math.exp(t), labels)) for t in (left, right)]
+        low, high = (low, right) if losses[0] <= losses[1] else (left, high)
+    return math.exp((low + high) / 2)
+
+
+def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict[str, float]]]:
+    """Compute the expected calibration error, and the bins that it is made of: count, mean confidence, accuracy.
+
+    probabilities [N, C], labels [N]. The confidence is the highest probability of a text; the bins are equally wide,
+    from 1 / C to 1. The error is the mean over texts of the distance between accuracy and confidence of their bin.
+    """
+    confidence, best = probabilities.max(dim=1)
+    right = (best == labels).double()
+    lowest = 1 / probabilities.shape[1]
+    place = ((confidence - lowest) / (1 - lowest) * BINS).long().clamp(0, BINS - 1)
+    bins = []
+    for i in range(BINS):
+        inside = place == i
+        if inside.any():
+            bins.append({"count": int(inside.sum()), "confidence": round(float(confidence[inside].mean()), 4),
+                         "accuracy": round(float(right[inside].mean()), 4)})
+    error = sum(b["count"] * abs(b["accuracy"] - b["confidence"]) for b in bins) / len(labels)
+    return round(error, 4), bins
+
+
+class SentimentTask(DataTask):
+    """The `loop.Task` of classification. The best weights are those with the highest mean of the accuracies."""
+
+    score = "accuracy"
+
+    def __init__(self, model: TransformerClassifier, tokenizer: Tokenizer, data: ReviewBatches,
+                 validation: Mapping[str, Sequence[Example]], auxiliary: float = 0.0, blank: float = 0.0,
+                 learned_from: Mapping[str, Any] | None = None) -> None:
+        """Take a model, its batches, and validation sets by name.
+
+        auxiliary: weight of the language model's loss. blank: share of pieces that training does not show.
+        learned_from: a description of the data, kept with the weights. Raises ValueError for wrong weights.
+        """
+        if auxiliary and not model.config.causal:
+            raise ValueError(f"the auxiliary weight is {auxiliary}, but where pieces see those after them there is "
+                             f"nothing to predict; choose --mask causal, or --auxiliary 0")
+        if not 0 <= blank < 1:
+            raise ValueError(f"the share of pieces not shown is {blank}; it must be at least 0 and below 1")
+        self.model, self.tokenizer, self.data, self.validation = model, tokenizer, data, validation
+        self.auxiliary, self.blank, self.learned_from = auxiliary, blank, dict(learned_from or {})
+        self.calibration: dict[str, Any] = {}  # of the last evaluation
+
+    def weight(self, batch: Sequence[Example]) -> int:
+        return len(batch)
+
+    def loss(self, model: nn.Module, batch: Sequence[Example], device: torch.device) -> Tensor:
+        """Sum the cross-entropy of the labels over the texts.
+
+        To each text `auxiliary` times the mean cross-entropy of a piece of the batch is added (Radford et al. 2018,
+        equation 5).
+        """
+        tokens = pad([pieces.tolist() for _, pieces in batch], device)
+        labels = torch.tensor([label for label, _ in batch], device=device)
+        shown = tokens
+        if self.blank:  # word dropout (Iyyer et al. 2015)
+            shown = tokens.masked_fill((torch.rand(tokens.shape, device=device) < self.blank) & (tokens > EOS), UNK)
+        reading = model(shown)
+        loss = F.cross_entropy(reading.logits.float(), labels, reduction="sum")
+        if self.auxiliary:
+            real = tokens[:, 1:] != PAD
+            logits, wanted = self.model.logits(reading.states[:, :-1][real]), tokens[:, 1:][real]
+            loss = loss + self.auxiliary * len(batch) / len(wanted) * SmoothedCrossEntropy.apply(logits, wanted, 0.0)
+        return loss
+
+    def evaluate(self, precision: str = "float32") -> dict[str, float]:
+        """Fit the temperature on all validation sets; return the accuracy (0 to 1) on each, and their mean."""
+        everything, labels, scores = [], [], {}
+        for name, examples in self.validation.items():
+            with autocast(self.model.embedding.weight.device, precision):  # as it is trained
+                logits, _ = read(self.model, [pieces.tolist() for _, pieces in examples])
+            wanted = torch.tensor([label for label, _ in examples])
+            scores[name] = round(float((logits.argmax(1) == wanted).double().mean()), 4)
+            everything.append(logits)
+            labels.append(wanted)
+        logits, wanted = torch.cat(everything), torch.cat(labels)
+        self.model.config = replace(self.model.config, temperature=round(fit_temperature(logits, wanted), 4))
+        error, bins = reliability(self.model.probabilities(logits), wanted)
+        before, _ = reliability(logits.softmax(dim=1), wanted)
+        self.calibration = {"temperature": self.model.config.temperature, "error": error, "error_before": before,
+                            "bins": bins}
+        return {"accuracy": round(sum(scores.values()) / len(scores), 4), **scores, "calibration_error": error}
+
+    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
+        super().save(folder, {**metrics, "calibration": self.calibration, "learned_from": self.learned_from})
