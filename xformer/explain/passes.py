@@ -269,9 +269,8 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
                  ) -> list[HeadEffect]:
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     config = model.config
-    every = [Head(stack, layer, head) for stack in stacks
-             for layer in range(1, (config.n_layers if stack == "encoder_self" else config.decoder_layers) + 1)
-             for head in range(1, config.n_heads + 1)]
+    every = [head for stack in stacks for head in Head.every(
+        stack, config.n_layers if stack == "encoder_self" else config.decoder_layers, config.n_heads)]
     whole, effects = float(log_probs(model, [pair.source], pair).sum()), []
     for done, head in enumerate(every, 1):
         without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())

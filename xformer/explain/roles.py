@@ -113,6 +113,5 @@ def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[st
     The decoder's self-attention has no roles "next" and "last": no row can look at the next key, and only the last row
     at the last key, which is itself.
     """
-    heads = [Head(stack, layer + 1, head + 1) for layer, head in np.ndindex(maps.shape[:2])]
-    roles = [role for head in heads for role in of_head(head, maps, queries, keys)]
+    roles = [role for head in Head.every(stack, *maps.shape[:2]) for role in of_head(head, maps, queries, keys)]
     return sorted(roles, key=lambda one: -one.score)

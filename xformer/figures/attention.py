@@ -89,7 +89,7 @@ def heads_of(choice: Choice, layers: int, heads: int) -> list[Head]:
     """List the heads of a picture. layers, heads: of the stack, and of each layer."""
     if choice.show == "head":
         return [choice.chosen]
-    all_of = [Head(choice.stack, layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+    all_of = Head.every(choice.stack, layers, heads)
     if choice.show == "rollout":
         return [one for one in all_of if choice.stack != "cross" or one.layer == choice.layer]
     joined = [one for one in choice.heads if one in all_of]

@@ -33,7 +33,7 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     def hover(head: str, key: str, value: float) -> str:
         return say("rivals_hover", head=head, key=key, value=f"{value:+.3f}", new=safe_piece)
 
-    heads = _heads(distances)
+    heads = Head.every("cross", *distances.shape)
     rows = [f"{place(head, language)} · {distance:.2f}" for head, distance in zip(heads, distances.flat, strict=True)]
     reach = max(0.1, float(np.abs(values).max()))  # heads that hardly changed stay pale
     return matrix(values.reshape(len(heads), -1), Axis(say("rivals_rows"), rows),
@@ -69,7 +69,7 @@ def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> 
         return language.say("rivals_end_late" if old.asks_late else "rivals_end")
     values = counterfactual.difference(old.cross, new.cross, step, old.asks_late).reshape(-1, len(old.source))
     distances = counterfactual.distance(old.cross, new.cross, step, old.asks_late)
-    heads, labels = _heads(distances), shown_all(old.source)
+    heads, labels = Head.every("cross", *distances.shape), shown_all(old.source)
     named = [language.say("rivals_head", head=place(heads[i], language), distance=f"{distances.flat[i]:.2f}",
                           more=labels[values[i].argmax()], less=labels[values[i].argmin()])
              for i in np.argsort(-distances, axis=None, kind="stable")[:MOST]]
@@ -77,7 +77,4 @@ def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> 
                         heads="; ".join(named))
 
 
-def _heads(values: np.ndarray) -> list[Head]:
-    """The cross-attention heads of values (layers, heads), in the order of `values.flat`."""
-    return [Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(values.shape)]
 

@@ -2,17 +2,16 @@
 
 from html import escape
 
-import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain.forming import better_reading, error_course
+from xformer.figures.curves import NO_NAME, curve
 from xformer.figures.labels import place
 from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
 LONGEST = 160  # characters of a translation that are shown; early in training a model does not find an end
-NO_NAME = "<extra></extra>"
 
 
 def story(moments: Moments, course: Course, at: int, language: Language = ENGLISH) -> str:
@@ -55,17 +54,14 @@ def errors(moments: Moments, head: Head, reading: str, at: int, language: Langua
     chosen moment."""
     say, places = language.say, list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
-    data = []
-    for layer, number in np.ndindex(layers, heads):
-        other = Head("cross", layer + 1, number + 1)
+    hover, data = f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}", list[go.Scatter]()
+    for other in Head.every("cross", layers, heads):
         if other != head:
-            own = error_course(moments, other, better_reading(moments, other))
-            data.append(go.Scatter(x=places, y=own, mode="lines", opacity=0.5,
-                                   line={"color": GREY, "width": 1}, name=place(other, language), showlegend=False,
-                                   hovertemplate=f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}"))
+            data.append(curve(places, error_course(moments, other, better_reading(moments, other)),
+                              place(other, language), GREY, hover, width=1, mode="lines", opacity=0.5,
+                              showlegend=False))
     own = error_course(moments, head, reading)
-    data += [go.Scatter(x=places, y=own, mode="lines+markers", line={"color": BLUE}, name=place(head, language),
-                        hovertemplate=f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}"),
+    data += [curve(places, own, place(head, language), BLUE, hover),
              go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),
                         marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
                         hovertemplate=f"%{{y:.3f}}{NO_NAME}")]

@@ -120,6 +120,7 @@ def number(language: Language, row: str = "%{y}") -> str:
     return language.say("first_hover_number", row=row, dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
 
 
-def weight(language: Language) -> Hover:
-    """Make the hover text of a weight or an activation."""
-    return lambda row, column, value: language.say("first_hover_score", row=row, key=column, value=f"{value:.4f}")
+def weight(language: Language, of: str = "") -> Hover:
+    """Make the hover text of a weight or an activation. of: what is written before row and column."""
+    return lambda row, column, value: language.say("first_hover_score", row=f"{of}{row}", key=f"{of}{column}",
+                                                   value=f"{value:.4f}")

@@ -68,7 +68,13 @@ def times(gain: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def lesson(title: str, formula: str, note: str) -> str:
-    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML."""
-    return (f'<h3>{escape(title)} <span class="formula">{formula}</span></h3>'
-            f'<p class="note">{escape(note)}</p>')
+def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:
+    """Write a text of a language as a paragraph of HTML. kind: its CSS class, or "status" for what is read out."""
+    attribute = ' role="status"' if kind == "status" else f' class="{kind}"' if kind else ""
+    return f"<p{attribute}>{language.html(key, **values)}</p>"
+
+
+def lesson(language: Language, name: str, formula: str, text: str, **values: object) -> str:
+    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML. name, text: the keys."""
+    return (f'<h3>{language.html(name)} <span class="formula">{formula}</span></h3>'
+            f'{paragraph(language, text, "note", **values)}')

@@ -58,8 +58,12 @@ def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PL
             "margin": margin, "xaxis": x, "yaxis": y, "meta": {"pair": list(pair)}, **LOOK, **more}
 
 
-def panels(count: int, height: int = PANEL) -> tuple[int, list[tuple[float, float]]]:
-    """Place plots one above the other: the height of all, and each one's domain, from the top down."""
+def panels(count: int, height: int = 0) -> tuple[int, list[tuple[float, float]]]:
+    """Place plots one above the other: the height of all, and each one's domain, from the top down.
+
+    height: of each; if not given PANEL, and of a plot alone PLOT.
+    """
+    height = height or (PANEL if count > 1 else PLOT)
     whole = count * height + (count - 1) * GAP
     tops = [1 - number * (height + GAP) / whole for number in range(count)]
     return whole, [(max(0.0, top - height / whole), top) for top in tops]

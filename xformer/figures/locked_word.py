@@ -95,8 +95,7 @@ def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, give
     if lock == Lock():
         return []
     attention, found = trace.of(choice.stack), []
-    layers, heads = stack_maps.shape[:2]
-    of_stack = [Head(choice.stack, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
+    of_stack = Head.every(choice.stack, *stack_maps.shape[:2])
     for reading in READINGS:
         own = [head for head in of_stack if named_by(choice, given, [head]) == reading]
         if own:

@@ -1,7 +1,7 @@
 """Parts of HTML tables that several figures share. All text is escaped here."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from xformer.figures.labels import of_pair
@@ -11,6 +11,22 @@ def header(names: Sequence[str]) -> str:
     """The head row of a table, a cell for each column's name; one without a name is no header."""
     cells = "".join(f"<th>{escape(name)}</th>" if name else "<td></td>" for name in names)
     return f"<thead><tr>{cells}</tr></thead>"
+
+
+def table(names: Sequence[str], rows: Iterable[str], kind: str = "plain", caption: str = "") -> str:
+    """A table: a name for each column, and rows as HTML. kind: its CSS classes. caption: HTML."""
+    titled = f"<caption>{caption}</caption>" if caption else ""
+    return f'<table class="{kind}">{titled}{header(names)}<tbody>{"".join(rows)}</tbody></table>'
+
+
+def numbers(*texts: str) -> str:
+    """Cells with numbers."""
+    return "".join(f'<td class="number">{text}</td>' for text in texts)
+
+
+def bar(share: float, text: str, kind: str = "") -> str:
+    """A cell with a number and a bar, `share` of it (0 to 1) filled. kind: "for" or "against", the bar's colour."""
+    return numbers(f'<span class="bar{kind and " "}{kind}" style="--share:{share:.3f}">{text}</span>')
 
 
 def row(first: str, cells: Sequence[str], names: Sequence[str]) -> str:
