@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from xformer.explain import counterfactual
 from xformer.figures.ablation import changed_words
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import place, sentence, shown, shown_all
+from xformer.figures.labels import paragraph, place, sentence, shown, shown_all
 from xformer.figures.layout import literal
 from xformer.results import Candidate, Head, Trace
 from xformer.strings import ENGLISH, Language
@@ -54,9 +54,9 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
     nothing = html("rivals_empty")
     was = escape(old.text) or nothing
     now = changed_words(old.text, new.text) if new.text else nothing
-    return (f'<div role="status"><p class="sub">{html("rivals_before", **pieces, number=step + 1)}</p>'
+    return (f'<div role="status">{paragraph(language, "rivals_before", "sub", **pieces, number=step + 1)}'
             f'<p class="large" {language.writes}>{was}</p>'
-            f'<p class="sub">{html("rivals_after", **pieces, number=step + 1)}</p>'
+            f'{paragraph(language, "rivals_after", "sub", **pieces, number=step + 1)}'
             f'<p class="large" {language.writes}>{now}</p><p>{total}</p>'
             f"<p>{escape(summary(old_trace, new_trace, step, language))}</p></div>")
 

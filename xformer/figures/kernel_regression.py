@@ -52,7 +52,7 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
     lines = [curve(widths, found, say("kernel_left_out"), BLUE, hover, mode="lines")]
     if descent is not None:
         lines.append(curve(descent.bandwidths, descent.errors, say("kernel_descent", steps=len(descent.errors) - 1),
-                           ORANGE, hover, marker={"size": 6}))
+                           ORANGE, hover, width=1, marker={"size": 6}))
     return go.Figure(lines, layout(say("kernel_errors"), x=logarithmic(say("kernel_bandwidth_h"), widths.tolist()),
                                    y=axis(say("kernel_error"), rangemode="tozero")))
 

@@ -35,6 +35,11 @@ def sentence(pieces: Sequence[str]) -> str:
     return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()
 
 
+def shortened(text: str, most: int) -> str:
+    """Cut a text after `most` letters, of which the last is then an ellipsis."""
+    return text if len(text) <= most else f"{text[:most - 1]}…"
+
+
 def place(head: Head, language: Language = ENGLISH) -> str:
     """Name a head within its stack: "layer 1, head 2"."""
     return language.say("finder_where", layer=head.layer, head=head.head)
@@ -50,6 +55,11 @@ def of_pair(texts: Sequence[str]) -> str:
     """Name the sentence and its translation, of which a figure is, as an attribute; assets/html_picture.js writes them
     into saved pictures. "" for none."""
     return f' data-pair="{escape(json.dumps(list(texts), ensure_ascii=False))}"' if texts else ""
+
+
+def opens(**address: object) -> str:
+    """What a click opens, as an attribute: assets/bar.js reads these entries of the new address; None removes one."""
+    return f'data-address="{escape(json.dumps(address))}"'
 
 
 def percent(probability: float) -> str:

@@ -16,7 +16,7 @@ from xformer.figures.curves import curve
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import lesson, of_pair, paragraph, percent, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal, logarithmic, panels
-from xformer.figures.tables import bar, numbers, table
+from xformer.figures.tables import bar, header, numbers, table
 from xformer.results import Walk
 from xformer.strings import ENGLISH, Language
 
@@ -185,11 +185,10 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, pair: Seq
         f'<tr{" class=chosen" if key == best else ""}><th scope="row">{escape(shown(name))}</th>'
         f'{"".join(cell(step, key, float(values[key])) for step, values in enumerate(columns))}</tr>'
         for key, name in enumerate(walk.keys))
-    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in (say("first_axis_key"), *steps))
     return (f'<div class="scores" data-query="{escape(label)}" data-step="{html("first_axis_step")}" '
             f'data-value="{html("first_bar_score")}"{of_pair(pair)}><p class="caption">'
             f'{html("first_scores", query=label, **_shape(walk))}</p>'
-            f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+            f'<table>{header([say("first_axis_key"), *steps], "col")}<tbody>{rows}</tbody></table>'
             f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')
 
 

@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 from xformer.explain import sizes as counts
 from xformer.explain.sizes import Part, Sizes
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
-from xformer.figures.tables import header, savable
+from xformer.figures.tables import savable
+from xformer.figures.tables import table as table_of
 from xformer.strings import ENGLISH, Language
 
 COLOURS = {"embedding": GREY, "output": GREY, "self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE,
@@ -40,19 +41,17 @@ def name(part: Part, language: Language = ENGLISH) -> str:
 
 def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> str:
     """Tabulate how many blocks there are of each kind, their parameters, and their products for a piece; HTML."""
-    html, say = language.html, language.say
-    body, rows = "", []
-    for part in parts:
-        numbers = (part.blocks, part.parameters, round(part.products / pieces))
-        rows.append([name(part, language), *numbers])
-        cells = "".join(f"<td>{html('first_number', n=number)}</td>" for number in numbers)
-        body += f"<tr><th scope=row>{escape(name(part, language))}</th>{cells}</tr>"
-    totals = (sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces))
-    cells = "".join(f"<td><b>{html('first_number', n=number)}</b></td>" for number in totals)
-    body += f"<tr><th scope=row><b>{html('sizes_sum')}</b></th><td></td>{cells}</tr>"
+    say, saved, rows = language.say, list[list[object]](), list[str]()
+    totals = ("", sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces))
+    for first, *counted in (*((name(part, language), part.blocks, part.parameters, round(part.products / pieces))
+                              for part in parts), (say("sizes_sum"), *totals)):
+        bold = "<b>{}</b>" if len(rows) == len(parts) else "{}"
+        saved.append([first, *counted])
+        cells = "".join(f"<td>{bold.format(language.html('first_number', n=one)) if one != '' else ''}</td>"
+                        for one in counted)
+        rows.append(f"<tr><th scope=row>{bold.format(escape(first))}</th>{cells}</tr>")
     columns = [say(f"sizes_column_{column}") for column in ("block", "number", "parameters", "products")]
-    whole = f'<table class="plain sizes">{header(columns)}<tbody>{body}</tbody></table>'
-    return savable(whole, "sizes-table", say("sizes_title"), columns, [*rows, [say("sizes_sum"), "", *totals]])
+    return savable(table_of(columns, rows, "plain sizes"), "sizes-table", say("sizes_title"), columns, saved)
 
 
 def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language: Language = ENGLISH) -> str:

@@ -11,7 +11,7 @@ from xformer.figures.curves import curve
 from xformer.figures.heatmap import Axis, Scale
 from xformer.figures.labels import lesson, paragraph, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, panels
-from xformer.figures.tables import savable
+from xformer.figures.tables import header, numbers, savable
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
 
@@ -63,14 +63,13 @@ def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), langu
         rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()), *_measures(one)[:, piece]])
     columns = [say(f"rest_{name}") for name in ("sublayer", "mean", "deviation", "length", "added_length", "share",
                                                 "cosine")]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_cell, numbers))}</tr>'
-                   for name, *numbers in rows)
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
+                   f'{numbers(*(f"{value:.3f}".replace("-", "−") for value in values))}</tr>' for name, *values in rows)
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer,
                 d_model=stream.sublayers[0].state.shape[1])
-    return savable(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-                   f'<p class="sub">{language.html(f"rest_reads_{stream.norm}")}</p>', "stream-sums", title, columns,
-                   [[name, *map(float, numbers)] for name, *numbers in rows], pair)
+    return savable(f'<div class="scroll"><table>{header(columns, "col")}<tbody>{body}</tbody></table></div>'
+                   f'{paragraph(language, f"rest_reads_{stream.norm}", "sub")}', "stream-sums", title, columns,
+                   [[name, *map(float, values)] for name, *values in rows], pair)
 
 
 def _measures(one: Sublayer) -> np.ndarray:
@@ -86,8 +85,6 @@ def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return cosines
 
 
-def _cell(number: float) -> str:
-    return f'<td class="number">{number:.3f}</td>'.replace("-", "−")
 
 
 def _network(stream: Stream, layer: int) -> np.ndarray:

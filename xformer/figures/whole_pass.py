@@ -2,16 +2,13 @@
 of one layer of it."""
 
 import base64
-import json
 import math
-from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from xformer.figures import stream as stream_figures
-from xformer.figures.labels import place, sentence, shown, shown_all
+from xformer.figures.labels import opens, place, sentence, shown, shown_all
 from xformer.results import STACKS, Embedded, Forced, Head, Stream, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -130,14 +127,14 @@ def _looks(trace: Trace, head: Head, piece: int, language: Language) -> str:
     rows = maps.probabilities[head.layer - 1, :, piece]
     number, seen = divmod(int(rows.argmax()), rows.shape[1])
     head = head._replace(head=number + 1)
-    where = {"tab": "attention", "stack": head.stack, "layer": str(head.layer), "head": str(head.head), "show": None}
-    walk = {"tab": "principles", "first_stack": head.stack, "first_layer": str(head.layer),
-            "first_head": str(head.head), "query": str(piece + 1)}
+    where = opens(tab="attention", stack=head.stack, layer=str(head.layer), head=str(head.head), show=None)
+    walk = opens(tab="principles", first_stack=head.stack, first_layer=str(head.layer), first_head=str(head.head),
+                 query=str(piece + 1))
     said = html("whole_looks", stack=language.say(f"arch_{head.stack}"),
                 head=place(head, language), piece=shown(maps.asks[piece]), seen=shown(maps.seen[seen]),
                 weight=f"{rows.max():.2f}")
-    return f'<li>{said} {_link(where, html("whole_open_attention"))} {_link(walk, html("whole_open_principles"))}</li>'
+    links = " ".join(f'<button type="button" class="link" {address}>{html(f"whole_open_{name}")}</button>'
+                     for address, name in ((where, "attention"), (walk, "principles")))
+    return f"<li>{said} {links}</li>"
 
 
-def _link(address: Mapping[str, str | None], text: str) -> str:
-    return f'<button type="button" class="link" data-address="{escape(json.dumps(address))}">{text}</button>'
