@@ -157,8 +157,7 @@ def _layers(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[
     shape = f"{lengths[side]} × {html('first_number', n=info.d_model)}"
     embedding = _parameters(language, blocks["embedding"]) if side == "encoder" else html("arch_shared")
     boxes = [_box("embedding", html("arch_embedding"), shape, embedding, of="embedding", language=language),
-             _box("positions", html("arch_positions"), shape, _parameters(language), of="positions",
-                  language=language)]
+             _box("positions", html("arch_positions"), shape, _parameters(language), of="positions", language=language)]
     count, layers = info.layers(STACK[side, "self_attention"]), []
     for number in range(count):
         inside = "".join(_sublayer(side, number, part, residual, info, blocks, shape, lengths, language)

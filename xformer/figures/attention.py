@@ -9,7 +9,7 @@ import numpy as np
 from xformer.explain import maps
 from xformer.explain.alignment import READINGS
 from xformer.figures.labels import percent, place, shown
-from xformer.pieces import words
+from xformer.pieces import joined, words
 from xformer.results import Head, Maps, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -128,16 +128,17 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
     """
     to_come = to_come and bool(attention.predicted)
     rows = attention.predicted if to_come else attention.asks
-    row_groups, key_groups = _groups(rows, choice.words), _groups(attention.seen, choice.words)
+    row_groups, key_groups = (words(pieces) if choice.words else [[i] for i in range(len(pieces))]
+                              for pieces in (rows, attention.seen))
     if choice.words:
         values = maps.by_words(values, row_groups, key_groups)
-    line = [_label(rows, group) for group in row_groups]
+    line = [shown(text) for text in joined(rows, row_groups)]
     queries = line
     if to_come:  # the word given last, and the one to predict
         before = [shown(attention.asks[0]), *line[:-1]]
         row = "row_target_late" if attention.late else "row_target"
         queries = [language.say(row, given=g, wanted=w) for g, w in zip(before, line, strict=True)]
-    keys = [_label(attention.seen, group) for group in key_groups]
+    keys = [shown(text) for text in joined(attention.seen, key_groups)]
     of_rows, of_keys = _sinks(rows, row_groups), _sinks(attention.seen, key_groups)
     if choice.hide:
         values = maps.hide(values, of_keys)
@@ -153,8 +154,6 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
                  tuple(of_keys))
 
 
-def _groups(pieces: Sequence[str], joined: bool) -> list[list[int]]:
-    return words(pieces) if joined else [[i] for i in range(len(pieces))]
 
 
 def _sinks(pieces: Sequence[str], groups: maps.Groups) -> list[int]:
@@ -195,9 +194,6 @@ def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
     return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
 
 
-def _label(pieces: Sequence[str], group: Sequence[int]) -> str:
-    """Label a word; a single piece that continues a word keeps the mark for that."""
-    return shown("".join(pieces[i] for i in group))
 
 
 def folded(picture: Picture, language: Language = ENGLISH) -> str:
@@ -211,9 +207,6 @@ def summary(picture: Picture, language: Language = ENGLISH) -> str:
     lines = [language.say("summary_start", title=picture.title), *picture.rules]
     for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())
-        if not values[best]:
-            lines.append(language.say("summary_row_empty", query=query))
-            continue
-        lines.append(language.say("summary_row", query=query, key=picture.keys[best],
-                                  percent=percent(float(values[best]))))
+        lines.append(language.say("summary_row" if values[best] else "summary_row_empty", query=query,
+                                  key=picture.keys[best], percent=percent(float(values[best]))))
     return " ".join(lines)

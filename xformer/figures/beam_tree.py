@@ -41,9 +41,6 @@ def winner(tree: BeamTree) -> int:
     return next(node for node, place in places(tree).items() if place == 1)
 
 
-def is_cut(tree: BeamTree, node: int) -> bool:
-    """Whether a hypothesis was cut off at the greatest length, without </s>."""
-    return tree.branches[node].fate == "ended" and tree.pieces[node] != SPECIAL[EOS]
 
 
 def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
@@ -59,7 +56,7 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
         nodes.append({"parent": branch.parent, "step": branch.step, "row": row, "piece": shown(piece),
                       "log_prob": round(branch.log_prob, 6), "total": round(branch.total, 6),
                       "score": round(branch.score, 6), "fate": branch.fate, "place": ranks.get(at, 0),
-                      "best": at in best, "cut": is_cut(tree, at)})
+                      "best": at in best, "cut": branch.fate == "ended" and piece != SPECIAL[EOS]})
     return {"title": language.say("tree_title", width=tree.translation.options.beam,
                                   text=tree.translation.source), "nodes": nodes, "chosen": node,
             "pair": [tree.translation.source, tree.translation.best.text],
@@ -93,7 +90,8 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     say, branch, best = language.say, tree.branches[node], winner(tree)
     step = [at for at, one in enumerate(tree.branches) if one.step == branch.step]
     rank, width, winning = step.index(node) + 1, tree.translation.options.beam, tree.branches[best]
-    cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut(tree, node) else ""
+    is_cut = branch.fate == "ended" and tree.pieces[node] != SPECIAL[EOS]  # at the greatest length
+    cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut else ""
     if node == best:
         ended = sum(one.fate == "ended" for one in tree.branches)
         return cut + say("tree_why_won", score=f"{branch.score:.4f}", count=ended)

@@ -169,8 +169,7 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
     dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
     rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (6 * n * d * d, "6 · n · d²")),
             ("convolution", (1, "1"), (math.ceil(n / k), "n / k"), (k * n * d * d, "k · n · d²"),
-             (k * n * d * d, "k · n · d²")),
-            ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
+             (k * n * d * d, "k · n · d²")), ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
              (4 * n * d * d + 2 * n * n * d, "4 · n · d² + 2 · n² · d")))
     names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work", "products")]
     body = (row(language.say(f"gen_layer_{name}"), [

@@ -13,8 +13,7 @@ from xformer.strings import ENGLISH, Language
 
 
 def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLISH) -> str:
-    """Tabulate the translations from the encoder's state after 0 to N layers; words that the last one lacks are marked.
-    HTML."""
+    """Tabulate translations from an encoder's state after 0 to N layers; words that the last lacks are marked; HTML."""
     html, last, rows = language.html, found[-1].text, list[str]()
     for layer, candidate in enumerate(found):
         own = candidate.text.split()

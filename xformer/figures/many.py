@@ -25,8 +25,7 @@ def summary(judged: Sequence[Judged], language: Language = ENGLISH) -> list[str]
     known = [row for row in read if row.given is not None]
     if known:
         right = sum(row.given == row.label for row in known)
-        sentences.append(say("texts_accuracy", right=right, count=len(known),
-                             share=f"{100 * right / len(known):.1f}"))
+        sentences.append(say("texts_accuracy", right=right, count=len(known), share=f"{100 * right / len(known):.1f}"))
     if len(read) < len(judged):
         sentences.append(say("texts_unread", count=len(judged) - len(read), of=len(judged)))
     return sentences

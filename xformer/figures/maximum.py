@@ -74,8 +74,7 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
                "x1": i + 0.5, "y0": row - 0.5, "y1": row + 0.5} for i, row in enumerate(givers)]
     return go.Figure(drawn, layout(
         say("gives_picture", count=len(x), all=len(found.weights)), height=whole, shapes=frames, bargap=0.25,
-        pair=[sentence(found.words)],
-        margin={"l": 20 + 7 * max(map(len, names)), "r": heatmap.BAR, "b": 64},
+        pair=[sentence(found.words)], margin={"l": 20 + 7 * max(map(len, names)), "r": heatmap.BAR, "b": 64},
         x=axis(say("gives_dimensions"), type="category", showgrid=False, anchor="y2",
                tickangle=-90, range=[-0.5, len(x) - 0.5]),
         y=axis(say("review_word"), tickvals=y, ticktext=literal(names), range=[len(y) - 0.5, -0.5], showgrid=False,

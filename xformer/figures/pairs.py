@@ -63,10 +63,14 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     reach = max(1.0, *(abs(word.gain) for side in sides for word in side))
     sources = [translation.source.split() for translation in compared.translations]
     places = aligned(*sources)
-    sections = "".join(
-        f'<section><h3>{name}</h3><p {language.reads} class="source">{_marked(sources[side], places, side)}</p>'
-        f'<p {language.writes} class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
-        for side, name in enumerate(NAMES))
+    sections = ""
+    for side, (name, own) in enumerate(zip(NAMES, sides, strict=True)):
+        source = " ".join(_text(sources[side][i], one.same) for one in places if (i := one[side]) is not None)
+        said = "".join(f'<span class="word {"for" if word.gain >= 0 else "against"}" '
+                       f'style="--share:{abs(word.gain) / reach:.3f}">{_text(word.text, word.same)}'
+                       f"<small>{_signed(word.gain)}</small></span> " for word in own)
+        sections += (f'<section><h3>{name}</h3><p {language.reads} class="source">{source}</p>'
+                     f'<p {language.writes} class="said">{said}</p></section>')
     same = compared.translations[0].best.text == compared.translations[1].best.text
     alike = paragraph(language, "pairs_same", "alike") if same else ""
     scale = f'<span class="scale"><b>−{reach:.1f}</b><i></i><b>+{reach:.1f}</b></span>'
@@ -80,18 +84,9 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     return savable(body, "contrasted", title, columns, rows)
 
 
-def _marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
-    """The words of a side; words that differ in the other sentence, or are missing there, are marked."""
-    own = [(one[side], one.same) for one in places]
-    return " ".join(escape(texts[i]) if same else f"<mark>{escape(texts[i])}</mark>"
-                    for i, same in own if i is not None)
-
-
-def _chip(word: Weighed, reach: float) -> str:
-    kind = "for" if word.gain >= 0 else "against"
-    text = escape(word.text) if word.same else f"<mark>{escape(word.text)}</mark>"
-    return (f'<span class="word {kind}" style="--share:{abs(word.gain) / reach:.3f}">{text}'
-            f"<small>{_signed(word.gain)}</small></span> ")
+def _text(word: str, same: bool) -> str:
+    """A word, marked where the other sentence does not have it."""
+    return escape(word) if same else f"<mark>{escape(word)}</mark>"
 
 
 def _signed(value: float) -> str:
@@ -99,8 +94,7 @@ def _signed(value: float) -> str:
 
 
 def _crosswise(compared: Comparison, language: Language) -> str:
-    """Tabulate the log-probability of each translation after each source, and how many times likelier its own makes it.
-    """
+    """Tabulate each translation's log-probability after each source, and how many times likelier its own makes it."""
     html, totals, rows = language.html, compared.totals, []
     for side, name in enumerate(NAMES):
         gain = totals[side][side] - totals[1 - side][side]
@@ -148,8 +142,7 @@ def ranked(compared: Comparison) -> list[tuple[Head, float]]:
     return [(head, change) for _, head, change in sorted(found, key=lambda one: (not one[0], -abs(one[2])))]
 
 
-def _side_by_side(compared: Comparison, choice: Choice, to_come: bool
-                  ) -> tuple[list[Units], list[Place], list[Place]]:
+def _side_by_side(compared: Comparison, choice: Choice, to_come: bool) -> tuple[list[Units], list[Place], list[Place]]:
     """A stack's maps of both passes by words, and which of their rows and which of their columns correspond."""
     sides = [units(all_maps(trace, choice.stack, weighed=False), trace.of(choice.stack), choice, to_come)
              for trace in compared.traces]

@@ -127,8 +127,7 @@ def reshape(walk: Walk, language: Language = ENGLISH, pair: Sequence[str] = ()) 
     return go.Figure(maps, layout(
         say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), height=round(upper + gap + lower),
         width=left + wide * d_model + heatmap.BAR, autosize=False, shapes=shapes,
-        plot_bgcolor=heatmap.GROUND, pair=pair,
-        margin={"l": left, "r": heatmap.BAR, "b": 8, "autoexpand": False},
+        plot_bgcolor=heatmap.GROUND, pair=pair, margin={"l": left, "r": heatmap.BAR, "b": 8, "autoexpand": False},
         x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], showgrid=False),
         y=axis("", tickvals=list(range(length)), ticktext=names, range=[length - 0.5, -0.5], showgrid=False,
                domain=[1 - upper / (upper + gap + lower), 1]),
@@ -216,8 +215,7 @@ def _shape(walk: Walk) -> dict[str, int]:
     return {"keys": len(walk.keys), "d": walk.q.shape[1], "d_model": walk.output.shape[1]}
 
 
-def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language, pair: Sequence[str]
-            ) -> go.Figure:
+def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language, pair: Sequence[str]) -> go.Figure:
     """Plot vectors (rows, dimensions) as strips of colour, one below the other."""
     scale = Scale(language.say("first_bar_number"), max(1e-6, float(np.abs(numbers).max())), signed=True)
     return heatmap.strips(numbers, rows, title=title, scale=scale, height=22, language=language, pair=pair)

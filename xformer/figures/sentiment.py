@@ -223,8 +223,7 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
     return go.Figure([
         curve([0, 100], [0, 100], say("calibration_perfect"), GREY, None, dash="dash", mode="lines", hoverinfo="skip"),
         curve(confidence, accuracy, say("calibration_model"), BLUE, "%{text}<extra></extra>", text=hints,
-              marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]})],
-        layout(say("calibration_plot"),
+              marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]})], layout(say("calibration_plot"),
                x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
                y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
 

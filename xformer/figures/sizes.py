@@ -55,8 +55,7 @@ def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> s
 
 
 def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language: Language = ENGLISH) -> str:
-    """Say how much memory training and decoding take, and how large the model would be if its heads mixed positions;
-    HTML."""
+    """Say how much memory training and decoding take, and how large a model of heads that mix positions were; HTML."""
     html = language.html
     total = sum(part.parameters for part in parts)
     kept = batch * counts.activations(sizes, pieces) * counts.BYTES

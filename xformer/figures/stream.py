@@ -28,8 +28,7 @@ FORMULAS = {
 
 
 def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
-    """Introduce a figure: its title, its formula, and what to notice. norm: the model's order of normalisation. HTML.
-    """
+    """Introduce a figure: title, formula, and what to notice. norm: the model's order of normalisation. HTML."""
     return lesson(language, f"rest_title_{name}", FORMULAS[name],
                   f"rest_text_{name}_post" if (name, norm) == ("state", "post") else f"rest_text_{name}")
 

@@ -36,11 +36,14 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
                         for pieces, groups in ((rows, row_groups), (attention.seen, key_groups)))
     title = language.html("strip_title", where=place(head, language))
     address = opens(tab="attention", stack=head.stack, layer=None, head=None, show="head")
+    in_words = " ".join(language.say("summary_row", query=word, key=english[int(row.argmax())],
+                                     percent=percent(float(row.max())))
+                        for word, row in zip(spanish, values, strict=True))
     return (f'<h3>{title}</h3><button type="button" class="open" {address} '
             f'aria-label="{language.html("strip_open", where=place(head, language))}">'
             f"{_picture(values, spanish, english, language)}</button>"
             f'{paragraph(language, "strip_hint_given" if given else "strip_hint_predicted", "sub")}'
-            f'<p class="sr-only">{escape(_in_words(values, spanish, english, language))}</p>')
+            f'<p class="sr-only">{escape(in_words)}</p>')
 
 
 def _words(pieces: Sequence[str]) -> list[list[int]]:
@@ -66,9 +69,5 @@ def _picture(values: np.ndarray, spanish: list[str], english: list[str], languag
             f'{cells}<g {language.reads}>{across}</g><g {language.writes}>{down}</g></svg>')
 
 
-def _in_words(values: np.ndarray, spanish: list[str], english: list[str], language: Language) -> str:
-    """Say for each Spanish word at which English word the head looks most."""
-    return " ".join(language.say("summary_row", query=word, key=english[int(row.argmax())],
-                                 percent=percent(float(row.max()))) for word, row in zip(spanish, values, strict=True))
 
 

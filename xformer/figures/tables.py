@@ -11,8 +11,7 @@ from xformer.strings import Language
 
 
 def header(names: Sequence[str], scope: str = "") -> str:
-    """The head row of a table, a cell for each column's name; one without a name is no header. scope: of the headers.
-    """
+    """The head row of a table, a cell for each column's name; one without a name is no header. scope: of headers."""
     scope = scope and f' scope="{scope}"'
     cells = "".join(f"<th{scope}>{escape(name)}</th>" if name else "<td></td>" for name in names)
     return f"<thead><tr>{cells}</tr></thead>"

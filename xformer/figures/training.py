@@ -24,8 +24,7 @@ SUBLAYERS = {"feed_forward": ("solid", "circle"), "self_attention": ("dot", "squ
 
 
 def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
-    """Plot the norm of each sub-layer's gradient by depth, the encoder above the decoder (Xiong et al. 2020, figure 3).
-    """
+    """Plot the norm of each sub-layer's gradient by depth, encoder above decoder (Xiong et al. 2020, figure 3)."""
     say = language.say
     traces, axes, (height, domains) = list[go.Scatter](), dict[str, Any](), panels(2)
     for which, stack, domain in zip(("", "2"), ("encoder", "decoder"), domains, strict=True):
@@ -49,8 +48,7 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
 
 
 def growth(found: Gradients, language: Language = ENGLISH) -> str:
-    """Say what to look for, and for each order how the gradient grows from the decoder's first layer to its last; HTML.
-    """
+    """Say what to look for, and for each order how the gradient grows from the decoder's first layer to its last."""
     said = [language.html("train_look_gradients")]
     for norm, every in found.items():
         through = [one.norm for one in every if (one.stack, one.sublayer) == ("decoder", "feed_forward")]

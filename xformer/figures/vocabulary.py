@@ -66,7 +66,13 @@ def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Langu
     """List the sentences in which a piece, marked there, has a state like that of `piece`; HTML."""
     after = language.say("vocab_after" if layer else "vocab_after_0", layer=layer)
     title = language.say("vocab_contexts", piece=readable(piece), after=after)
-    rows = (f"<tr><td>{_sentence(one)}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>" for one in found)
+    rows = list[str]()
+    for one in found:
+        bare = [escape(piece.removeprefix(WORD_START)) for piece in one.pieces]
+        bare[one.position] = f"<mark>{bare[one.position]}</mark>"
+        sentence = "".join(" " * (i > 0 and piece.startswith(WORD_START)) + text
+                           for i, (piece, text) in enumerate(zip(one.pieces, bare, strict=True)))
+        rows.append(f"<tr><td>{sentence}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>")
     return savable(_titled(title, ("sentence", "cosine"), rows, language), "pieces-of",
                    title, ["sentence", "piece", "position", "cosine"],
                    [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
@@ -78,14 +84,6 @@ def _titled(title: str, columns: Sequence[str], rows: Iterable[str], language: L
     return f'<h3>{escape(title)}</h3>{table([language.say(f"vocab_column_{name}") for name in columns], rows)}'
 
 
-def _sentence(one: Neighbour) -> str:
-    """Write a sentence with its piece marked."""
-    written = ""
-    for position, piece in enumerate(one.pieces):
-        space = " " if piece.startswith(WORD_START) and position else ""
-        text = escape(piece.removeprefix(WORD_START))
-        written += space + (f"<mark>{text}</mark>" if position == one.position else text)
-    return written
 
 
 def _chips(split: Pieced, language: Language) -> str:

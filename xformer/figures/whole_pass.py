@@ -37,16 +37,11 @@ def flows(maps: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def cells(states: np.ndarray) -> np.ndarray:
-    """The strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers themselves.
-    """
+    """The strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers."""
     count = min(CELLS, states.shape[1])
     return np.stack([part.mean(axis=1) for part in np.array_split(states, count, axis=1)], axis=1)
 
 
-def layers_of(stream: Stream) -> list[np.ndarray]:
-    """The states (L, D) after 0 to all layers."""
-    last = {one.layer: one.after for one in stream.sublayers}
-    return [stream.sublayers[0].state, *last.values()]
 
 
 def _strip(states: np.ndarray) -> dict[str, Any]:
@@ -81,7 +76,8 @@ def payload(trace: Trace, passed: dict[str, Stream], embedded: Embedded, forced:
                       "rank": next((i for i, (piece, _) in enumerate(best, 1) if piece == wanted), 0),
                       "likeliest": [[shown(piece), round(math.exp(value), 6)] for piece, value in best],
                       "so_far": sentence([*forced.given[1:len(steps) + 1], wanted])})
-    encoder, decoder = layers_of(passed["encoder"]), layers_of(passed["decoder"])
+    encoder, decoder = ([one.sublayers[0].state, *{sub.layer: sub.after for sub in one.sublayers}.values()]
+                        for one in (passed["encoder"], passed["decoder"]))  # the states (L, D) after 0 to all layers
     width = encoder[0].shape[1]
     return {"title": language.say("whole_title", text=trace.text), "pair": [trace.text, sentence(trace.predicted)],
             "source": shown_all(trace.source), "given": shown_all(trace.target), "steps": steps,

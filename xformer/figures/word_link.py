@@ -139,20 +139,18 @@ def _rows(values: np.ndarray, stack: str, pair: str) -> list[list[object]]:
 
 def _table(values: np.ndarray, stack: str, caption: str, reach: float, signed: bool, language: Language) -> str:
     """One grid, its largest share in words, and its colours with numbers."""
+    most = ""
+    if np.isfinite(values).any():
+        layer, head = (int(i) for i in np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape))
+        most = language.html("link_most", head=place(Head(stack, layer + 1, head + 1), language),
+                             value=_number(float(values[layer, head]), signed))
     ends = (f"−{reach:.2f}", f"+{reach:.2f}") if signed else ("0", "1")
     scale = f'<span class="scale{" signed" if signed else ""}">{ends[0]}<i></i>{ends[1]}</span>'
     table = by_heads(values, lambda at, value: _cell(Head(stack, *at), value, reach, signed, language), language)
     return (f"<figure><figcaption>{escape(caption)}</figcaption>{table}"
-            f'<p class="sub">{scale} {_largest(values, stack, signed, language)}</p></figure>')
+            f'<p class="sub">{scale} {most}</p></figure>')
 
 
-def _largest(values: np.ndarray, stack: str, signed: bool, language: Language) -> str:
-    """Name the head with the largest value of a grid."""
-    if not np.isfinite(values).any():
-        return ""
-    layer, head = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
-    where = place(Head(stack, int(layer) + 1, int(head) + 1), language)
-    return language.html("link_most", head=where, value=_number(float(values[layer, head]), signed))
 
 
 def _cell(head: Head, value: float, reach: float, signed: bool, language: Language) -> str:

@@ -53,7 +53,9 @@ def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
                          nats=f"{gain:.2f}") if gain >= 1e-6 else language.html("lm_same")
     sides, rows = "", []
     for name, text in zip("AB", texts, strict=True):
-        chips = "".join(_chip(piece, value) for piece, value in zip(text.pieces, text.log_probs, strict=True))
+        chips = "".join(f'<span class="lm-piece" style="--share:{min(1.0, bits(value) / MOST_BITS):.3f}">'
+                        f"{escape(shown(piece))}<small>{bits(value):.1f}</small></span> "
+                        for piece, value in zip(text.pieces, text.log_probs, strict=True))
         mean, total = -text.total / len(text.tokens) / math.log(2), f"{text.total:.2f}".replace("-", "−")
         sides += (f'<section><h3>{name}</h3><p class="text" lang="en">{chips}</p>' + paragraph(
             language, "lm_total", "sub", total=total, pieces=len(text.tokens), bits=f"{mean:.2f}") + "</section>")
@@ -65,8 +67,3 @@ def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
     return savable(body, "likelier", " · ".join(text.text for text in texts), columns, rows)
 
 
-def _chip(piece: str, log_prob: float) -> str:
-    """A piece of a text, shaded by its surprise, with its bits below."""
-    surprise = bits(log_prob)
-    return (f'<span class="lm-piece" style="--share:{min(1.0, surprise / MOST_BITS):.3f}">{escape(shown(piece))}'
-            f"<small>{surprise:.1f}</small></span> ")

@@ -50,8 +50,7 @@ class Translation:
     def to_json(self) -> dict[str, Any]:
         """The translation as the API and `--json` give it, with warnings in English; the quality only if asked for."""
         best = self.best
-        return {"text": best.text, "score": best.score, "pieces": list(best.pieces),
-                "log_probs": list(best.log_probs),
+        return {"text": best.text, "score": best.score, "pieces": list(best.pieces), "log_probs": list(best.log_probs),
                 "alternatives": [[{"piece": piece, "log_prob": value} for piece, value in step]
                                  for step in best.alternatives],
                 "n_best": [{"text": c.text, "score": c.score, "pieces": list(c.pieces),
