@@ -81,9 +81,8 @@ def findings(courses: Sequence[TrainingCourse]) -> list[Message]:
         if bare or warm:
             found.append(Message.of(f"recorded_{norm}", bare=len(bare), learned=sum(map(learned, bare)),
                                     warm=len(warm), warmed=sum(map(learned, warm)), least=f"{100 * (1 - STALLED):.0f}"))
-    best = {norm: min((one for one in courses if one.settings.norm == norm and one.loss), default=None,
-                      key=lambda one: one.loss[-1]) for norm in ("post", "pre")}
-    post, pre = best["post"], best["pre"]
+    post, pre = (min((one for one in courses if one.settings.norm == norm and one.loss), default=None,
+                     key=lambda one: one.loss[-1]) for norm in ("post", "pre"))
     if post is None or pre is None:
         return found
     target = max(post.loss[-1], pre.loss[-1])

@@ -106,13 +106,12 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
         stack_maps = all_maps(trace, choice.stack, choice.weigh)
     attention = trace.of(choice.stack)
     values, title, rule = _chosen(trace, choice, stack_maps, language)
-    rules = [language.say("rule_weigh")] if choice.weigh else []
-    if rule:
-        rules.append(rule)
     to_come = named_by(choice, given, heads_of(choice, *stack_maps.shape[:2])) == READINGS[0]
     share = None if choice.hide else maps.mass(values, maps.sinks(attention.seen))
     shown = units(values, attention, choice, to_come, language)
-    rules += [language.say(rule) for rule, used in (("rule_words", choice.words), ("rule_hidden", choice.hide)) if used]
+    rules = [said for said, used in ((language.say("rule_weigh"), choice.weigh), (rule, rule),
+                                     (language.say("rule_words"), choice.words),
+                                     (language.say("rule_hidden"), choice.hide)) if said and used]
     unit = "word" if choice.words else "piece"
     asks = "source" if not attention.predicted else "predicted" if to_come else "given"
     return Picture(**{**vars(shown), "values": shown.values.astype(np.float32)}, title=title, rules=tuple(rules),
@@ -139,7 +138,8 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
         row = "row_target_late" if attention.late else "row_target"
         queries = [language.say(row, given=g, wanted=w) for g, w in zip(before, line, strict=True)]
     keys = [shown(text) for text in joined(attention.seen, key_groups)]
-    of_rows, of_keys = _sinks(rows, row_groups), _sinks(attention.seen, key_groups)
+    of_rows, of_keys = ([i for i, group in enumerate(groups) if group[0] in maps.sinks(pieces)]  # each is a word
+                        for pieces, groups in ((rows, row_groups), (attention.seen, key_groups)))
     if choice.hide:
         values = maps.hide(values, of_keys)
         kept = [i for i in range(len(row_groups)) if i not in of_rows] or [*range(len(row_groups))]
@@ -147,8 +147,7 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
         values = values[..., kept, :][..., seen]
         queries, line = ([labels[i] for i in kept] for labels in (queries, line))
         row_groups, key_groups = [row_groups[i] for i in kept], [key_groups[i] for i in seen]
-        keys = [keys[i] for i in seen]
-        of_keys = []
+        keys, of_keys = [keys[i] for i in seen], []
     return Units(values, tuple(queries), tuple(keys), tuple(line),
                  tuple(tuple(i + to_come for i in group) for group in row_groups), tuple(map(tuple, key_groups)),
                  tuple(of_keys))
@@ -156,10 +155,6 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
 
 
 
-def _sinks(pieces: Sequence[str], groups: maps.Groups) -> list[int]:
-    """List the groups that are sinks; each sink is a word of its own."""
-    pieces_that_are = maps.sinks(pieces)
-    return [i for i, group in enumerate(groups) if group[0] in pieces_that_are]
 
 
 def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
@@ -177,8 +172,7 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
     if choice.show == "head":
         return stack_maps[layer - 1, head - 1], say("picture_title"), None
     if choice.show == "rollout" and choice.stack == "cross":
-        encoder = all_maps(trace, "encoder_self", choice.weigh)
-        values = maps.cross_rollout(stack_maps[layer - 1], encoder)
+        values = maps.cross_rollout(stack_maps[layer - 1], all_maps(trace, "encoder_self", choice.weigh))
         return values, say("picture_title_rollout_cross"), say("rule_rollout_cross")
     if choice.show == "rollout":
         return maps.rollout(stack_maps), say("picture_title_rollout"), say("rule_rollout")

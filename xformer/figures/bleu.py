@@ -74,12 +74,10 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
 
 def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the same pair's three scores: how each is computed with these numbers, and why they differ."""
-    html, orders = language.html, parts.orders
+    html, orders, penalty = language.html, parts.orders, f"{parts.brevity_penalty:.3f}"
     precisions = [f"<sup>{match}</sup>⁄<sub>{total}</sub>"
                   for match, total in zip(parts.matches[:orders], parts.totals, strict=False)]
-    penalty = f"{parts.brevity_penalty:.3f}"
-    product = " · ".join(precisions) or "0"
-    root = f"{penalty} · ({product})<sup>1/{max(orders, 1)}</sup>"
+    root = f"{penalty} · ({' · '.join(precisions) or '0'})<sup>1/{max(orders, 1)}</sup>"
     halves = " · ".join(f"({one})<sup>1/{2 ** n}</sup>" for n, one in enumerate(precisions, 1)) or "0"
     three = (("paper", parts.score, f"BP · (∏ <i>p<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {root}"),
              ("sacre", parts.smoothed,
@@ -89,7 +87,9 @@ def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     sections = (f'<section><h3>{html(f"bleu_score_{name}")}</h3><p class="value">{value:.1f}</p>'
                 f'<p class="sum">{formula}</p>{paragraph(language, f"bleu_why_{name}", "why")}</section>'
                 for name, value, formula in three)
-    short = f'<p class="short">{html("bleu_short", missing=orders + 1, orders=orders)}</p>' if 0 < orders < 4 else ""
+    short = ""
+    if 0 < orders < 4:
+        short = paragraph(language, "bleu_short", "short", missing=orders + 1, orders=orders)
     rows = [[language.say(f"bleu_score_{name}"), round(value, 4)] for name, value, _ in three]
     return savable(f"{short}<div>{''.join(sections)}</div>", "bleu-scores", language.say("bleu_lab_scores"),
                    [language.say("bleu_lab_formula"), language.say("bleu_lab_score")], rows)
@@ -102,8 +102,7 @@ def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
         return language.html("bleu_no_match")
     factors, halvings = [], 0
     for match, total in zip(parts.matches[:parts.orders], parts.totals, strict=False):
-        if match == 0:
-            halvings += 1
+        halvings += match == 0
         over = str(match) if match else f"1/{2 ** halvings}"
         factors.append(f"<sup>{over}</sup>⁄<sub>{total}</sub>")
     return f"{parts.brevity_penalty:.3f} · ({' · '.join(factors) or '0'})<sup>1/{max(parts.orders, 1)}</sup>"

@@ -25,13 +25,12 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
     say = language.say
     if not old.cross.size or not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):
         return None
-    values = counterfactual.difference(old.cross, new.cross, step, old.asks_late)
-    distances = counterfactual.distance(old.cross, new.cross, step, old.asks_late)
+    passes = old.cross, new.cross, step, old.asks_late
+    values, distances = counterfactual.difference(*passes), counterfactual.distance(*passes)
     old_piece, new_piece = shown(old.predicted[step]), shown(new.predicted[step])
-    (safe_piece,) = literal([new_piece])
 
     def hover(head: str, key: str, value: float) -> str:
-        return say("rivals_hover", head=head, key=key, value=f"{value:+.3f}", new=safe_piece)
+        return say("rivals_hover", head=head, key=key, value=f"{value:+.3f}", new=literal([new_piece])[0])
 
     heads = Head.every("cross", *distances.shape)
     rows = [f"{place(head, language)} · {distance:.2f}" for head, distance in zip(heads, distances.flat, strict=True)]
@@ -49,15 +48,14 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
     html = language.html
     pieces = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
     before, after = sum(old.log_probs), sum(new.log_probs)
-    total = html("rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
-                 change=f"{after - before:+.2f}")
-    nothing = html("rivals_empty")
-    was = escape(old.text) or nothing
-    now = changed_words(old.text, new.text) if new.text else nothing
+    total = paragraph(language, "rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
+                      change=f"{after - before:+.2f}")
+    was = escape(old.text) or html("rivals_empty")
+    now = changed_words(old.text, new.text) if new.text else html("rivals_empty")
     return (f'<div role="status">{paragraph(language, "rivals_before", "sub", **pieces, number=step + 1)}'
             f'<p class="large" {language.writes}>{was}</p>'
             f'{paragraph(language, "rivals_after", "sub", **pieces, number=step + 1)}'
-            f'<p class="large" {language.writes}>{now}</p><p>{total}</p>'
+            f'<p class="large" {language.writes}>{now}</p>{total}'
             f"<p>{escape(summary(old_trace, new_trace, step, language))}</p></div>")
 
 
@@ -67,12 +65,13 @@ def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> 
         return language.say("no_maps_model")
     if not counterfactual.comparable(old.cross, new.cross, step, old.asks_late):
         return language.say("rivals_end_late" if old.asks_late else "rivals_end")
-    values = counterfactual.difference(old.cross, new.cross, step, old.asks_late).reshape(-1, len(old.source))
-    distances = counterfactual.distance(old.cross, new.cross, step, old.asks_late)
+    passes = old.cross, new.cross, step, old.asks_late
+    values, distances = counterfactual.difference(*passes), counterfactual.distance(*passes)
     heads, labels = Head.every("cross", *distances.shape), shown_all(old.source)
-    named = [language.say("rivals_head", head=place(heads[i], language), distance=f"{distances.flat[i]:.2f}",
-                          more=labels[values[i].argmax()], less=labels[values[i].argmin()])
-             for i in np.argsort(-distances, axis=None, kind="stable")[:MOST]]
+    most = [(heads[i], distances.flat[i], values.reshape(len(heads), -1)[i])
+            for i in np.argsort(-distances, axis=None, kind="stable")[:MOST]]
+    named = [language.say("rivals_head", head=place(head, language), distance=f"{far:.2f}",
+                          more=labels[change.argmax()], less=labels[change.argmin()]) for head, far, change in most]
     return language.say("rivals_heads", old=shown(old.predicted[step]), new=shown(new.predicted[step]),
                         heads="; ".join(named))
 

@@ -18,8 +18,7 @@ def story(moments: Moments, course: Course, at: int, language: Language = ENGLIS
     """List the translations of a sentence at all moments, the chosen one marked; HTML."""
     rows = []
     for number, (moment, text) in enumerate(zip(moments.moments, course.translations, strict=True)):
-        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-        said = escape(cut) or language.html("form_nothing")
+        said = escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…") or language.html("form_nothing")
         chosen = ' class="now" aria-current="true"' if number == at else ""
         rows.append(f'<tr{chosen}><td>{language.html("form_step", step=moment.step)}</td>'
                     f'<td lang="es"><div>{said}</div></td></tr>')

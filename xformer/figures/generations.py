@@ -86,10 +86,11 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
     names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     for one in found:
-        kept = one.kept
+        kept, scores = one.kept, [one.bleu, *(one.scores.get(name) for name in sets)]
         cells = [f"{one.info.parameters / 1e6:.1f} M", "–" if kept is None else f"{kept.seen / 1e6:.2f} M",
                  "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
-                 _number(one.bleu, 1), *(_number(one.scores.get(name), 1) for name in sets), _number(one.error, 3)]
+                 *("–" if score is None else f"{score:.1f}" for score in scores),
+                 "–" if one.error is None else f"{one.error:.3f}"]
         rows.append(row(label(one.name, language), [*map(escape, cells)], names))
     said = [escape(one.broken) for one in found if one.broken]
     said += [early for one in found if (early := _early(one, language))]
@@ -107,8 +108,6 @@ def _early(one: Generation, language: Language) -> str:
                          seen=f"{one.history.seen[-1] / 1e6:.2f}")
 
 
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:

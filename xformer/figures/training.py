@@ -153,12 +153,11 @@ def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str
     """Say how far each run is, or what happened in it; HTML."""
     said = []
     for i, course in enumerate(courses):
-        how = language.html("live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps) \
-            if not course.ended else escape(verdict(course).say(language))
+        how = escape(verdict(course).say(language)) if course.ended else language.html(
+            "live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps)
         if course.ended in ("stopped", "late"):
             how = f'{language.html(f"live_{course.ended}", seconds=f"{course.seconds:.0f}")} {how}'
-        colour = RUNS[i % len(RUNS)]
-        said.append(f'<li><b><span class="key" style="background: {colour}"></span>{i + 1} · '
+        said.append(f'<li><b><span class="key" style="background: {RUNS[i % len(RUNS)]}"></span>{i + 1} · '
                     f"{escape(name_of(course.settings, language))}</b> {how}</li>")
     return f'<ol class="runs" role="status">{"".join(said)}</ol>' if said else ""
 

@@ -45,9 +45,9 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
     """
     say, new = language.say, done.translation.best.text
     warnings = notice([warning.say(language) for warning in done.translation.warnings], "warning")
-    said = [language.html(f"weigh_text_{change.kind}")]
+    said = language.html(f"weigh_text_{change.kind}")
     if change.kind == "queries" and change.head.stack != "encoder_self":
-        said.append(language.html("weigh_text_leak"))
+        said += f' {language.html("weigh_text_leak")}'
     texts = both_texts("weigh", old, new, done.before.log_probs, done.after.log_probs, language)
     body = (f'<div role="status"><p class="what">{escape(named(change, language))}</p>'
             f'<p class="source" {language.reads}>{escape(done.before.text)}</p>{texts}</div>')
@@ -55,7 +55,7 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
     rows = [[say("weigh_with"), old, round(sum(done.before.log_probs), 6)],
             [named(change, language), new, round(sum(done.after.log_probs), 6)]]
     title = say("weigh_saved", change=named(change, language), text=done.before.text)
-    return f'{savable(body, "weighed", title, columns, rows)}<p class="note">{" ".join(said)}</p>{warnings}'
+    return f'{savable(body, "weighed", title, columns, rows)}<p class="note">{said}</p>{warnings}'
 
 
 def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:

@@ -102,11 +102,11 @@ def block(trace: Trace, passed: dict[str, Stream], name: str, piece: int, langua
     layer, stream = int(number), passed[side]
     title = language.html("whole_block", side=language.say(f"arch_{side}"), layer=layer,
                           piece=shown(stream.pieces[piece]))
-    hidden = stream.of_layer(layer)[-1].hidden
+    last = stream.of_layer(layer)[-1]
     heads = trace.of(SIDES[side][0]).probabilities.shape[1]
-    what = language.html(f"whole_block_{side}", heads=heads, units=0 if hidden is None else hidden.shape[1])
+    what = language.html(f"whole_block_{side}", heads=heads, units=0 if last.hidden is None else last.hidden.shape[1])
     looks = "".join(_looks(trace, Head(stack, layer, 1), piece, language) for stack in SIDES[side])
-    vector = stream.of_layer(layer)[-1].after[piece]
+    vector = last.after[piece]
     numbers = "".join(f"<li>{number:.2f}</li>" for number in vector).replace("-", "−")
     return (f'<section class="whole-panel" role="region" tabindex="-1" data-block="{name}" aria-label="{title}">'
             f'<header><h3>{title}</h3><button type="button" data-close aria-label="{language.html("arch_close")}">×'
