@@ -9,9 +9,8 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.curves import curve as curve_of
 from xformer.figures.labels import paragraph
-from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal
 from xformer.figures.tables import savable
 from xformer.results import Bleu, NGram
 from xformer.strings import ENGLISH, Language
@@ -64,7 +63,7 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
     lengths = np.arange(1, longest + 1)
     curve = np.exp(np.minimum(0, 1 - reference / lengths))
     name, mark = literal([say("bleu_lab_curve"), say("bleu_lab_this", value=f"{parts.brevity_penalty:.3f}")])
-    drawn = [curve_of(lengths, curve, name, BLUE, None, mode="lines"),
+    drawn = [line(lengths, curve, name, BLUE, None, mode="lines"),
              go.Scatter(x=[parts.length], y=[parts.brevity_penalty], mode="markers", name=mark,
                         marker={"color": ORANGE, "size": 12})]
     title = say("bleu_lab_brevity", length=parts.length, reference=reference, value=f"{parts.brevity_penalty:.3f}")

@@ -5,9 +5,8 @@ from html import escape
 import plotly.graph_objects as go
 
 from xformer.explain.forming import better_reading, error_course
-from xformer.figures.curves import NO_NAME, curve
 from xformer.figures.labels import place
-from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
+from xformer.figures.layout import BLUE, END, GREY, ORANGE, axis, layout, line
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
@@ -53,17 +52,17 @@ def errors(moments: Moments, head: Head, reading: str, at: int, language: Langua
     chosen moment."""
     say, places = language.say, list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
-    hover, data = f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}", list[go.Scatter]()
+    hover, data = f"%{{fullData.name}}: %{{y:.3f}}{END}", list[go.Scatter]()
     for other in Head.every("cross", layers, heads):
         if other != head:
-            data.append(curve(places, error_course(moments, other, better_reading(moments, other)),
-                              place(other, language), GREY, hover, width=1, mode="lines", opacity=0.5,
-                              showlegend=False))
+            data.append(line(places, error_course(moments, other, better_reading(moments, other)),
+                             place(other, language), GREY, hover, width=1, mode="lines", opacity=0.5,
+                             showlegend=False))
     own = error_course(moments, head, reading)
-    data += [curve(places, own, place(head, language), BLUE, hover),
+    data += [line(places, own, place(head, language), BLUE, hover),
              go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),
                         marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
-                        hovertemplate=f"%{{y:.3f}}{NO_NAME}")]
+                        hovertemplate=f"%{{y:.3f}}{END}")]
     ticks = {"tickvals": places, "ticktext": [f"{moment.step:,}" for moment in moments.moments]}
     return go.Figure(data, layout(say("form_plot_errors"), x=axis(say("form_axis_step"), **ticks),
                                   y=axis(say("form_axis_error"), range=[0, 1.02])))

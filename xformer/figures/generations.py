@@ -7,10 +7,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from xformer.figures.curves import NO_NAME
-from xformer.figures.curves import curve as curve_of
 from xformer.figures.labels import paragraph
-from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, logarithmic
+from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line, logarithmic
 from xformer.figures.tables import row, table
 from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
@@ -124,9 +122,9 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
     data = []
     for one in measured:
         scores = [score for score in one.lengths if score.bleu is not None and score.first in places]
-        data.append(curve_of(
+        data.append(line(
             [places[score.first] for score in scores], [score.bleu for score in scores], label(one.name, language),
-            COLOURS[one.name], f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{NO_NAME}", dash=DASHES[one.name],
+            COLOURS[one.name], f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{END}", dash=DASHES[one.name],
             text=[say("gen_hover_length", sentences=score.sentences) for score in scores]))
     ticks = {"tickvals": [*places.values()],
              "ticktext": [f"{score.first}–{score.last or ''}<br>{score.sentences:,}" for score in buckets]}
@@ -145,9 +143,9 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
             x, y = [score.seen for score in scores], [score.values["bleu"] for score in scores]
         else:
             x, y = [*one.history.seen], [*getattr(one.history, curve)]
-        data.append(curve_of([seen / 1e6 for seen in x], y, label(one.name, language), COLOURS[one.name],
-                             f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{NO_NAME}", dash=DASHES[one.name],
-                             mode="lines+markers" if curve == "bleu" else "lines"))
+        data.append(line([seen / 1e6 for seen in x], y, label(one.name, language), COLOURS[one.name],
+                         f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{END}", dash=DASHES[one.name],
+                         mode="lines+markers" if curve == "bleu" else "lines"))
     if not data:
         return None
     name, values = say(f"gen_curve_{curve}"), [value for one in data for value in one.y]
@@ -181,8 +179,8 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
 def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:
     """Plot how long two GRUs and attention take to read sequences, both axes logarithmic."""
     say, pieces = language.say, [one.pieces for one in measured]
-    data = [curve_of(pieces, [1000 * getattr(one, name) for one in measured], say(f"gen_times_{name}"), colour,
-                     f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{NO_NAME}", dash=dash)
+    data = [line(pieces, [1000 * getattr(one, name) for one in measured], say(f"gen_times_{name}"), colour,
+                 f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{END}", dash=dash)
             for name, colour, dash in (("recurrence", GREY, "dot"), ("library", TEAL, "dash"),
                                        ("attention", BLUE, "solid"))]
     return go.Figure(data, layout(

@@ -7,9 +7,8 @@ import plotly.graph_objects as go
 
 from xformer.explain import kernel_regression as kernels
 from xformer.explain.kernel_regression import RANGE, Descent
-from xformer.figures.curves import curve
 from xformer.figures.heatmap import Axis, Scale, matrix, weight
-from xformer.figures.layout import BLUE, ORANGE, axis, layout, logarithmic
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, logarithmic
 from xformer.strings import ENGLISH, Language
 
 CURVE, ROWS = 201, 26  # places at which the curve is drawn, and rows of the map
@@ -49,10 +48,10 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
     widths = 2.0 ** np.linspace(least + 0.05, most, 80)
     found = [kernels.left_out(x, y, float(width))[0] for width in widths]
     hover = "h = %{x:.3g}: %{y:.4f}<extra></extra>"
-    lines = [curve(widths, found, say("kernel_left_out"), BLUE, hover, mode="lines")]
+    lines = [line(widths, found, say("kernel_left_out"), BLUE, hover, mode="lines")]
     if descent is not None:
-        lines.append(curve(descent.bandwidths, descent.errors, say("kernel_descent", steps=len(descent.errors) - 1),
-                           ORANGE, hover, width=1, marker={"size": 6}))
+        lines.append(line(descent.bandwidths, descent.errors, say("kernel_descent", steps=len(descent.errors) - 1),
+                          ORANGE, hover, width=1, marker={"size": 6}))
     return go.Figure(lines, layout(say("kernel_errors"), x=logarithmic(say("kernel_bandwidth_h"), widths.tolist()),
                                    y=axis(say("kernel_error"), rangemode="tozero")))
 

@@ -6,9 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
-from xformer.figures.curves import NO_NAME
 from xformer.figures.labels import paragraph, sentence, shortened
-from xformer.figures.layout import BLUE, GRID, ORANGE, axis, layout, literal
+from xformer.figures.layout import BLUE, END, GRID, ORANGE, axis, layout, literal
 from xformer.figures.sentiment import label_name
 from xformer.figures.tables import bar, numbers, savable
 from xformer.figures.tables import table as table_of
@@ -64,7 +63,7 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
                      word=word) for dimension, value, weight, word
                  in zip(x, adds.tolist(), found.weights[order].tolist(), literal(given), strict=True)]
     tall = ROW * len(names)
-    whole, hover = tall + GAP + BARS, {"hovertemplate": f"%{{text}}{NO_NAME}"}
+    whole, hover = tall + GAP + BARS, {"hovertemplate": f"%{{text}}{END}"}
     colour_bar = heatmap.bar(heatmap.Scale(say("gives_number"), reach, signed=True), tall)
     drawn = [go.Heatmap(z=values, x=x, y=y, zmin=-reach, zmax=reach, colorscale=heatmap.DIVERGING, xgap=1, ygap=1,
                         text=hints, colorbar=colour_bar, name=say("gives_number"), **hover),

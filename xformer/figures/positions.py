@@ -15,11 +15,10 @@ import plotly.graph_objects as go
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.ablation import both_texts, piece_table
-from xformer.figures.curves import NO_NAME, curve
 from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, paragraph, shown_all
 from xformer.figures.labels import sentence as spelled_out
-from xformer.figures.layout import BLUE, GREY, GRID, ORANGE, TEAL, axis, layout, literal, logarithmic, panels
+from xformer.figures.layout import BLUE, END, GREY, GRID, ORANGE, TEAL, axis, layout, line, literal, logarithmic, panels
 from xformer.figures.tables import numbers
 from xformer.figures.tables import table as table_of
 from xformer.results import Embedded, LengthScore, Moved, Positions
@@ -61,7 +60,7 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
     # Two heatmaps, each with gaps at the other's columns, since sine and cosine have different formulas.
     maps = [go.Heatmap(
         name=name, z=np.where(own, rows, np.float32(np.nan)), coloraxis="coloraxis", hoverongaps=False,
-        hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{NO_NAME}")
+        hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{END}")
         for name, exponent, own in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))]
     title = say("pos_plot_table", last=length - 1, d_model=d_model, base=_base(base))
     return go.Figure(maps, layout(title, height=320, x=axis(say("pos_dimension")),
@@ -75,9 +74,9 @@ def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: L
     lines = list[go.Scatter]()
     for colour, dimension in zip(LINES * len(dimensions), dimensions, strict=False):
         wave = explain.wavelengths(d_model, base)[dimension // 2]
-        lines.append(curve(
+        lines.append(line(
             None, rows[:, dimension], say("pos_curve", dimension=dimension, wavelength=_number(wave)), colour,
-            f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{NO_NAME}", marker={"size": 4}))
+            f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{END}", marker={"size": 4}))
     return go.Figure(lines, layout(
         say("pos_plot_curves", base=_base(base)), x=axis(say("pos_position")),
         y=axis(say("pos_value"), range=[-1.08, 1.08])))
@@ -87,19 +86,19 @@ def wavelengths(d_model: int, bases: Sequence[float], length: int, language: Lan
     """Plot the wavelength of each pair of dimensions for several bases; a line across marks the table's length."""
     say, exponents = language.say, np.arange(0, d_model, 2)
     lines = [_of_base(base, language, None, explain.wavelengths(d_model, base),
-                      f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{NO_NAME}", customdata=exponents)
+                      f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{END}", customdata=exponents)
              for base in bases]
-    across = curve([0, d_model // 2 - 1], [length, length], say("pos_length_line", length=length), GREY, None,
-                   dash="dash", mode="lines", hoverinfo="name")
+    across = line([0, d_model // 2 - 1], [length, length], say("pos_length_line", length=length), GREY, None,
+                  dash="dash", mode="lines", hoverinfo="name")
     return go.Figure([*lines, across], layout(
         say("pos_plot_waves", d_model=d_model), x=axis(say("pos_pair")),
-        y=logarithmic(say("pos_wavelength"), [float(wave) for line in lines for wave in line.y])))
+        y=logarithmic(say("pos_wavelength"), [float(wave) for one in lines for wave in one.y])))
 
 
 def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> go.Figure:
     """Plot the dot product of two positions against their distance, for the tables of several bases."""
     say = language.say
-    hover = say("pos_hover_distance", n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}") + NO_NAME
+    hover = say("pos_hover_distance", n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}") + END
     lines, d_model = list[go.Scatter](), 0
     for base, rows in tables.items():
         d_model, dots = rows.shape[1], explain.dot_products(rows)
@@ -130,7 +129,7 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
     d_model, angle = rows.shape[1], 2 * math.pi / explain.wavelengths(rows.shape[1], base)[pair]
     arc = np.linspace(position * angle, (position + steps) * angle, 60)
     around = np.linspace(0, 2 * math.pi, 181)
-    hover = say("pos_hover_circle", position="%{customdata}", sine="%{y:.4f}", cosine="%{x:.4f}") + NO_NAME
+    hover = say("pos_hover_circle", position="%{customdata}", sine="%{y:.4f}", cosine="%{x:.4f}") + END
     parts = [
         go.Scatter(x=np.cos(around), y=np.sin(around), mode="lines", line={"color": GRID}, hoverinfo="skip",
                    showlegend=False),
@@ -139,10 +138,10 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
         go.Scatter(x=0.85 * np.cos(arc), y=0.85 * np.sin(arc), mode="lines", hoverinfo="skip", showlegend=False,
                    line={"color": ORANGE, "width": 3})]
     for place, colour in ((position, BLUE), (position + steps, ORANGE)):
-        parts.append(curve(
+        parts.append(line(
             [0, math.cos(place * angle)], [0, math.sin(place * angle)], say("pos_place", position=place), colour,
             f"{value_of(str(place), 2 * pair, d_model, base)} = %{{y:.4f}}<br>"
-            f"{value_of(str(place), 2 * pair + 1, d_model, base)} = %{{x:.4f}}{NO_NAME}",
+            f"{value_of(str(place), 2 * pair + 1, d_model, base)} = %{{x:.4f}}{END}",
             marker={"size": [1, 11], "color": colour}))
     title = say("pos_plot_rotation", pair=pair, position=position, to=position + steps,
                 degrees=f"{math.degrees(steps * angle):.1f}")
@@ -165,7 +164,7 @@ def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int
               language: Language = ENGLISH) -> go.Figure:
     """Plot the share of positions that are mistaken for another one against the noise, for several bases."""
     say = language.say
-    hover = say("pos_hover_noise", noise="%{x:.2f}", share="%{y:.1f}") + NO_NAME
+    hover = say("pos_hover_noise", noise="%{x:.2f}", share="%{y:.1f}") + END
     lines = [_of_base(base, language, noise, 100 * values, hover) for base, values in shares.items()]
     return go.Figure(lines, layout(
         say("pos_plot_noise", length=length, d_model=d_model), x=axis(say("pos_noise")),
@@ -180,7 +179,7 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
     reach = float(max(1, np.percentile(np.abs(parts["sum"]), 99)))
     pieces = literal([f"{i} · {piece}" for i, piece in enumerate(shown_all(embedded.pieces))])
     names = [say(f"pos_part_{name}", size=f"{_rms(part):.2f}") for name, part in parts.items()]
-    hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + NO_NAME
+    hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + END
     height, domains = panels(3, 13 * len(pieces))
     labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, "tickfont": {"size": 11}, **DOWN}
     maps = [go.Heatmap(name=say(f"pos_name_{name}"), z=part.astype(np.float32), coloraxis="coloraxis",
@@ -240,12 +239,12 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
                                  ("chrF", [score.chrf for score in scores], ORANGE)):
         hints = [say("pos_hover_length", value=value, sentences=score.sentences)
                  for value, score in zip(values, scores, strict=True)]
-        data.append(curve(places, values, name, colour, f"%{{fullData.name}} %{{text}}{NO_NAME}", text=hints))
+        data.append(line(places, values, name, colour, f"%{{fullData.name}} %{{text}}{END}", text=hints))
     more: dict[str, Any] = {}
     if known:
         data.append(go.Bar(x=places, y=[score.training for score in scores], marker={"color": GREY}, yaxis="y2",
                            name=say("pos_training"), showlegend=False,
-                           hovertemplate=say("pos_hover_training", count="%{y:,}") + NO_NAME))
+                           hovertemplate=say("pos_hover_training", count="%{y:,}") + END))
         more["yaxis2"] = axis(say("pos_learned"), domain=domains[1])
     return go.Figure(data, layout(
         say("pos_plot_lengths"), height=height, x=axis(say("pos_pieces"), anchor=f"y{len(domains)}", **bins),
@@ -267,8 +266,8 @@ def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
 
 def _of_base(base: float, language: Language, x: Any, y: Any, hover: str, **more: Any) -> go.Scatter:
     """A curve for one base, with its look and its name."""
-    return curve(x, y, language.say("pos_base_is", base=_base(base)), COLOURS.get(base, GREY), hover, mode="lines",
-                 **more)
+    return line(x, y, language.say("pos_base_is", base=_base(base)), COLOURS.get(base, GREY), hover, mode="lines",
+                **more)
 
 
 def _base(base: float) -> str:

@@ -12,10 +12,9 @@ from xformer.explain import principles as explain
 from xformer.explain.key_value_store import Records
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
-from xformer.figures.curves import curve
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import lesson, of_pair, paragraph, percent, shown, shown_all
-from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal, logarithmic, panels
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal, logarithmic, panels
 from xformer.figures.tables import bar, header, numbers, table
 from xformer.results import Walk
 from xformer.strings import ENGLISH, Language
@@ -318,9 +317,9 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
     steep = say("first_hover_slope", d="%{x}", value="%{y:.3f}") + "<extra></extra>"
     ways = (("q·k", measured.plain, measured.largest_plain, measured.slope_plain, ORANGE),
             ("q·k / √dₖ", measured.scaled, measured.largest_scaled, measured.slope_scaled, BLUE))
-    curves = [curve(measured.d, y, name, colour, hover, customdata=largest) for name, y, largest, _, colour in ways]
-    curves += [curve(measured.d, slope, f"{say('first_axis_slope')}, {name}", colour, steep, yaxis="y2",
-                     showlegend=False) for name, _, _, slope, colour in ways]
+    curves = [line(measured.d, y, name, colour, hover, customdata=largest) for name, y, largest, _, colour in ways]
+    curves += [line(measured.d, slope, f"{say('first_axis_slope')}, {name}", colour, steep, yaxis="y2",
+                    showlegend=False) for name, _, _, slope, colour in ways]
     height, (upper, lower) = panels(2)
     figure = go.Figure(curves, layout(
         say("first_variance"), height=height, x=logarithmic("dₖ", measured.d, anchor="y2"),

@@ -10,9 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.ablation import changed_words
-from xformer.figures.curves import curve
 from xformer.figures.labels import paragraph, percent
-from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
+from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout, line
 from xformer.figures.notice import notice
 from xformer.figures.tables import bar, numbers, savable, table
 from xformer.pieces import WORD_START
@@ -221,9 +220,9 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
     hints = [say("calibration_hover", count=one.count, confidence=percent(one.confidence),
                  accuracy=percent(one.accuracy)) for one in bins]
     return go.Figure([
-        curve([0, 100], [0, 100], say("calibration_perfect"), GREY, None, dash="dash", mode="lines", hoverinfo="skip"),
-        curve(confidence, accuracy, say("calibration_model"), BLUE, "%{text}<extra></extra>", text=hints,
-              marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]})], layout(say("calibration_plot"),
+        line([0, 100], [0, 100], say("calibration_perfect"), GREY, None, dash="dash", mode="lines", hoverinfo="skip"),
+        line(confidence, accuracy, say("calibration_model"), BLUE, "%{text}<extra></extra>", text=hints,
+             marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]})], layout(say("calibration_plot"),
                x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
                y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
 
@@ -254,7 +253,7 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
         began = say("shares_pretrained" if pretrained else "shares_nothing")
         for test, dash in zip(TESTS, ("solid", "dot"), strict=True):
             values = [getattr(one, test) for one in rows]
-            curves.append(curve(
+            curves.append(line(
                 [one.share for one in rows], [100 * value for value in values], f"{TESTS[test]}, {began}", colour,
                 "%{fullData.name}, %{text}<extra></extra>", dash=dash,
                 text=[say("shares_hover", labels=one.labels, value=percent(value))
@@ -271,10 +270,10 @@ def shares_found(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
     `label_shares` plots for IMDb; HTML. "" where that line does not rise through this accuracy."""
     begun, nothing = ([one for one in sorted(scores, key=lambda one: one.labels) if one.pretrained == pretrained]
                       for pretrained in (True, False))
-    line = [one.imdb for one in begun]
-    if not nothing or not line or sorted(set(line)) != line or not line[0] <= nothing[-1].imdb <= line[-1]:
+    rising = [one.imdb for one in begun]
+    if not nothing or not rising or sorted(set(rising)) != rising or not rising[0] <= nothing[-1].imdb <= rising[-1]:
         return ""
-    labels = math.exp(np.interp(nothing[-1].imdb, line, [math.log(one.labels) for one in begun]))
+    labels = math.exp(np.interp(nothing[-1].imdb, rising, [math.log(one.labels) for one in begun]))
     return paragraph(language, "shares_found", labels=nothing[-1].labels, percent=percent(nothing[-1].imdb),
                      fewer=round(float(f"{labels:.2g}")))
 

@@ -7,10 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
-from xformer.figures.curves import curve
 from xformer.figures.heatmap import Axis, Scale
 from xformer.figures.labels import lesson, paragraph, shown, shown_all
-from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, panels
+from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, line, panels
 from xformer.figures.tables import header, numbers, savable
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
@@ -128,14 +127,14 @@ def course(stream: Stream, piece: int, language: Language = ENGLISH, pair: Seque
     for which, x, values in (("", places, lengths), ("2", places[1:], cosines)):
         for name, y, dash in ((say("rest_this_piece"), values[:, piece], "solid"),
                               (say("rest_mean_of_all"), values.mean(axis=1), "dash")):
-            curves.append(curve(x, y, name, "#a855f7", HOVER, dash=dash, legendgroup=name, showlegend=not which,
-                                yaxis=f"y{which}"))
+            curves.append(line(x, y, name, "#a855f7", HOVER, dash=dash, legendgroup=name, showlegend=not which,
+                               yaxis=f"y{which}"))
     for sublayer, colour in COLOURS.items():
         some = [one for one in stream.sublayers if one.name == sublayer]
         for of, dash in ((say("rest_this_piece"), "solid"), (say("rest_mean_of_all"), "dash")) if some else ():
             shares = [float(_measures(one)[2][piece] if dash == "solid" else _measures(one)[2].mean()) for one in some]
             name = say(f"train_{sublayer}")
-            curves.append(curve(
+            curves.append(line(
                 [one.layer for one in some], shares, name if dash == "solid" else f"{name}, {of}", colour, HOVER,
                 dash=dash, yaxis="y3", showlegend=dash == "solid"))
     height, (first, second, third) = panels(3)

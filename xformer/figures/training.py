@@ -7,10 +7,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from xformer.explain.recorded import highest_rate, verdict
-from xformer.figures.curves import curve
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import paragraph
-from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, logarithmic, panels
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line, logarithmic, panels
 from xformer.figures.tables import numbers, table
 from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, Language
@@ -32,7 +31,7 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
             for name, (dash, mark) in SUBLAYERS.items():
                 some = [one for one in every if (one.stack, one.sublayer) == (stack, name)]
                 if some:
-                    traces.append(curve(
+                    traces.append(line(
                         [one.layer for one in some], [one.norm for one in some],
                         f"{say(f'train_order_{norm}')}, {say(f'train_{name}')}", COLOURS[norm],
                         say("train_hover_gradient", layer="%{x}", norm="%{y:.3g}"), dash=dash, yaxis=f"y{which}",
@@ -91,8 +90,8 @@ def _curves(courses: Sequence[TrainingCourse], what: str, points: Points, langua
     for i, one in enumerate(courses):
         x, y = map(list, points(one))
         hover = language.say("live_hover", number=i + 1, what=what, step="%{x}", value="%{y:.4g}")
-        made.append(curve(x, y, f"{i + 1} · {language.say(f'train_order_{one.settings.norm}')}", RUNS[i % len(RUNS)],
-                          hover, mode=mode, legendgroup=str(i)))
+        made.append(line(x, y, f"{i + 1} · {language.say(f'train_order_{one.settings.norm}')}", RUNS[i % len(RUNS)],
+                         hover, mode=mode, legendgroup=str(i)))
     return made
 
 
@@ -115,8 +114,8 @@ def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: 
     say, every = language.say, max(1, len(planned) // 150)
     rates = _curves(courses, say("live_rate"), lambda one: (one.step, one.rate), language)
     hover = say("live_hover", number="–", what=say("live_rate"), step="%{x}", value="%{y:.4g}")
-    rates.append(curve(list(range(1, len(planned) + 1, every)), list(planned[::every]), say("live_planned"), GREY,
-                       hover, dash="dash", mode="lines"))
+    rates.append(line(list(range(1, len(planned) + 1, every)), list(planned[::every]), say("live_planned"), GREY,
+                      hover, dash="dash", mode="lines"))
     norms = _curves(courses, say("live_norm"), lambda one: (one.step, one.norm), language)
     return _stacked([(rates, axis(say("live_rate"), rangemode="tozero")), (norms, _norms(courses, language))],
                     say("live_plot_pace"), language)
@@ -178,7 +177,7 @@ def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, l
         made = list[go.Scatter]()
         for one in courses:
             (x, y), name = map(list, points(one)), recorded_name(one, language)
-            made.append(curve(
+            made.append(line(
                 x, y, name, COLOURS[one.settings.norm],
                 f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>", mode=mode,
                 dash=dashes.get(one.settings.warmup, "dot"), width=4 if one is chosen else 1.6, legendgroup=name,

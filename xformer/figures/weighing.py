@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 
 from xformer.explain.principles import BETAS, POWERS
 from xformer.figures.ablation import both_texts, column_names, word_table
-from xformer.figures.curves import curve as curve_of
 from xformer.figures.labels import place, sentence, shown
-from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice
 from xformer.figures.principles import beta_label
 from xformer.figures.tables import savable
@@ -76,7 +75,7 @@ def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, wid
     source: its sentence. change: a line marks its beta. width: d_k, which gives the beta of "unscaled".
     """
     say, places = language.say, list(range(POWERS[0], POWERS[1] + 1))
-    lines = [curve_of(places, list(values), say(f"stack_{stack}"), COLOURS[stack], customdata=TICKS, hover=(
+    lines = [line(places, list(values), say(f"stack_{stack}"), COLOURS[stack], customdata=TICKS, hover=(
         say("weigh_hover", beta="%{customdata}", value="%{y:.2f}") + f"<extra>{say(f'stack_{stack}')}</extra>"))
              for stack, values in swept.items()]
     figure = go.Figure(lines, layout(
