@@ -59,8 +59,6 @@ def verdict(course: TrainingCourse) -> Message:
     return Message.of("run_learned", share=share, seconds=seconds, since=since, least=f"{100 * LEARNED:.0f}")
 
 
-
-
 def highest_rate(course: TrainingCourse) -> float:
     """The highest learning rate that a run reached; its schedule may never reach the peak that was asked for."""
     return max(course.rate, default=0.0)

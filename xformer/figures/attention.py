@@ -153,10 +153,6 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
                  tuple(of_keys))
 
 
-
-
-
-
 def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
             ) -> tuple[np.ndarray, str, str | None]:
     """One map (queries, keys) of a head or of several combined, its title, and the rule of the combination."""
@@ -186,8 +182,6 @@ def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
     """The maps (layers, heads, queries, keys) of a stack, unchanged or weighed by the norms of the values."""
     attention = trace.of(stack)
     return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
-
-
 
 
 def folded(picture: Picture, language: Language = ENGLISH) -> str:

@@ -41,8 +41,6 @@ def winner(tree: BeamTree) -> int:
     return next(node for node, place in places(tree).items() if place == 1)
 
 
-
-
 def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
     """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and fate.
 

@@ -54,8 +54,6 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
                    [say("bleu_n"), say("bleu_lab_tokens"), say("bleu_lab_kind"), say("bleu_lab_count")], rows)
 
 
-
-
 def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
     """Plot the brevity penalty by length of a translation, for this reference, with a mark on this translation."""
     say, reference = language.say, parts.reference_length
@@ -105,5 +103,3 @@ def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
         over = str(match) if match else f"1/{2 ** halvings}"
         factors.append(f"<sup>{over}</sup>⁄<sub>{total}</sub>")
     return f"{parts.brevity_penalty:.3f} · ({' · '.join(factors) or '0'})<sup>1/{max(parts.orders, 1)}</sup>"
-
-

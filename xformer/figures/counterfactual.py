@@ -74,6 +74,3 @@ def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> 
                           more=labels[change.argmax()], less=labels[change.argmin()]) for head, far, change in most]
     return language.say("rivals_heads", old=shown(old.predicted[step]), new=shown(new.predicted[step]),
                         heads="; ".join(named))
-
-
-

@@ -106,8 +106,6 @@ def _early(one: Generation, language: Language) -> str:
                          seen=f"{one.history.seen[-1] / 1e6:.2f}")
 
 
-
-
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
     """Plot BLEU by the length of the sentences, a line a generation; None if it was not measured.
 
@@ -152,8 +150,6 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
     upright = logarithmic(name, values) if curve == "gradient_norm" else axis(
         name, **({} if curve == "loss" else {"rangemode": "tozero"}))
     return go.Figure(data, layout(say(f"gen_plot_{curve}"), x=axis(say("gen_axis_seen")), y=upright))
-
-
 
 
 def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:

@@ -30,8 +30,6 @@ def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLI
     return captioned(body, language.say("layers_title", text=source), (source, last))
 
 
-
-
 def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
     """Tabulate the likeliest piece of each step (row) after each of 0 to M layers (column), shaded by its probability.
 

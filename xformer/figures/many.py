@@ -66,5 +66,3 @@ def _row(number: int, row: Judged, given: bool, notes: bool, language: Language)
         cells.append(f'<td class="remark">{escape(" ".join(note.say(language) for note in row.notes))}</td>')
     kind = ' class="unread"' if row.label is None else ' class="differs"' if row.given not in (None, row.label) else ""
     return f"<tr{kind}>{''.join(cells)}</tr>"
-
-

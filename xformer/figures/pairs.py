@@ -50,8 +50,6 @@ def weighed(compared: Comparison, side: int, language: Language = ENGLISH) -> li
             for i, group in enumerate(groups)]
 
 
-
-
 def translations(compared: Comparison, language: Language = ENGLISH, look: str = "") -> str:
     """Show both sentences with their differences, and how much each word of the translations owes to its source. HTML.
 
@@ -168,20 +166,21 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
     where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
     asks = "source" if head.stack == "encoder_self" else "predicted" if to_come else "given"
 
-    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, of: Sequence[str],
+    def plot(values: np.ndarray, labels: Sequence[Sequence[str]], name: str, of: Sequence[str],
              reach: float | None = None) -> go.Figure:
         return plot_head(values, Axis(say(f"axis_asks_{asks}_word"), labels[0]),
                          Axis(say(f"axis_seen_{SIDES[head.stack][1]}_word"), labels[1]), f"{name} · {where}", of,
                          language, reach)
 
     pairs = [(one.source, one.best.text) for one in compared.translations]
-    one, other = (plot(values, (_own(rows, sides[side].line, side), _own(columns, sides[side].keys, side)), NAMES[side],
-                       pairs[side]) for side, values in ((0, first), (1, second)))
+    one, other = (plot(values, [["–" if (i := word[side]) is None else names[i] for word in places]
+                                for places, names in ((rows, sides[side].line), (columns, sides[side].keys))],
+                       NAMES[side], pairs[side]) for side, values in ((0, first), (1, second)))
     asking = [label(row, sides[0].line, sides[1].line) for row in rows]
     seen = [label(column, sides[0].keys, sides[1].keys) for column in columns]
     reach = max(0.1, float(np.nanmax(np.abs(difference), initial=0)))
     both = [" / ".join(texts) for texts in zip(*pairs, strict=True)]
-    apart = plot(difference, (asking, seen), "B − A", both, reach)
+    apart = plot(difference, [asking, seen], "B − A", both, reach)
     return HeadMaps(one, other, apart, _most_changed(difference, asking, seen, where, language))
 
 
@@ -201,11 +200,6 @@ def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: S
 
     scale = Scale(say("pairs_change"), reach, signed=True) if reach else Scale(say("probability"))
     return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(CELL, CELL), pair=pair)
-
-
-def _own(places: Sequence[Place], names: Sequence[str], side: int) -> list[str]:
-    """Label places with the words of one side; a dash stands for a missing word."""
-    return ["–" if (i := one[side]) is None else names[i] for one in places]
 
 
 def _most_changed(difference: np.ndarray, rows: Sequence[str], columns: Sequence[str], where: str, language: Language

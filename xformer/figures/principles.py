@@ -222,7 +222,6 @@ def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Lang
 
 def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language) -> go.Figure:
     """Outline the MARKED largest products (rows, dimensions). below: how many rows below the first they are drawn."""
-    count = products.shape[1]
     largest = np.argsort(-np.abs(products), axis=None, kind="stable")[:MARKED]
     rows, columns = np.unravel_index(largest, products.shape)
     text = [language.say(hover, value=f"{products[row, column]:+.3f}", dimension=int(column) + 1)
@@ -230,7 +229,7 @@ def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, l
     return figure.add_trace(go.Scatter(
         x=(columns + 1).tolist(), y=(rows + below).tolist(), mode="markers", showlegend=False, text=text,
         hovertemplate="%{text}<extra></extra>", name=language.say("first_marked"),
-        marker={"symbol": "square-open", "size": max(9, min(20, round(WIDE / count))), "color": MARK,
+        marker={"symbol": "square-open", "size": max(9, min(20, round(WIDE / products.shape[1]))), "color": MARK,
                 "line": {"width": 2}}))
 
 

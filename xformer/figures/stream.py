@@ -83,8 +83,6 @@ def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return cosines
 
 
-
-
 def _network(stream: Stream, layer: int) -> np.ndarray:
     """The hidden numbers (L, d_ff) of a layer's feed-forward network."""
     hidden = stream.of_layer(layer)[-1].hidden

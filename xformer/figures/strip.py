@@ -67,7 +67,3 @@ def _picture(values: np.ndarray, spanish: list[str], english: list[str], languag
     return (f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
             f'style="max-width: {width:.0f}px; min-width: {LEAST * width:.0f}px" aria-hidden="true">'
             f'{cells}<g {language.reads}>{across}</g><g {language.writes}>{down}</g></svg>')
-
-
-
-

@@ -19,24 +19,22 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
     triggers 'choose' {step} (assets/readings.js).
     """
     html = language.html
-    columns, given, wanted, log_probs, losses = [], [], [], [], []
-    worst = max(forced.losses)
+    columns, worst = [], max(forced.losses)
     for at, (before, piece, log_prob, loss) in enumerate(
             zip(forced.given, forced.predicted, forced.log_probs, forced.losses, strict=True), 1):
         chosen = ' class="chosen"' if at == step else ""
-        columns.append(f'<th scope="col"{chosen}>{at}</th>')
-        given.append(f'<td{chosen} {language.writes}>{escape(shown(before))}</td>')
         hint = html("force_column", step=at, given=shown(before), piece=shown(piece),
                     percent=percent(math.exp(log_prob)), loss=f"{loss:.3f}")
-        wanted.append(f'<td{chosen} {language.writes}><button type="button" data-step="{at}" aria-label="{hint}" '
-                      f'title="{hint}" tabindex="{0 if at == step else -1}" aria-pressed="{str(at == step).lower()}">'
-                      f"{escape(shown(piece))}</button></td>")
-        log_probs.append(f'<td{chosen}>{log_prob:.2f}</td>')
-        losses.append(f'<td{chosen} style="--share:{loss / worst if worst > 0 else 0:.3f}">{loss:.2f}</td>')
-    rows = (("force_given", "given", given), ("force_wanted", "wanted", wanted),
-            ("force_log_prob", "number", log_probs), ("force_loss", "loss", losses))
-    body = "".join(f'<tr class="{name}"><th scope="row">{html(key)}</th>{"".join(cells)}</tr>'
-                   for key, name, cells in rows)
+        columns.append((
+            f'<th scope="col"{chosen}>{at}</th>', f"<td{chosen} {language.writes}>{escape(shown(before))}</td>",
+            f'<td{chosen} {language.writes}><button type="button" data-step="{at}" aria-label="{hint}" title="{hint}" '
+            f'tabindex="{0 if at == step else -1}" aria-pressed="{str(at == step).lower()}">{escape(shown(piece))}'
+            "</button></td>", f"<td{chosen}>{log_prob:.2f}</td>",
+            f'<td{chosen} style="--share:{loss / worst if worst > 0 else 0:.3f}">{loss:.2f}</td>'))
+    head, *rows = map("".join, zip(*columns, strict=True))
+    body = "".join(f'<tr class="{name}"><th scope="row">{html(f"force_{key}")}</th>{cells}</tr>'
+                   for (key, name), cells in zip((("given", "given"), ("wanted", "wanted"), ("log_prob", "number"),
+                                                  ("loss", "loss")), rows, strict=True))
     count, total, loss = len(forced.losses), sum(forced.log_probs), sum(forced.losses)
     sums = " ".join((html("force_sum", total=f"{total:.3f}", pieces=count, mean=f"{total / count:.3f}"),
                      html("force_losses", smoothing=f"{forced.smoothing:g}", total=f"{loss:.3f}",
@@ -44,7 +42,7 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
     pair = sentence(source), sentence(forced.predicted)
     return captioned(
         f'<p class="caption" data-hint>{html("force_caption")}</p><div class="scroll"><table><thead><tr>'
-        f'<th scope="row">{html("force_step")}</th>{"".join(columns)}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<th scope="row">{html("force_step")}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         f'<p class="sums">{sums}</p>', language.say("force_title", source=pair[0], target=pair[1]), pair)
 
 

@@ -63,8 +63,6 @@ def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
                         warmup=settings.warmup, peak=f"{settings.peak:g}")
 
 
-
-
 def _stacked(parts: Sequence[tuple[Sequence[go.Scatter], dict[str, Any]]], title: str, language: Language) -> go.Figure:
     """Plot sets of curves over the steps of training, one above the other, with the legend of the first; each with its
     upright axis.

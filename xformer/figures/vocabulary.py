@@ -84,8 +84,6 @@ def _titled(title: str, columns: Sequence[str], rows: Iterable[str], language: L
     return f'<h3>{escape(title)}</h3>{table([language.say(f"vocab_column_{name}") for name in columns], rows)}'
 
 
-
-
 def _chips(split: Pieced, language: Language) -> str:
     return "".join(
         f'<span class="unit" title="{language.html("vocab_piece_log_prob", value=f"{value:.2f}")}">'

@@ -32,10 +32,6 @@ def named(change: Weighing, language: Language = ENGLISH) -> str:
     return f"{how} · {say(f'stack_{head.stack}')}, {where}"
 
 
-
-
-
-
 def translations(done: Reweighed, change: Weighing, old: str, language: Language = ENGLISH) -> str:
     """Show the translations before and under the change, an explanation, and the log-probability that the first loses.
     HTML that can be saved.

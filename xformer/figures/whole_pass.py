@@ -42,8 +42,6 @@ def cells(states: np.ndarray) -> np.ndarray:
     return np.stack([part.mean(axis=1) for part in np.array_split(states, count, axis=1)], axis=1)
 
 
-
-
 def _strip(states: np.ndarray) -> dict[str, Any]:
     """Pack strips as bytes, 127 for `reach` and all above: a few dimensions are ten times as large as the others."""
     means = cells(states)
@@ -132,5 +130,3 @@ def _looks(trace: Trace, head: Head, piece: int, language: Language) -> str:
     links = " ".join(f'<button type="button" class="link" {address}>{html(f"whole_open_{name}")}</button>'
                      for address, name in ((where, "attention"), (walk, "principles")))
     return f"<li>{said} {links}</li>"
-
-

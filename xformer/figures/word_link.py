@@ -8,7 +8,7 @@ import numpy as np
 
 from xformer.explain.pairs import aligned
 from xformer.figures.attention import Choice
-from xformer.figures.labels import opens, percent, place, sentence, shown
+from xformer.figures.labels import opens, paragraph, percent, place, sentence, shown
 from xformer.figures.locked_word import LETTERS, Lock, links
 from xformer.figures.tables import by_heads, savable
 from xformer.pieces import SPECIAL, WORD_START, joined, spelled, words
@@ -108,22 +108,20 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
         if not placed.asks or not placed.seen or not trace.of(stack).probabilities.size:
             continue  # a model need not have every stack
         pair = f"{text_of(trace, placed.asks)} → {text_of(trace, placed.seen)}"
-        values = grid(trace, stack, placed, given)
-        tables = [_table(values, stack, pair, 1.0, False, language)]
-        rows += _rows(values, stack, pair)
+        values, gone = grid(trace, stack, placed, given), ""
+        drawn = [(values, pair, 1.0, False)]
         if other is not None:
             asks, seen = (moved(word, trace, other) for word in (placed.asks, placed.seen))
             if asks is None or seen is None:
-                tables.append(f'<p class="sub">{html("link_gone")}</p>')
+                gone = paragraph(language, "link_gone", "sub")
             else:
                 there = grid(other, stack, Lock(asks, seen), given)
                 named = f"{text_of(other, asks)} → {text_of(other, seen)}"
-                change = there - values
-                reach = max(0.1, float(np.nanmax(np.abs(change), initial=0)))
-                tables += [_table(there, stack, named, 1.0, False, language),
-                           _table(change, stack, say("link_change", pair=named), reach, True, language)]
-                rows += [*_rows(there, stack, named), *_rows(change, stack, say("link_change", pair=named))]
-        sections.append(f'<div class="grids">{"".join(tables)}</div>')
+                reach = max(0.1, float(np.nanmax(np.abs(there - values), initial=0)))
+                drawn += [(there, named, 1.0, False), (there - values, say("link_change", pair=named), reach, True)]
+        rows += [[stack, caption, layer + 1, head + 1, round(float(value), 4)] for values, caption, _, _ in drawn
+                 for (layer, head), value in np.ndenumerate(values) if value == value]
+        sections.append(f'<div class="grids">{"".join(_table(stack, *one, language) for one in drawn)}{gone}</div>')
     if not sections or not lock.asks or not lock.seen:
         return ""
     title = f'{say(f"stack_{stack}")} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}'
@@ -132,12 +130,7 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
                    (trace.text, sentence(trace.predicted)))
 
 
-def _rows(values: np.ndarray, stack: str, pair: str) -> list[list[object]]:
-    return [[stack, pair, layer + 1, head + 1, round(float(value), 4)]
-            for (layer, head), value in np.ndenumerate(values) if value == value]
-
-
-def _table(values: np.ndarray, stack: str, caption: str, reach: float, signed: bool, language: Language) -> str:
+def _table(stack: str, values: np.ndarray, caption: str, reach: float, signed: bool, language: Language) -> str:
     """One grid, its largest share in words, and its colours with numbers."""
     most = ""
     if np.isfinite(values).any():
@@ -149,8 +142,6 @@ def _table(values: np.ndarray, stack: str, caption: str, reach: float, signed: b
     table = by_heads(values, lambda at, value: _cell(Head(stack, *at), value, reach, signed, language), language)
     return (f"<figure><figcaption>{escape(caption)}</figcaption>{table}"
             f'<p class="sub">{scale} {most}</p></figure>')
-
-
 
 
 def _cell(head: Head, value: float, reach: float, signed: bool, language: Language) -> str:

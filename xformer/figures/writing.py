@@ -65,5 +65,3 @@ def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
     body = (f'<p class="verdict" role="status">{said}</p><div class="sides">{sides}</div>'
             f'{paragraph(language, "lm_likelier_note", "sub")}')
     return savable(body, "likelier", " · ".join(text.text for text in texts), columns, rows)
-
-
