@@ -112,6 +112,7 @@ def reshape(walk: Walk, language: Language = ENGLISH, pair: Sequence[str] = ()) 
         z=block, x=of_head, y=list(range(h * length, (h + 1) * length)), xaxis="x2", yaxis="y2", coloraxis="coloraxis",
         name=f"{say('head')} {h + 1}", text=[[name] * d for name in names],
         hovertemplate=heatmap.number(language, f"{say('head')} {h + 1} · %{{text}}")) for h, block in enumerate(cut)]
+
     def around(first: int, last: int, **look: Any) -> list[dict[str, Any]]:
         """Mark in both pictures where the heads from `first` to before `last` stand."""
         return [{**look, "xref": "x", "yref": "y", "x0": d * first + 0.5, "x1": d * last + 0.5, "y0": -0.5,
