@@ -19,7 +19,6 @@ def occlusion(effects: Occlusion, language: Language = ENGLISH) -> go.Figure:
     The value is the fall of the piece's log-probability in nats: orange where the word helped, blue where it hindered.
     """
     say = language.say
-
     reach = max(1.0, float(np.abs(effects.effect).max()))
     return matrix(effects.effect, Axis(say("occlusion_rows"), shown_all(effects.predicted)),
                   Axis(say("occlusion_columns"), shown_all(effects.words)), lambda piece, word, value: say(

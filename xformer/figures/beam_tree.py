@@ -114,16 +114,14 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
 
 def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
     """Say what became of the continuations of a hypothesis that was kept."""
-    say, ranks = language.say, places(tree)
-    if node in path(tree, best):
-        return say("tree_later_won")
-    ends = [place for end, place in ranks.items() if node in path(tree, end)]
-    if ends:
-        return say("tree_later_ended", place=min(ends))
-    descendants = {node}
+    say, descendants = language.say, {node}
     for at, branch in enumerate(tree.branches):
         if branch.parent in descendants:
             descendants.add(at)
+    if best in descendants:
+        return say("tree_later_won")
+    if ends := [place for end, place in places(tree).items() if end in descendants]:
+        return say("tree_later_ended", place=min(ends))
     ended = [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]
     if ended:
         return say("tree_later_displaced", score=f"{max(ended):.4f}", width=tree.translation.options.beam)

@@ -32,7 +32,6 @@ def named(bandwidth: float, language: Language = ENGLISH) -> str:
 def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
     """Plot the weights as a map: a row a query, a column a point, from left to right."""
     say, order, places = language.say, np.argsort(x, kind="stable"), np.linspace(*RANGE[0], ROWS)
-
     return matrix(kernels.weights(places, x[order], bandwidth),
                   Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
                   Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]), weight(language, "x = "),

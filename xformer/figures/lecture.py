@@ -67,19 +67,17 @@ def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model
     for i, one in enumerate(sentences):
         answer = answers[i] if answers else None
         verdict = html(f"lecture_verdict_{one.verdict}")
-        own = "…" if answer is None else _marked(answer.text, one.reference)
-        scores = "…" if answer is None else f"{answer.theirs.smoothed:.0f} → {answer.own.smoothed:.0f}"
-        reference = f'{escape(one.reference)}{" *" if one.seen else ""}'
-        cells = (_links(one.english, language), reference,
+        own, scores = ("…", "…") if answer is None else (
+            _marked(answer.text, one.reference), f"{answer.theirs.smoothed:.0f} → {answer.own.smoothed:.0f}")
+        cells = (_links(one.english, language), f'{escape(one.reference)}{" *" if one.seen else ""}',
                  f'{_marked(one.answer, one.reference)} <span class="verdict {one.verdict}">{verdict}</span>', own,
                  scores)
         languages = ("en", "es", "es", "es", "")
         rows.append("<tr>" + "".join(
             f'<td data-name="{escape(name)}"{f" lang={code}" if code else " class=number"}>{cell}</td>'
             for name, code, cell in zip(names, languages, cells, strict=True)) + "</tr>")
-        numbers.append([one.english, one.reference, one.answer, verdict, answer.text if answer else "",
-                        round(answer.theirs.smoothed, 2) if answer else "",
-                        round(answer.own.smoothed, 2) if answer else ""])
+        numbers.append([one.english, one.reference, one.answer, verdict, *(["", "", ""] if answer is None else [
+            answer.text, round(answer.theirs.smoothed, 2), round(answer.own.smoothed, 2)])])
     columns = [*names[:3], say("lecture_verdict"), names[3], say("lecture_their_bleu"), say("lecture_own_bleu")]
     return savable(f'<table>{header(names, "col")}<tbody>{"".join(rows)}</tbody></table>', "lecture-table",
                    say("lecture_title"), columns, numbers)
@@ -87,13 +85,11 @@ def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model
 
 def _links(english: str, language: Language) -> str:
     """The sentence as a button that opens it in Translate, and one that opens it in Attention."""
-    def address(tab: str) -> str:
-        return opens(tab=tab, text=english, spanish=None, lock=None)
-
+    translate, attend = (opens(tab=tab, text=english, spanish=None, lock=None) for tab in ("translate", "attention"))
     attention = language.html("tab_attention")
-    return (f'<button type="button" {address("translate")} title="{language.html("lecture_open")}">'
-            f'{escape(english)}</button> <button type="button" class="also" {address("attention")} '
-            f'aria-label="{attention}: {escape(english)}">{attention}</button>')
+    return (f'<button type="button" {translate} title="{language.html("lecture_open")}">{escape(english)}</button> '
+            f'<button type="button" class="also" {attend} aria-label="{attention}: {escape(english)}">{attention}'
+            "</button>")
 
 
 def _marked(text: str, reference: str) -> str:

@@ -92,13 +92,10 @@ def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, give
     lock = lock.placed(choice.stack)
     if lock == Lock():
         return []
-    attention, found = trace.of(choice.stack), []
-    of_stack = Head.every(choice.stack, *stack_maps.shape[:2])
-    for reading in READINGS:
-        own = [head for head in of_stack if named_by(choice, given, [head]) == reading]
-        if own:
-            seen = units(stack_maps, attention, choice, reading == READINGS[0])
-            found += [link for head in own if (link := _link(head, seen, choice.stack, lock))]
+    attention = trace.of(choice.stack)
+    shown = {reading: units(stack_maps, attention, choice, reading == READINGS[0]) for reading in READINGS}
+    found = [link for head in Head.every(choice.stack, *stack_maps.shape[:2])
+             if (link := _link(head, shown[named_by(choice, given, [head])], choice.stack, lock))]
     return sorted(found, key=lambda link: -link.probability)
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -100,13 +100,10 @@ def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
 
 def marked(attribution: Attribution, reach: float, language: Language = ENGLISH) -> str:
     """Colour and underline the words of a text by their effects; at `reach` nats the colour is strongest."""
-    def mark(i: int) -> Mark:
-        effect = float(attribution.effect[i])
-        kind = ("for" if effect > 0 else "against") + (" weak" if abs(effect) < MARKED * reach else "")
-        hint = language.say("review_hover", word=_bare(attribution.words[i]), value=f"{effect:+.2f}")
-        return kind, abs(effect) / reach, hint
-
-    return _text(attribution, mark, language)
+    marks = [(("for" if effect > 0 else "against") + (" weak" if abs(effect) < MARKED * reach else ""),
+              abs(effect) / reach, language.say("review_hover", word=_bare(word), value=f"{effect:+.2f}"))
+             for word, effect in zip(attribution.words, attribution.effect.tolist(), strict=True)]
+    return _text(attribution, marks, language)
 
 
 def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
@@ -114,18 +111,15 @@ def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -
     html, shares = language.html, view.of(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
 
-    def mark(i: int) -> Mark:
-        share = float(shares[i])
-        hint = language.say("review_hover_share", word=_bare(attribution.words[i]), percent=percent(share))
-        return "seen", share / most, hint
-
+    marks = [("seen", share / most, language.say("review_hover_share", word=_bare(word), percent=percent(share)))
+             for word, share in zip(attribution.words, shares.tolist(), strict=True)]
     text = f"review_text_{view.kind}"
     if view.kind == "pooling" and attribution.pooled == "max":
         text = "review_text_max"
     scale = paragraph(language, "review_scale_share", "legend", percent=percent(most),
                       rest=percent(max(0.0, 1 - float(shares.sum()))))
     return (f'<h3>{html(f"review_view_{view.kind}")}</h3>{paragraph(language, text, "note", **view.place)}'
-            f'{_text(attribution, mark, language)}{scale}<p>{escape(most_seen(attribution, shares, language))}</p>'
+            f'{_text(attribution, marks, language)}{scale}<p>{escape(most_seen(attribution, shares, language))}</p>'
             f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')
 
 
@@ -317,14 +311,13 @@ def _bare(word: str) -> str:
     return word.replace(WORD_START, " ").strip() or "␣"
 
 
-def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Language) -> str:
-    """Write the words of a text in a row, each with the look that `mark` gives its number; a cut is named."""
+def _text(attribution: Attribution, marks: Sequence[Mark], language: Language) -> str:
+    """Write the words of a text in a row, each with its look; a cut is named."""
     parts = []
-    for i, word in enumerate(attribution.words):
+    for i, (word, (kind, share, hint)) in enumerate(zip(attribution.words, marks, strict=True)):
         if i == attribution.cut:
             cut = language.html("review_left_out", cut=attribution.sentiment.cut)
             parts.append(f' <span class="cut">[{cut}]</span>')
-        kind, share, hint = mark(i)
         space = " " if i == attribution.cut or i and word.startswith(WORD_START) else ""
         parts.append(f'{space}<span class="word {kind}" style="--share:{share:.3f}" title="{escape(hint)}">'
                      f"{escape(_bare(word))}</span>")

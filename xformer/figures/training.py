@@ -128,7 +128,6 @@ def _norms(courses: Sequence[TrainingCourse], language: Language) -> dict[str, A
 def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
     """Plot the map of the sharpest head in a frame."""
     say = language.say
-
     title = say("live_map", layer=frame.head.layer, head=frame.head.head,
                 step=frame.course.step[-1] if frame.course.step else 0)
     return matrix(frame.probabilities, Axis(say("live_map_rows"), frame.queries),
