@@ -45,13 +45,12 @@ def difference(old: Trace, new: Trace, step: int, language: Language = ENGLISH) 
 def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trace, step: int,
                language: Language = ENGLISH) -> str:
     """Compare two translations: texts, log-probabilities, and the heads that changed most in a sentence. HTML."""
-    html = language.html
     pieces = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
     before, after = sum(old.log_probs), sum(new.log_probs)
     total = paragraph(language, "rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
                       change=f"{after - before:+.2f}")
-    was = escape(old.text) or html("rivals_empty")
-    now = changed_words(old.text, new.text) if new.text else html("rivals_empty")
+    was = escape(old.text) or language.html("rivals_empty")
+    now = changed_words(old.text, new.text) if new.text else language.html("rivals_empty")
     return (f'<div role="status">{paragraph(language, "rivals_before", "sub", **pieces, number=step + 1)}'
             f'<p class="large" {language.writes}>{was}</p>'
             f'{paragraph(language, "rivals_after", "sub", **pieces, number=step + 1)}'

@@ -59,14 +59,13 @@ def inputs(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[
     The last column is for the bias: x ends with a 1, and each row of W_Q with a number of b_Q. x has a scale of its
     own, up to its largest number.
     """
-    say = language.say
     x, weights = _with_bias(walk, query)
     columns = [*(str(i + 1) for i in range(len(x) - 1)), "b_Q"]
     rows = ["x", *(f"W_Q {i + 1}" for i in range(len(weights)))]
     reach, of_x = (max(1e-6, float(np.abs(numbers).max())) for numbers in (weights, x))
-    title = say("first_inputs", query=query_label(walk, query, language), **_shape(walk))
+    title = language.say("first_inputs", query=query_label(walk, query, language), **_shape(walk))
     figure = heatmap.strips(np.vstack([np.full_like(x, np.nan), weights]), rows, title=title, height=9,
-                            scale=Scale(say("first_bar_weight"), reach, signed=True), language=language,
+                            scale=Scale(language.say("first_bar_weight"), reach, signed=True), language=language,
                             dimensions=columns, pair=pair)
     own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=heatmap.number(language))
     marked = [0, *range(5, len(rows), 5)]
@@ -357,7 +356,6 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: Language
 
     cosines: (K,) of the query with each record's key.
     """
-    html = language.html
     weights = explain.softmax(cosines[None], beta)[0]
     order = np.argsort(-cosines, kind="stable")  # also the order of the weights, even if these are all equal
     best = int(order[0])
@@ -370,4 +368,4 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: Language
     return (f'<div role="status">{paragraph(language, "store_argmax", "sub", title=title)}'
             f'<p class="large" lang="en">{escape(value)}</p>'
             f'{paragraph(language, said, title=title, percent=percent(float(weights[best])))}</div>'
-            f'{table(names, rows, "plain bars", html("store_caption", beta=beta_label(beta)))}')
+            f'{table(names, rows, "plain bars", language.html("store_caption", beta=beta_label(beta)))}')

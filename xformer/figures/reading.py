@@ -32,11 +32,10 @@ class ReaderChoice(Choice):
 
 def about(shown: ModelInfo, classifier: ModelInfo, language: Language = ENGLISH) -> str:
     """Name the model whose maps are shown; say how the classifier reads, and what that means for its maps; HTML."""
-    html = language.html
     mask = "maps_causal" if classifier.causal else "maps_full"
-    began = f' {html("maps_began")}' if classifier.causal and classifier.pooling else ""
+    began = f' {language.html("maps_began")}' if classifier.causal and classifier.pooling else ""
     model = language.say("maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads)
-    return f'<p>{html(mask)}{began}</p><p class="note">{of_model(shown, model)}</p>'
+    return f'<p>{language.html(mask)}{began}</p><p class="note">{of_model(shown, model)}</p>'
 
 
 def distances(before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH) -> str:

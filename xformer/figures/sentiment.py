@@ -192,16 +192,15 @@ def pair(examples: Sequence[Example], look: str, right: int, every: int, languag
 
     look: what to look at in the pair. right: how many of the `every` texts of all pairs are judged right.
     """
-    html = language.html
     reach = max(_reach(example.attribution) for example in examples)
     sides = ""
     for example in examples:
-        said = html("pairs_right") if example.right else (
-            f'<b>{html("pairs_wrong", label=label_name(example.label, language))}</b>')
+        said = language.html("pairs_right") if example.right else (
+            f'<b>{language.html("pairs_wrong", label=label_name(example.label, language))}</b>')
         sides += (f"<section>{marked(example.attribution, reach, language)}"
                   f"{verdict(example.attribution.sentiment, language)}"
                   f'<p class="{"right" if example.right else "wrong"}">{said}</p></section>')
-    return (f'<p><b>{html("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
+    return (f'<p><b>{language.html("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
             f'{paragraph(language, "pairs_score", "note", all=every, right=right)}')
 
 

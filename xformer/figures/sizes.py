@@ -19,7 +19,6 @@ MEGA, GIGA = 1 << 20, 1 << 30
 
 def parameters(parts: Sequence[Part], language: Language = ENGLISH) -> go.Figure:
     """Draw a bar for the parameters of every kind of block, from the embeddings at the top to the output."""
-    say = language.say
     names = [name(part, language) for part in parts]
     total = sum(part.parameters for part in parts)
     data = go.Bar(x=[part.parameters for part in parts], y=names, orientation="h",
@@ -27,8 +26,8 @@ def parameters(parts: Sequence[Part], language: Language = ENGLISH) -> go.Figure
                   text=[f"{part.parameters / 1e6:.2f} M" if part.parameters >= 1e6 else f"{part.parameters:,}"
                         for part in parts], textposition="outside", cliponaxis=False,
                   hovertemplate="%{y}: %{x:,}<extra></extra>")
-    return go.Figure(data, layout(say("sizes_total", n=total), height=30 * len(parts), showlegend=False,
-                                  x=axis(say("sizes_column_parameters"), nticks=4,
+    return go.Figure(data, layout(language.say("sizes_total", n=total), height=30 * len(parts), showlegend=False,
+                                  x=axis(language.say("sizes_column_parameters"), nticks=4,
                                          range=[0, 1.45 * max(part.parameters for part in parts)]),
                                   y={"autorange": "reversed", "automargin": True, "gridcolor": "rgba(0,0,0,0)"}))
 

@@ -13,12 +13,11 @@ from xformer.strings import ENGLISH, Language
 
 def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
     """Show a translation piece by piece, each shaded by the model's uncertainty, with its alternatives as a tooltip."""
-    html = language.html
     steps = zip(candidate.pieces, candidate.log_probs, candidate.alternatives, strict=True)
     pieces = "".join(_piece(*step, first=i == 0, language=language) for i, step in enumerate(steps))
     return (f'<div class="translation"><div {language.writes} class="large">{pieces}</div></div>'
-            f'<p class="legend">{html("legend")} <span class="scale" aria-hidden="true">'
-            f'{html("legend_sure")}<i></i>{html("legend_unsure")}</span></p>')
+            f'<p class="legend">{language.html("legend")} <span class="scale" aria-hidden="true">'
+            f'{language.html("legend_sure")}<i></i>{language.html("legend_unsure")}</span></p>')
 
 
 def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]], first: bool, language: Language
