@@ -1,6 +1,7 @@
 """Compare the time that layers take to read a sequence (Vaswani et al. 2017, section 4 and table 1)."""
 
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from timeit import repeat
 
@@ -29,9 +30,7 @@ def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
     for pieces in LENGTHS:
         x = torch.randn(1, pieces, WIDTH, generator=drawn.generator)
         mask = torch.ones(1, pieces, dtype=torch.bool)
-        readers: list[Callable[[], object]] = [lambda x=x, mask=mask: gru(x, mask),  # type: ignore[misc]
-                                               lambda x=x: library(x),  # type: ignore[misc]
-                                               lambda x=x: attention(x)]  # type: ignore[misc]
+        readers = partial(gru, x, mask), partial(library, x), partial(attention, x)
         times.append(LayerTimes(pieces, *(median(repeat(read, pause, number=1, repeat=RUNS + 1)[1:])
                                           for read in readers)))
     return times

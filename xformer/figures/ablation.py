@@ -7,7 +7,7 @@ from html import escape
 
 from xformer.figures.labels import paragraph, percent, place, shown
 from xformer.figures.tables import numbers, table
-from xformer.pieces import words
+from xformer.pieces import joined, words
 from xformer.results import HeadEffect
 from xformer.strings import ENGLISH, Language
 
@@ -66,7 +66,7 @@ def word_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[flo
     """Tabulate log-probabilities by word, as `piece_table` does by piece; a word's is the sum over its pieces."""
     groups = words(pieces)
     old, new = ([sum(values[i] for i in group) for group in groups] for values in (before, after))
-    return piece_table(names, ["".join(pieces[i] for i in group) for group in groups], old, new, language)
+    return piece_table(names, joined(pieces, groups), old, new, language)
 
 
 def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float],

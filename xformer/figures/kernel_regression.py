@@ -56,11 +56,9 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
 
 def told(x: np.ndarray, y: np.ndarray, bandwidth: float, descent: Descent | None, language: Language = ENGLISH) -> str:
     """Say how well the curve predicts points that it has not seen, and where a descent has ended. HTML."""
-    if bandwidth == 0:
-        said = [language.html("kernel_said_nearest")]
-    else:
-        said = [language.html("kernel_said", bandwidth=f"{bandwidth:.3g}", variance=f"{float(y.var()):.3f}",
-                              error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}")]
+    said = [language.html("kernel_said_nearest") if bandwidth == 0 else language.html(
+        "kernel_said", bandwidth=f"{bandwidth:.3g}", variance=f"{float(y.var()):.3f}",
+        error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}")]
     if descent is not None:
         said.append(language.html("kernel_said_descent", steps=len(descent.errors) - 1,
                                   first=f"{descent.errors[0]:.3f}", last=f"{descent.errors[-1]:.3f}",

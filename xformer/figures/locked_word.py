@@ -47,12 +47,9 @@ class Lock:
         A word that looks in one stack may only be looked at in another, and the other way round.
         """
         rows, columns = SIDES[stack]
-        asks = self.asks if self.asks and self.asks[0] == rows else None
-        seen = self.seen if self.seen and self.seen[0] == columns else None
-        if asks is None and self.seen and self.seen[0] == rows != columns:
-            asks = self.seen
-        if seen is None and self.asks and self.asks[0] == columns != rows:
-            seen = self.asks
+        turned = rows != columns
+        asks = next((word for word in (self.asks, self.seen if turned else None) if word and word[0] == rows), None)
+        seen = next((word for word in (self.seen, self.asks if turned else None) if word and word[0] == columns), None)
         return Lock(asks, seen)
 
 

@@ -38,9 +38,9 @@ def others(word: str, ways: Sequence[Pieced], shown: int, language: Language = E
     shares = [math.exp(way.log_prob - best) / total for way in ways]
     rows = (f"<tr><td>{_chips(way, language)}</td>{_bar(share, f'{share:.1%}')}</tr>"
             for way, share in zip(ways[:shown], shares, strict=False))
-    return savable(_titled(language.say("vocab_others", word=word), ("pieces", "share"), rows, language), "pieces-of",
-                   language.say("vocab_others", word=word), ["pieces", "log-probability", "share"],
-                   [[way.pieces, way.log_prob, share] for way, share in zip(ways, shares, strict=True)])
+    return _saved(language.say("vocab_others", word=word), ("pieces", "share"), rows,
+                  ["pieces", "log-probability", "share"],
+                  [[way.pieces, way.log_prob, share] for way, share in zip(ways, shares, strict=True)], language)
 
 
 def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
@@ -48,8 +48,7 @@ def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language =
     title = language.say("vocab_nearest", piece=readable(piece))
     rows = (f"<tr><th scope=row>{escape(readable(other))}</th>{_bar(cosine, f'{cosine:.2f}')}</tr>"
             for other, cosine in found)
-    return savable(_titled(title, ("piece", "cosine"), rows, language), "pieces-of",
-                   title, ["piece", "cosine"], [list(row) for row in found])
+    return _saved(title, ("piece", "cosine"), rows, ["piece", "cosine"], [list(row) for row in found], language)
 
 
 def found(own: Pieced, piece: str, near: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
@@ -73,15 +72,16 @@ def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Langu
         sentence = "".join(" " * (i > 0 and piece.startswith(WORD_START)) + text
                            for i, (piece, text) in enumerate(zip(one.pieces, bare, strict=True)))
         rows.append(f"<tr><td>{sentence}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>")
-    return savable(_titled(title, ("sentence", "cosine"), rows, language), "pieces-of",
-                   title, ["sentence", "piece", "position", "cosine"],
-                   [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
-                     one.similarity] for one in found])
+    return _saved(title, ("sentence", "cosine"), rows, ["sentence", "piece", "position", "cosine"],
+                  [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
+                    one.similarity] for one in found], language)
 
 
-def _titled(title: str, columns: Sequence[str], rows: Iterable[str], language: Language) -> str:
-    """A table under its title."""
-    return f'<h3>{escape(title)}</h3>{table([language.say(f"vocab_column_{name}") for name in columns], rows)}'
+def _saved(title: str, names: Sequence[str], rows: Iterable[str], columns: Sequence[str],
+           saved: Sequence[Sequence[object]], language: Language) -> str:
+    """A table under its title. names, rows: as it is shown. columns, saved: as it is saved."""
+    shown = table([language.say(f"vocab_column_{name}") for name in names], rows)
+    return savable(f"<h3>{escape(title)}</h3>{shown}", "pieces-of", title, columns, saved)
 
 
 def _chips(split: Pieced, language: Language) -> str:
