@@ -40,21 +40,22 @@ def name(part: Part, language: Language = ENGLISH) -> str:
 
 def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> str:
     """Tabulate how many blocks there are of each kind, their parameters, and their products for a piece; HTML."""
-    say, saved, rows = language.say, list[list[object]](), list[str]()
-    totals = ("", sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces))
-    for first, *counted in (*((name(part, language), part.blocks, part.parameters, round(part.products / pieces))
-                              for part in parts), (say("sizes_sum"), *totals)):
-        bold = "<b>{}</b>" if len(rows) == len(parts) else "{}"
-        saved.append([first, *counted])
-        cells = "".join(f"<td>{bold.format(language.html('first_number', n=one)) if one != '' else ''}</td>"
-                        for one in counted)
-        rows.append(f"<tr><th scope=row>{bold.format(escape(first))}</th>{cells}</tr>")
+    html, say, saved, rows = language.html, language.say, list[list[object]](), list[str]()
+    for part in parts:
+        counted = (part.blocks, part.parameters, round(part.products / pieces))
+        saved.append([name(part, language), *counted])
+        cells = "".join(f"<td>{html('first_number', n=number)}</td>" for number in counted)
+        rows.append(f"<tr><th scope=row>{escape(name(part, language))}</th>{cells}</tr>")
+    totals = (sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces))
+    cells = "".join(f"<td><b>{html('first_number', n=number)}</b></td>" for number in totals)
+    rows.append(f"<tr><th scope=row><b>{html('sizes_sum')}</b></th><td></td>{cells}</tr>")
     columns = [say(f"sizes_column_{column}") for column in ("block", "number", "parameters", "products")]
-    return savable(table_of(columns, rows, "plain sizes"), "sizes-table", say("sizes_title"), columns, saved)
+    return savable(table_of(columns, rows, "plain sizes"), "sizes-table", say("sizes_title"), columns,
+                   [*saved, [say("sizes_sum"), "", *totals]])
 
 
 def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language: Language = ENGLISH) -> str:
-    """Say how much memory training and decoding take, and how large a model of heads that mix positions were; HTML."""
+    """Say what memory training and decoding take, and how large the model would be if heads mixed positions; HTML."""
     html = language.html
     total = sum(part.parameters for part in parts)
     kept = batch * counts.activations(sizes, pieces) * counts.BYTES

@@ -47,7 +47,7 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
 
 
 def growth(found: Gradients, language: Language = ENGLISH) -> str:
-    """Say what to look for, and for each order how the gradient grows from the decoder's first layer to its last."""
+    """Say what to look for, and per order how the gradient grows from the decoder's first layer to its last; HTML."""
     said = [language.html("train_look_gradients")]
     for norm, every in found.items():
         through = [one.norm for one in every if (one.stack, one.sublayer) == ("decoder", "feed_forward")]

@@ -37,7 +37,7 @@ def flows(maps: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def cells(states: np.ndarray) -> np.ndarray:
-    """The strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers."""
+    """Strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers themselves."""
     count = min(CELLS, states.shape[1])
     return np.stack([part.mean(axis=1) for part in np.array_split(states, count, axis=1)], axis=1)
 
