@@ -38,27 +38,27 @@ def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence
 
     pieces: of the old translation; before, after: their log-probabilities with all heads and without some, in nats.
     """
-    return (both_texts("ablation", old, new, before, after, language)
-            + word_table(column_names("ablation", language), pieces, before, after, language))
+    return (both_texts("ablation_{}", old, new, before, after, language)
+            + word_table(column_names("ablation_{}", language), pieces, before, after, language))
 
 
 def both_texts(about: str, old: str, new: str, before: Sequence[float], after: Sequence[float], language: Language,
                empty: str = "") -> str:
     """Show two translations with their differences marked, and the log-probability that the old one loses. HTML.
 
-    about: with what the keys of its texts begin. empty: what stands for a new translation without words.
+    about: the keys of its texts, with {} for what they differ in. empty: stands for a new translation without words.
     """
-    same = paragraph(language, f"{about}_same") if old == new else ""
-    total = paragraph(language, f"{about}_total", before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
+    same = paragraph(language, about.format("same")) if old == new else ""
+    total = paragraph(language, about.format("total"), before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
                       change=f"{sum(after) - sum(before):+.2f}")
-    return (f'{paragraph(language, f"{about}_before", "sub")}<p class="large" {language.writes}>{escape(old)}</p>'
-            f'{paragraph(language, f"{about}_after", "sub")}'
+    return (f'{paragraph(language, about.format("before"), "sub")}<p class="large" {language.writes}>{escape(old)}</p>'
+            f'{paragraph(language, about.format("after"), "sub")}'
             f'<p class="large" {language.writes}>{changed_words(old, new) or empty}</p>{same}{total}')
 
 
 def column_names(about: str, language: Language) -> list[str]:
     """Name the columns of a `word_table` about a change."""
-    return [language.say(f"{about}_{name}") for name in ("word", "with", "without", "change")]
+    return [language.say(about.format(name)) for name in ("word", "with", "without", "change")]
 
 
 def word_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float],

@@ -211,7 +211,7 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
     html, before, read = language.html, change.before, ""
     if change.source != before.text:
         read = f'{paragraph(language, "pos_read", "sub")}<p {language.reads}>{escape(change.source)}</p>'
-    texts = both_texts("pos_moved", old, change.translation.best.text, before.log_probs, change.after.log_probs,
+    texts = both_texts("pos_moved_{}", old, change.translation.best.text, before.log_probs, change.after.log_probs,
                        language, html("pos_nothing"))
     names = [language.say(key) for key in ("pos_piece", "pos_before", "pos_after", "pos_change")]
     pieces = piece_table(names, before.predicted, before.log_probs, change.after.log_probs, language)

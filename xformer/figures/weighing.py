@@ -43,7 +43,7 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
     said = language.html(f"weigh_text_{change.kind}")
     if change.kind == "queries" and change.head.stack != "encoder_self":
         said += f' {language.html("weigh_text_leak")}'
-    texts = both_texts("weigh", old, new, done.before.log_probs, done.after.log_probs, language)
+    texts = both_texts("weigh_{}", old, new, done.before.log_probs, done.after.log_probs, language)
     body = (f'<div role="status"><p class="what">{escape(named(change, language))}</p>'
             f'<p class="source" {language.reads}>{escape(done.before.text)}</p>{texts}</div>')
     columns = [say("weigh_kind"), say("weigh_translation"), say("weigh_first")]
@@ -55,7 +55,7 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
 
 def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:
     """Tabulate the log-probability of each word of the original translation before and under the change. HTML."""
-    before, names = done.before, column_names("weigh", language)
+    before, names = done.before, column_names("weigh_{}", language)
     rows = [[shown("".join(before.predicted[i] for i in group)),
              *(sum(values[i] for i in group) for values in (before.log_probs, done.after.log_probs))]
             for group in words(before.predicted)]
