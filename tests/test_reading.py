@@ -150,7 +150,7 @@ def test_the_difference_is_by_words_and_the_second_minus_the_first(tuned, writer
     plots = figures.before_after(*traces, Head("encoder_self", 2, 1))
     one, other, apart = (np.array(plot.data[0].z) for plot in plots)
     assert one.sum(axis=1) == pytest.approx(1) and apart == pytest.approx(other - one)
-    labels = plots.before.layout.xaxis.ticktext
+    labels = plots[0].layout.xaxis.ticktext
     assert len(labels) == len(one) == 10 and "dull" in labels  # <s>, six words, two marks, </s>
 
 

@@ -42,6 +42,11 @@ def words(pieces: Sequence[str]) -> list[list[int]]:
     return groups
 
 
+def joined(pieces: Sequence[str], groups: Sequence[Sequence[int]] | None = None) -> list[str]:
+    """The words of pieces, or other groups of them, each as one piece."""
+    return ["".join(pieces[i] for i in group) for group in (words(pieces) if groups is None else groups)]
+
+
 def spelled(text: str) -> str:
     """Write the characters that bytes among joined pieces stand for; "�" for bytes that are none.
 

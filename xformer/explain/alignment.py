@@ -166,8 +166,8 @@ def given_heads(info: ModelInfo, errors_of: Callable[[Head], tuple[float, float]
 
     errors_of: returns the error rates of a head in both readings, or None if they were not measured.
     """
-    heads = (Head("cross", layer + 1, head + 1) for layer, head in np.ndindex(info.layers("cross"), info.n_heads))
-    return frozenset(head for head in heads if reading(errors_of(head)) == "given")
+    return frozenset(head for head in Head.every("cross", info.layers("cross"), info.n_heads)
+                     if reading(errors_of(head)) == "given")
 
 
 def head_scores(traces: Sequence[Trace], gold: Sequence[Gold], reading: str = "predicted") -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xformer.explain import maps
-from xformer.pieces import words
+from xformer.pieces import joined, words
 from xformer.results import Head, Occlusion, Trace
 
 
@@ -39,5 +39,4 @@ def answers(trace: Trace, occlusion: Occlusion, head: Head, target: Sequence[int
     attention, norms = trace.cross[head.layer - 1, head.head - 1], trace.cross_norms[head.layer - 1, head.head - 1]
     raw, weighed = (maps.by_words(one, [rows], groups)[0] for one in (attention, maps.weigh(attention, norms)))
     effect = np.append(occlusion.effect[list(target)].sum(axis=0), np.nan)
-    source_words = tuple("".join(trace.source[i] for i in group) for group in groups)
-    return Answers(source_words, raw, weighed, effect, given)
+    return Answers(tuple(joined(trace.source, groups)), raw, weighed, effect, given)

@@ -33,7 +33,7 @@ WEIGHED: dict[str, Weigh] = {
 
 
 def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
-    """Make the patient with one of BUGS: a model, and what its passes are handed; "" leaves the model healthy. Raises
+    """Make the patient with one of BUGS: a model, and what its passes are handed; for "" a healthy one. Raises
     UserError for another bug."""
     if not bug:
         return model, UNCHANGED

@@ -1,8 +1,9 @@
 """Compare the time that layers take to read a sequence (Vaswani et al. 2017, section 4 and table 1)."""
 
-import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
+from timeit import repeat
 
 import torch
 
@@ -29,20 +30,7 @@ def layer_times(pause: Callable[[], object] = lambda: None) -> list[LayerTimes]:
     for pieces in LENGTHS:
         x = torch.randn(1, pieces, WIDTH, generator=drawn.generator)
         mask = torch.ones(1, pieces, dtype=torch.bool)
-        readers: list[Callable[[], object]] = [lambda x=x, mask=mask: gru(x, mask),  # type: ignore[misc]
-                                               lambda x=x: library(x),  # type: ignore[misc]
-                                               lambda x=x: attention(x)]  # type: ignore[misc]
-        times.append(LayerTimes(pieces, *(_median(read, pause) for read in readers)))
+        readers = partial(gru, x, mask), partial(library, x), partial(attention, x)
+        times.append(LayerTimes(pieces, *(median(repeat(read, pause, number=1, repeat=RUNS + 1)[1:])
+                                          for read in readers)))
     return times
-
-
-def _median(read: Callable[[], object], pause: Callable[[], object]) -> float:
-    """Time a reader after a first, untimed run: the median of RUNS runs, in seconds."""
-    seconds = []
-    read()
-    for _ in range(RUNS):
-        began = time.perf_counter()
-        read()
-        seconds.append(time.perf_counter() - began)
-        pause()
-    return median(seconds)

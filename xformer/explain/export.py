@@ -19,8 +19,7 @@ FIRST = Head("cross", 1, 1)
 def check(path: Path) -> None:
     """Raise UserError for a path to which no trace can be written; call it before anything is computed."""
     if path.suffix not in FORMATS:
-        raise UserError(f"The file {path} is of an unknown kind; end its name with one of "
-                        f"{', '.join(FORMATS)}.")
+        raise UserError(f"The file {path} is of an unknown kind; end its name with one of {', '.join(FORMATS)}.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder {path.parent}; make it first, or name another.")
 
@@ -38,8 +37,7 @@ def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, lang
         buffer = io.BytesIO()
         np.savez_compressed(buffer, source=np.array(trace.source), target=np.array(trace.target),
                             predicted=np.array(trace.predicted), log_probs=np.array(trace.log_probs, np.float32),
-                            checkpoint=np.array([info.name, info.identity]),
-                            **_arrays(trace))
+                            checkpoint=np.array([info.name, info.identity]), **_arrays(trace))
         return buffer.getvalue()
     if suffix == ".html":
         return replace(trace, origin=Origin(info, start, frozenset(given))).page(language=language).encode()
@@ -48,19 +46,13 @@ def encode(trace: Trace, info: ModelInfo, suffix: str, start: Head = FIRST, lang
 
 def as_json(trace: Trace, info: ModelInfo) -> dict[str, Any]:
     """All data of a trace: token lists, log-probabilities, arrays as nested lists, and the checkpoint's identity."""
-    return {**_about(trace, info), **{name: array.tolist() for name, array in _arrays(trace).items()}}
-
-
-def _about(trace: Trace, info: ModelInfo) -> dict[str, Any]:
     return {"checkpoint": {"name": info.name, "identity": info.identity}, "source": list(trace.source),
             "target": list(trace.target), "predicted": list(trace.predicted), "log_probs": list(trace.log_probs),
-            "axes": ["layer", "head", "query", "key"]}
+            "axes": ["layer", "head", "query", "key"],
+            **{name: array.tolist() for name, array in _arrays(trace).items()}}
 
 
 def _arrays(trace: Trace) -> dict[str, Any]:
     """The maps and the value norms of each stack, by their names in a file."""
-    arrays: dict[str, Any] = {}
-    for stack in STACKS:
-        attention = trace.of(stack)
-        arrays |= {stack: attention.probabilities, f"{stack}_norms": attention.norms}
-    return arrays
+    return {name: array for stack, maps in ((stack, trace.of(stack)) for stack in STACKS)
+            for name, array in ((stack, maps.probabilities), (f"{stack}_norms", maps.norms))}

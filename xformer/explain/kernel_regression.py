@@ -3,6 +3,7 @@
 n points have x and y (n,); the queries are m places q (m,); weights are (m, n), and each row sums to 1. Numpy only.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,14 +36,13 @@ def read(text: str) -> tuple[np.ndarray, np.ndarray]:
     points = []
     for one in text.split():
         try:
-            point = tuple(float(number) for number in one.split(","))
+            a, b = map(float, one.split(","))
         except ValueError:
-            point = ()
-        if len(point) != 2 or not all(least <= number <= most
-                                      for number, (least, most) in zip(point, RANGE, strict=True)):
+            a = b = math.nan
+        if not (RANGE[0][0] <= a <= RANGE[0][1] and RANGE[1][0] <= b <= RANGE[1][1]):
             raise UserError(Message.of("kernel_error_point", point=one[:40], left=f"{RANGE[0][0]:g}",
                                        right=f"{RANGE[0][1]:g}", low=f"{RANGE[1][0]:g}", high=f"{RANGE[1][1]:g}"))
-        points.append(point)
+        points.append((a, b))
     if not 2 <= len(points) <= MOST_POINTS:
         raise UserError(Message.of("kernel_error_count", count=len(points), most=MOST_POINTS))
     x, y = np.array(points).T

@@ -20,8 +20,7 @@ def read(lines: str) -> Records:
         if not (title and colon and value):
             raise UserError(Message.of("store_error_line", number=number, line=line.strip()[:40]))
         if len(line) > MOST_CHARACTERS:
-            raise UserError(Message.of("store_error_long", number=number, characters=len(line),
-                                       limit=MOST_CHARACTERS))
+            raise UserError(Message.of("store_error_long", number=number, characters=len(line), limit=MOST_CHARACTERS))
         records.append((title, value))
     if not 2 <= len(records) <= MOST_RECORDS:
         raise UserError(Message.of("store_error_count", count=len(records), limit=MOST_RECORDS))

@@ -39,13 +39,9 @@ def side_by_side(first: np.ndarray, second: np.ndarray, rows: Sequence[Place], c
     """
     grids = []
     for values, side in ((first, 0), (second, 1)):
-        grid = np.full((len(rows), len(columns)), np.nan, dtype=np.float32)
-        for i, row in enumerate(rows):
-            for j, column in enumerate(columns):
-                q, k = row[side], column[side]
-                if q is not None and k is not None:
-                    grid[i, j] = values[q, k]
-        grids.append(grid)
+        padded = np.pad(values.astype(np.float32), (0, 1), constant_values=np.nan)  # at -1: what a sentence lacks
+        own = ([-1 if (i := place[side]) is None else i for place in places] for places in (rows, columns))
+        grids.append(padded[np.ix_(*own)])
     return grids[0], grids[1], grids[1] - grids[0]
 
 

@@ -20,24 +20,9 @@ from xformer.explain import pharaoh
 from xformer.explain.alignment import Link, linked
 from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, future_mask, scores, sinusoids
 from xformer.model import Trace as Recording
-from xformer.pieces import BOS, EOS, PAD, words
-from xformer.results import (
-    BASES,
-    MOST_SHIFT,
-    OWN,
-    POSITION_KINDS,
-    STACKS,
-    Block,
-    Embedded,
-    Head,
-    HeadEffect,
-    Message,
-    Occlusion,
-    Positions,
-    Trace,
-    UserError,
-    Walk,
-)
+from xformer.pieces import BOS, EOS, PAD, joined, words
+from xformer.results import STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
+from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Positions
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
@@ -117,8 +102,7 @@ def log_probs(model: Translator, sources: Sequence[Sequence[int]], pair: Pair, r
 
 
 @torch.inference_mode()
-def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
-          change: Intervention = UNCHANGED) -> Trace:
+def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str, change: Intervention = UNCHANGED) -> Trace:
     """Record all attention maps of one pass. text: from which the source was made."""
     recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
@@ -260,8 +244,8 @@ def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable
         pause()
     values = torch.cat(scored)  # [1 + W, T]
     effect = (values[:1] - values[1:]).T.cpu().numpy()
-    return Occlusion(tuple("".join(pieces[i] for i in group) for group in groups),
-                     tuple(tokenizer.pieces(pair.predicted)), tuple(values[0].tolist()), effect)
+    return Occlusion(tuple(joined(pieces, groups)), tuple(tokenizer.pieces(pair.predicted)),
+                     tuple(values[0].tolist()), effect)
 
 
 @torch.inference_mode()
@@ -270,9 +254,8 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
                  ) -> list[HeadEffect]:
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     config = model.config
-    every = [Head(stack, layer, head) for stack in stacks
-             for layer in range(1, (config.n_layers if stack == "encoder_self" else config.decoder_layers) + 1)
-             for head in range(1, config.n_heads + 1)]
+    every = [head for stack in stacks for head in Head.every(
+        stack, config.n_layers if stack == "encoder_self" else config.decoder_layers, config.n_heads)]
     whole, effects = float(log_probs(model, [pair.source], pair).sum()), []
     for done, head in enumerate(every, 1):
         without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())

@@ -39,13 +39,12 @@ def verdict(course: TrainingCourse) -> Message:
     if course.ended == "diverged" or not course.loss:
         return Message.of("run_no_number", step=course.step[-1] if course.step else 1)
     turned = rise(course)
-    seconds = f"{course.seconds:.0f}"
     if turned is not None:
         before = course.norm[max(0, turned - 20):turned] or course.norm[:1]
         return Message.of("run_diverged", step=course.step[turned], before=f"{median(before):.2g}",
                           after=f"{max(course.norm[max(0, turned - 3):]):.2g}",
                           low=f"{min(course.loss[:turned + 1]):.2f}", last=f"{course.loss[-1]:.2f}")
-    reached = course.scores[-1][2] if course.scores else 0.0
+    reached, seconds = course.scores[-1][2] if course.scores else 0.0, f"{course.seconds:.0f}"
     losses = {"first": f"{course.loss[0]:.2f}", "last": f"{course.loss[-1]:.2f}", "step": course.step[-1],
               "guess": f"{course.guess:.2f}"}
     if course.loss[-1] > STALLED * course.guess:
@@ -60,11 +59,6 @@ def verdict(course: TrainingCourse) -> Message:
     return Message.of("run_learned", share=share, seconds=seconds, since=since, least=f"{100 * LEARNED:.0f}")
 
 
-def reached_at(course: TrainingCourse, loss: float) -> int | None:
-    """Find the first step at which the loss is at most `loss`; None if it never is."""
-    return next((step for step, value in zip(course.step, course.loss, strict=True) if value <= loss), None)
-
-
 def highest_rate(course: TrainingCourse) -> float:
     """The highest learning rate that a run reached; its schedule may never reach the peak that was asked for."""
     return max(course.rate, default=0.0)
@@ -76,8 +70,7 @@ def learned(course: TrainingCourse) -> bool:
 
 
 def findings(courses: Sequence[TrainingCourse]) -> list[Message]:
-    """Compare post-norm and pre-norm in recorded runs that were not cut short: without a warm-up, and the best of each.
-    """
+    """Compare post-norm and pre-norm in recorded runs not cut short: without a warm-up, and the best of each."""
     courses = [one for one in courses if one.ended != "cut"]
     found = list[Message]()
     for norm in ("post", "pre"):
@@ -85,17 +78,15 @@ def findings(courses: Sequence[TrainingCourse]) -> list[Message]:
         warm = [one for one in courses if one.settings.norm == norm and one.settings.warmup > 0]
         if bare or warm:
             found.append(Message.of(f"recorded_{norm}", bare=len(bare), learned=sum(map(learned, bare)),
-                                    warm=len(warm), warmed=sum(map(learned, warm)),
-                                    least=f"{100 * (1 - STALLED):.0f}"))
-    best = {norm: min((one for one in courses if one.settings.norm == norm and one.loss), default=None,
-                      key=lambda one: one.loss[-1]) for norm in ("post", "pre")}
-    post, pre = best["post"], best["pre"]
+                                    warm=len(warm), warmed=sum(map(learned, warm)), least=f"{100 * (1 - STALLED):.0f}"))
+    post, pre = (min((one for one in courses if one.settings.norm == norm and one.loss), default=None,
+                     key=lambda one: one.loss[-1]) for norm in ("post", "pre"))
     if post is None or pre is None:
         return found
     target = max(post.loss[-1], pre.loss[-1])
     values = {f"{norm}_{name}": value for norm, one in (("post", post), ("pre", pre)) for name, value in (
         ("warmup", one.settings.warmup), ("rate", f"{highest_rate(one):.2g}"), ("loss", f"{one.loss[-1]:.2f}"),
-        ("at", reached_at(one, target) or 0))}
+        ("at", next((step for step, loss in zip(one.step, one.loss, strict=True) if loss <= target), 0)))}
     found.append(Message.of("recorded_best", loss=f"{target:.2f}", steps=post.settings.steps, **values))
     if scores := [score for one in courses if one.measure == "bleu" for _, _, score in one.scores]:
         found.append(Message.of("recorded_bleu_of_all", bleu=f"{max(scores):.1f}"))

@@ -15,9 +15,8 @@ from xformer.pieces import SPECIAL, WORD_START
 from xformer.results import Head
 
 SELF_ROLES = ("previous", "next", "itself", "first", "last", "separator", "same_word")
-CAUSAL_ROLES = ("previous", "itself", "first", "separator", "same_word")  # the next and the last key are hidden
-CROSS_ROLES = ("aligned", "first", "last", "separator")
-ROLES = {"encoder_self": SELF_ROLES, "decoder_self": CAUSAL_ROLES, "cross": CROSS_ROLES}
+ROLES = {"encoder_self": SELF_ROLES, "cross": ("aligned", "first", "last", "separator"),
+         "decoder_self": ("previous", "itself", "first", "separator", "same_word")}  # others name hidden keys
 
 
 @dataclass(frozen=True)
@@ -95,13 +94,10 @@ def of_head(head: Head, maps: np.ndarray, queries: Sequence[str], keys: Sequence
     layers, heads = maps.shape[:2]
     if head.layer > layers or head.head > heads:
         return []
-    attention = maps[head.layer - 1, head.head - 1]
-    roles = []
+    attention, roles = maps[head.layer - 1, head.head - 1], []
     for role in ROLES[head.stack]:
-        if role == "aligned":
-            value = alignedness(attention, [not _is_separator(piece) for piece in keys])
-        else:
-            value = score(attention, role, queries, keys, causal=head.stack == "decoder_self")
+        value = (alignedness(attention, [not _is_separator(piece) for piece in keys]) if role == "aligned" else
+                 score(attention, role, queries, keys, causal=head.stack == "decoder_self"))
         if value is not None:
             roles.append(Role(head, role, value))
     return sorted(roles, key=lambda one: -one.score)
@@ -113,6 +109,5 @@ def rank(stack: str, maps: np.ndarray, queries: Sequence[str], keys: Sequence[st
     The decoder's self-attention has no roles "next" and "last": no row can look at the next key, and only the last row
     at the last key, which is itself.
     """
-    heads = [Head(stack, layer + 1, head + 1) for layer, head in np.ndindex(maps.shape[:2])]
-    roles = [role for head in heads for role in of_head(head, maps, queries, keys)]
+    roles = [role for head in Head.every(stack, *maps.shape[:2]) for role in of_head(head, maps, queries, keys)]
     return sorted(roles, key=lambda one: -one.score)

@@ -128,8 +128,7 @@ def activations(sizes: Sizes, pieces: int) -> int:
     if not sizes.decoder_layers:
         return encoder
     cross_attention = n * 7 * d + maps
-    return (encoder + sizes.decoder_layers * (self_attention + cross_attention + feed) + n * d
-            + n * sizes.vocabulary)
+    return encoder + sizes.decoder_layers * (self_attention + cross_attention + feed) + n * d + n * sizes.vocabulary
 
 
 def cached(sizes: Sizes, pieces: int) -> int:

@@ -11,6 +11,7 @@ from xformer.model import Transformer
 from xformer.pieces import EOS, PAD, SPECIAL
 from xformer.results import Message, Neighbour, UserError
 from xformer.tokenizer import Tokenizer
+from xformer.translator import pad
 
 BATCH = 64  # sentences
 
@@ -57,10 +58,8 @@ class Contexts:
     @torch.inference_mode()
     def _states(self, sentences: Sequence[Sequence[int]]) -> Tensor:
         """The states [N + 1, P, D] of P pieces, without </s> and padding."""
-        length = max(map(len, sentences)) + 1
-        rows = [[*tokens, EOS, *[PAD] * (length - len(tokens) - 1)] for tokens in sentences]
-        tokens = torch.tensor(rows, device=self.model.embedding.weight.device)
-        states = encoder_states(self.model, tokens).float().unflatten(0, (-1, len(rows)))  # [N + 1, B, S, D]
+        tokens = pad([[*tokens, EOS] for tokens in sentences], self.model.embedding.weight.device)
+        states = encoder_states(self.model, tokens).float().unflatten(0, (-1, len(tokens)))  # [N + 1, B, S, D]
         return states[:, (tokens != EOS) & (tokens != PAD)]
 
     @torch.inference_mode()

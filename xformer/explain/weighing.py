@@ -152,4 +152,3 @@ def sweep(model: Transformer, pair: Pair, pause: Callable[[], object] = lambda: 
             pause()
         found[stack] = tuple(sums)
     return found
-

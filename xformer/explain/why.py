@@ -106,6 +106,7 @@ def shares(model: Transformer, pair: Pair, step: int, rival: int) -> list[Share]
             Share("bias", None, 0, constant)]
 
 
+@torch.no_grad()
 def gradients(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Contrastive gradient x input of each source piece (S,) and each piece given (t + 1,): Yin and Neubig 2022.
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.explain import source as code
-from xformer.figures.labels import percent
-from xformer.figures.tables import header
+from xformer.figures.labels import paragraph, percent
+from xformer.figures.tables import table
 from xformer.results import Block, ModelInfo
 from xformer.strings import ENGLISH, Language
 
@@ -54,15 +54,13 @@ def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = 
 
     source, target: numbers of pieces of the sentence on the page; without one, the letters S and T are written.
     """
-    html = language.html
     by_name = {block.name: block for block in blocks}
-    embedding = by_name["embedding"].parameters
     lengths = {"encoder": "S" if source is None else str(source), "decoder": "T" if target is None else str(target)}
-    tower = _tower if info.architecture == "transformer" else _recurrent_tower
-    towers = "".join(tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
-    total = sum(block.parameters for block in blocks)
-    return (f'<p>{html("arch_total", n=total, embedding=embedding)}</p><div class="towers">{towers}</div>'
-            f"{_found(info, blocks, lengths['encoder'], language)}{_sources(towers, language)}")
+    towers = "".join(_tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
+    said = paragraph(language, "arch_total", n=sum(block.parameters for block in blocks),
+                     embedding=by_name["embedding"].parameters)
+    return (f'{said}<div class="towers">{towers}</div>{_found(info, blocks, lengths["encoder"], language)}'
+            f"{_sources(towers, language)}")
 
 
 def _found(info: ModelInfo, blocks: Sequence[Block], rows: str, language: Language) -> str:
@@ -72,12 +70,10 @@ def _found(info: ModelInfo, blocks: Sequence[Block], rows: str, language: Langua
     def share(*marks: str) -> str:
         return percent(sum(one.parameters for one in blocks if any(mark in one.name for mark in marks)) / total)
 
-    if info.architecture == "gru":  # its decoder gets the last state alone
-        rows = "1"
-    key = "arch_found" if info.architecture == "transformer" else "arch_found_recurrent"
-    said = language.html(key, attention=share("attention"), feed=share("feed_forward"), gru=share("wards.", "layers."),
-                         rows=rows, width=info.d_model)
-    return f"<p>{said}</p>"
+    # The decoder of a "gru" gets the last state alone.
+    return paragraph(language, "arch_found" if info.architecture == "transformer" else "arch_found_recurrent",
+                     attention=share("attention"), feed=share("feed_forward"), gru=share("wards.", "layers."),
+                     rows="1" if info.architecture == "gru" else rows, width=info.d_model)
 
 
 def heading(info: ModelInfo, language: Language = ENGLISH) -> str:
@@ -88,10 +84,9 @@ def heading(info: ModelInfo, language: Language = ENGLISH) -> str:
 
 def terms(language: Language = ENGLISH) -> str:
     """Tabulate what teachers call the blocks and sizes; HTML."""
-    rows = "".join("<tr>" + "".join(f"<td>{escape(term)}</td>" for term in row) + "</tr>" for row in TERMS)
-    said = language.html("arch_terms_text", count=len(TEACHERS))
-    return (f'<p class="note">{said}</p>'
-            f'<div class="tables"><table class="plain">{header(TEACHERS)}<tbody>{rows}</tbody></table></div>')
+    rows = ("<tr>" + "".join(f"<td>{escape(term)}</td>" for term in row) + "</tr>" for row in TERMS)
+    return (paragraph(language, "arch_terms_text", "note", count=len(TEACHERS))
+            + f'<div class="tables">{table(TEACHERS, rows)}</div>')
 
 
 def _sources(drawn: str, language: Language) -> str:
@@ -115,14 +110,14 @@ def classifier(info: ModelInfo, blocks: Sequence[Block], pieces: int | None = No
     pooling, head = by_name.get("pooling"), by_name["head"]
     classes = head.weights[0][1][0]
     top = [_box("norm", html(f"arch_pooling_{info.pooling}"), html("first_number", n=info.d_model),
-                html("arch_parameters", n=pooling.parameters if pooling else 0)),
-           _box("embedding", html("arch_classes"), str(classes), html("arch_parameters", n=head.parameters)),
+                _parameters(language, *([pooling] if pooling else []))),
+           _box("embedding", html("arch_classes"), str(classes), _parameters(language, head)),
            _box("positions", "softmax", str(classes))]
     lengths = {"encoder": "L" if pieces is None else str(pieces)}
     tower = _tower("encoder", info, by_name, lengths, language, top)
-    mask = html("arch_mask_causal" if info.causal else "arch_mask_full")
-    total = html("arch_classifier", n=sum(block.parameters for block in blocks), mask=mask)
-    return (f'<p>{total}</p><div class="towers" data-title="{html("arch_reader")} {escape(info.name)}" '
+    total = paragraph(language, "arch_classifier", n=sum(block.parameters for block in blocks),
+                      mask=html("arch_mask_causal" if info.causal else "arch_mask_full"))
+    return (f'{total}<div class="towers" data-title="{html("arch_reader")} {escape(info.name)}" '
             f'data-name="{escape(info.name)}" data-identity="{info.identity}">{tower}</div>{_sources(tower, language)}')
 
 
@@ -135,7 +130,7 @@ def orders(own: str, language: Language = ENGLISH) -> str:
         parts = _wrapped(order, _box("norm", html("arch_norm")), _box("attention", html("arch_sublayer")))
         drawn.append(f'<section class="tower order"><h3>{html(f"arch_{order}")}{mark}</h3>'
                      f'<div class="boxes">{parts}</div><p class="formula">{FORMULAS[order]}</p>'
-                     f'<p class="note">{html(f"arch_text_{order}")}</p></section>')
+                     f'{paragraph(language, f"arch_text_{order}", "note")}</section>')
     return f'<div class="towers" data-title="{html("arch_orders")}">{"".join(drawn)}</div>'
 
 
@@ -143,74 +138,73 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
            top: Sequence[str] = ()) -> str:
     """Draw the encoder or the decoder. lengths: of source and target, as text, by the tower that reads them. top: boxes
     that read the encoder's states in a model without a decoder."""
+    html, rows = language.html, lengths[side]
+    inside = _layers if info.architecture == "transformer" else _recurrent
+    boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows), *inside(side, info, blocks, lengths, language)]
+    if side == "decoder":
+        logits = f"{rows} × {html('first_number', n=blocks['embedding'].weights[0][1][0])}"
+        boxes += [_box("embedding", html("arch_linear"), logits, html("arch_shared"), of="linear", language=language),
+                  _box("positions", "softmax", logits)]
+    boxes = [*boxes[:-1], *top] if top else boxes
+    return (f'<section class="tower"><h3>{html(f"arch_{side}")}</h3>'
+            f'<div class="boxes">{"".join(boxes)}</div></section>')
+
+
+def _layers(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language
+            ) -> list[str]:
+    """The boxes of a transformer's tower, from the embedding to the states."""
     html = language.html
-    rows = lengths[side]
-    shape = f"{rows} × {html('first_number', n=info.d_model)}"
-    logits = f"{rows} × {html('first_number', n=blocks['embedding'].weights[0][1][0])}"
-    shared = html("arch_shared")
-    embedding = html("arch_parameters", n=blocks["embedding"].parameters) if side == "encoder" else shared
-    boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows),
-             _box("embedding", html("arch_embedding"), shape, embedding, of="embedding", language=language),
-             _box("positions", html("arch_positions"), shape, html("arch_parameters", n=0), of="positions",
-                  language=language)]
+    shape = f"{lengths[side]} × {html('first_number', n=info.d_model)}"
+    embedding = _parameters(language, blocks["embedding"]) if side == "encoder" else html("arch_shared")
+    boxes = [_box("embedding", html("arch_embedding"), shape, embedding, of="embedding", language=language),
+             _box("positions", html("arch_positions"), shape, _parameters(language), of="positions", language=language)]
     count, layers = info.layers(STACK[side, "self_attention"]), []
     for number in range(count):
-        name = f"{html('layer')} {number + 1}"
         inside = "".join(_sublayer(side, number, part, residual, info, blocks, shape, lengths, language)
                          for part, residual in SUBLAYERS[side])
         times = f' <b class="times">× {count}</b>' if number == 0 and count > 1 else ""
-        layers.append(f'<section class="layer">'
-                      f'<h4><span class="name">{name}</span>{times}</h4>{inside}</section>')
+        layers.append(f'<section class="layer"><h4><span class="name">{html("layer")} {number + 1}</span>{times}</h4>'
+                      f"{inside}</section>")
     boxes.append(layers[0])
     if count > 1:
         boxes.append(f'<details class="others"><summary>{html("arch_others", count=count - 1)}</summary>'
                      f'<div class="boxes">{"".join(layers[1:])}</div></details>')
-    final = blocks.get(f"{side}.norm")
-    if final is not None:
-        boxes.append(_box("norm", html("arch_norm"), shape, html("arch_parameters", n=final.parameters)))
-    if side == "decoder":
-        boxes += [_box("embedding", html("arch_linear"), logits, shared, of="linear", language=language),
-                  _box("positions", "softmax", logits)]
-    else:
-        boxes += top or [_box("pieces", html("arch_memory"), shape)]
-    return (f'<section class="tower"><h3>{html(f"arch_{side}")}</h3>'
-            f'<div class="boxes">{"".join(boxes)}</div></section>')
+    if f"{side}.norm" in blocks:
+        boxes.append(_box("norm", html("arch_norm"), shape, _parameters(language, blocks[f"{side}.norm"])))
+    return [*boxes, _box("pieces", html("arch_memory"), shape)] if side == "encoder" else boxes
 
 
-def _recurrent_tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language
-                     ) -> str:
-    """Draw the encoder or the decoder of a translator of GRUs, from the pieces to the states or the next piece."""
-    html = language.html
-    rows, width = lengths[side], html("first_number", n=info.d_model)
-    shape = f"{rows} × {width}"
+def _recurrent(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language
+               ) -> list[str]:
+    """The boxes of a tower of GRUs, from the embedding to the states, or what is read off them."""
+    html, width = language.html, language.html("first_number", n=info.d_model)
+    shape, looks = f"{lengths[side]} × {width}", "attention" in blocks
 
     def box(kind: str, key: str, size: str, *names: str, stack: str | None = None) -> str:
-        weights = [(name, weight) for name in names for weight in blocks[name].weights]
-        title = ", ".join(f"{name}.{weight} {' × '.join(map(str, size))}" for name, (weight, size) in weights)
-        count = sum(blocks[name].parameters for name in names)
-        of = key.removeprefix("arch_") if key.removeprefix("arch_") in code.CODE else ""
-        return _box(kind, html(key), size, html("arch_parameters", n=count), stack, 1, escape(title), of, language)
+        title = ", ".join(f"{name}.{_shapes(weight)}" for name in names for weight in blocks[name].weights)
+        return _box(kind, html(f"arch_{key}"), size, _parameters(language, *(blocks[name] for name in names)), stack, 1,
+                    escape(title), key if key in code.CODE else "", language)
 
-    boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows)]
     if side == "encoder":
-        boxes.append(box("embedding", "arch_embedding", shape, "embedding"))
-        boxes += [box("feed", "arch_gru_both", shape, f"encoder.forwards.{i}", f"encoder.backwards.{i}")
-                  for i in range(info.n_layers)]
-        memory = "arch_states_each" if "attention" in blocks else "arch_states_last"
-        boxes.append(_box("pieces", html(memory), shape if "attention" in blocks else f"1 × {width}"))
-    else:
-        boxes += [_box("embedding", html("arch_embedding"), shape, html("arch_shared")),
-                  box("norm", "arch_first_states", f"{info.n_layers} × {width}",
-                      *(f"first_states.{i}" for i in range(info.n_layers)))]
-        if "attention" in blocks:
-            boxes.append(box("attention", "arch_additive", shape, "attention", stack="cross"))
-        boxes += [box("feed", "arch_gru", shape, f"layers.{i}") for i in range(info.n_layers)]
-        logits = f"{rows} × {html('first_number', n=blocks['embedding'].weights[0][1][0])}"
-        boxes += [box("norm", "arch_readout", shape, "readout"),
-                  _box("embedding", html("arch_linear"), logits, html("arch_shared"), of="linear", language=language),
-                  _box("positions", "softmax", logits)]
-    return (f'<section class="tower"><h3>{html(f"arch_{side}")}</h3>'
-            f'<div class="boxes">{"".join(boxes)}</div></section>')
+        memory = ("each", shape) if looks else ("last", f"1 × {width}")
+        return [box("embedding", "embedding", shape, "embedding"),
+                *(box("feed", "gru_both", shape, f"encoder.forwards.{i}", f"encoder.backwards.{i}")
+                  for i in range(info.n_layers)), _box("pieces", html(f"arch_states_{memory[0]}"), memory[1])]
+    return [_box("embedding", html("arch_embedding"), shape, html("arch_shared")),
+            box("norm", "first_states", f"{info.n_layers} × {width}",
+                *(f"first_states.{i}" for i in range(info.n_layers))),
+            *([box("attention", "additive", shape, "attention", stack="cross")] if looks else []),
+            *(box("feed", "gru", shape, f"layers.{i}") for i in range(info.n_layers)),
+            box("norm", "readout", shape, "readout")]
+
+
+def _parameters(language: Language, *blocks: Block) -> str:
+    """Say how many parameters blocks have together."""
+    return language.html("arch_parameters", n=sum(block.parameters for block in blocks))
+
+
+def _shapes(weight: tuple[str, tuple[int, ...]]) -> str:
+    return f"{weight[0]} {' × '.join(map(str, weight[1]))}"
 
 
 def _sublayer(side: str, number: int, part: str, residual: str, info: ModelInfo, blocks: dict[str, Block], shape: str,
@@ -219,19 +213,15 @@ def _sublayer(side: str, number: int, part: str, residual: str, info: ModelInfo,
     html = language.html
     block, norm = (blocks[f"{side}.layers.{number}.{name}"] for name in (part, residual))
     stack = STACK.get((side, part))
-    more = html("arch_parameters", n=block.parameters)
     if stack is None:
-        inner = next(size[0] for weight, size in block.weights if weight == "inner.weight")
-        more += f" · {html('arch_inner', n=inner)}"
+        more = html("arch_inner", n=next(size[0] for weight, size in block.weights if weight == "inner.weight"))
     else:
-        maps = " × ".join([str(info.n_heads), *(lengths[asked] for asked in SIDES[stack])])
-        more += f" · {html('arch_maps', shape=maps)}"
-    title = ", ".join(f"{weight} {' × '.join(map(str, size))}" for weight, size in block.weights)
-    before = _box("norm", html("arch_norm"), "", html("arch_parameters", n=norm.parameters), of="norm",
-                  language=language)
+        more = html("arch_maps", shape=" × ".join([str(info.n_heads), *(lengths[asked] for asked in SIDES[stack])]))
+    before = _box("norm", html("arch_norm"), "", _parameters(language, norm), of="norm", language=language)
     opened = stack if info.n_decoder_layers else None  # the Attention tab does not show a classifier's heads
-    inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape, more, opened,
-                  number + 1, escape(title), part if stack is None else "attention", language)
+    inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape,
+                  f"{_parameters(language, block)} · {more}", opened, number + 1,
+                  escape(", ".join(map(_shapes, block.weights))), part if stack is None else "attention", language)
     return _wrapped(info.norm, before, inside)
 
 
@@ -249,11 +239,8 @@ def _box(kind: str, name: str, shape: str = "", more: str = "", stack: str | Non
 
     of: the key of its code in explain.source.CODE; a second button shows that code.
     """
-    inside = f"<b>{name}</b>"
-    if shape:
-        inside += f' <span class="shape">{shape}</span>'
-    if more:
-        inside += f'<span class="more">{more}</span>'
+    inside = (f"<b>{name}</b>" + (f' <span class="shape">{shape}</span>' if shape else "")
+              + (f'<span class="more">{more}</span>' if more else ""))
     titled = f' title="{title}"' if title else ""
     if stack is None:
         box = f'<div class="box {kind}"{titled}>{inside}</div>'

@@ -9,7 +9,7 @@ import numpy as np
 from xformer.explain import maps
 from xformer.explain.alignment import READINGS
 from xformer.figures.labels import percent, place, shown
-from xformer.pieces import words
+from xformer.pieces import joined, words
 from xformer.results import Head, Maps, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -89,7 +89,7 @@ def heads_of(choice: Choice, layers: int, heads: int) -> list[Head]:
     """List the heads of a picture. layers, heads: of the stack, and of each layer."""
     if choice.show == "head":
         return [choice.chosen]
-    all_of = [Head(choice.stack, layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+    all_of = Head.every(choice.stack, layers, heads)
     if choice.show == "rollout":
         return [one for one in all_of if choice.stack != "cross" or one.layer == choice.layer]
     joined = [one for one in choice.heads if one in all_of]
@@ -106,13 +106,12 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
         stack_maps = all_maps(trace, choice.stack, choice.weigh)
     attention = trace.of(choice.stack)
     values, title, rule = _chosen(trace, choice, stack_maps, language)
-    rules = [language.say("rule_weigh")] if choice.weigh else []
-    if rule:
-        rules.append(rule)
     to_come = named_by(choice, given, heads_of(choice, *stack_maps.shape[:2])) == READINGS[0]
     share = None if choice.hide else maps.mass(values, maps.sinks(attention.seen))
     shown = units(values, attention, choice, to_come, language)
-    rules += [language.say(rule) for rule, used in (("rule_words", choice.words), ("rule_hidden", choice.hide)) if used]
+    rules = [said for said, used in ((language.say("rule_weigh"), choice.weigh), (rule, rule),
+                                     (language.say("rule_words"), choice.words),
+                                     (language.say("rule_hidden"), choice.hide)) if said and used]
     unit = "word" if choice.words else "piece"
     asks = "source" if not attention.predicted else "predicted" if to_come else "given"
     return Picture(**{**vars(shown), "values": shown.values.astype(np.float32)}, title=title, rules=tuple(rules),
@@ -128,17 +127,19 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
     """
     to_come = to_come and bool(attention.predicted)
     rows = attention.predicted if to_come else attention.asks
-    row_groups, key_groups = _groups(rows, choice.words), _groups(attention.seen, choice.words)
+    row_groups, key_groups = (words(pieces) if choice.words else [[i] for i in range(len(pieces))]
+                              for pieces in (rows, attention.seen))
     if choice.words:
         values = maps.by_words(values, row_groups, key_groups)
-    line = [_label(rows, group) for group in row_groups]
+    line = [shown(text) for text in joined(rows, row_groups)]
     queries = line
     if to_come:  # the word given last, and the one to predict
         before = [shown(attention.asks[0]), *line[:-1]]
         row = "row_target_late" if attention.late else "row_target"
         queries = [language.say(row, given=g, wanted=w) for g, w in zip(before, line, strict=True)]
-    keys = [_label(attention.seen, group) for group in key_groups]
-    of_rows, of_keys = _sinks(rows, row_groups), _sinks(attention.seen, key_groups)
+    keys = [shown(text) for text in joined(attention.seen, key_groups)]
+    of_rows, of_keys = ([i for i, group in enumerate(groups) if group[0] in maps.sinks(pieces)]  # each is a word
+                        for pieces, groups in ((rows, row_groups), (attention.seen, key_groups)))
     if choice.hide:
         values = maps.hide(values, of_keys)
         kept = [i for i in range(len(row_groups)) if i not in of_rows] or [*range(len(row_groups))]
@@ -146,21 +147,10 @@ def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, la
         values = values[..., kept, :][..., seen]
         queries, line = ([labels[i] for i in kept] for labels in (queries, line))
         row_groups, key_groups = [row_groups[i] for i in kept], [key_groups[i] for i in seen]
-        keys = [keys[i] for i in seen]
-        of_keys = []
+        keys, of_keys = [keys[i] for i in seen], []
     return Units(values, tuple(queries), tuple(keys), tuple(line),
                  tuple(tuple(i + to_come for i in group) for group in row_groups), tuple(map(tuple, key_groups)),
                  tuple(of_keys))
-
-
-def _groups(pieces: Sequence[str], joined: bool) -> list[list[int]]:
-    return words(pieces) if joined else [[i] for i in range(len(pieces))]
-
-
-def _sinks(pieces: Sequence[str], groups: maps.Groups) -> list[int]:
-    """List the groups that are sinks; each sink is a word of its own."""
-    pieces_that_are = maps.sinks(pieces)
-    return [i for i, group in enumerate(groups) if group[0] in pieces_that_are]
 
 
 def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Language
@@ -178,8 +168,7 @@ def _chosen(trace: Trace, choice: Choice, stack_maps: np.ndarray, language: Lang
     if choice.show == "head":
         return stack_maps[layer - 1, head - 1], say("picture_title"), None
     if choice.show == "rollout" and choice.stack == "cross":
-        encoder = all_maps(trace, "encoder_self", choice.weigh)
-        values = maps.cross_rollout(stack_maps[layer - 1], encoder)
+        values = maps.cross_rollout(stack_maps[layer - 1], all_maps(trace, "encoder_self", choice.weigh))
         return values, say("picture_title_rollout_cross"), say("rule_rollout_cross")
     if choice.show == "rollout":
         return maps.rollout(stack_maps), say("picture_title_rollout"), say("rule_rollout")
@@ -195,11 +184,6 @@ def all_maps(trace: Trace, stack: str, weighed: bool) -> np.ndarray:
     return maps.weigh(attention.probabilities, attention.norms) if weighed else attention.probabilities
 
 
-def _label(pieces: Sequence[str], group: Sequence[int]) -> str:
-    """Label a word; a single piece that continues a word keeps the mark for that."""
-    return shown("".join(pieces[i] for i in group))
-
-
 def folded(picture: Picture, language: Language = ENGLISH) -> str:
     """The summary of a picture, to be unfolded; HTML."""
     return (f"<details><summary>{language.html('summary_label')}</summary>"
@@ -211,9 +195,6 @@ def summary(picture: Picture, language: Language = ENGLISH) -> str:
     lines = [language.say("summary_start", title=picture.title), *picture.rules]
     for query, values in zip(picture.queries, picture.values, strict=True):
         best = int(values.argmax())
-        if not values[best]:
-            lines.append(language.say("summary_row_empty", query=query))
-            continue
-        lines.append(language.say("summary_row", query=query, key=picture.keys[best],
-                                  percent=percent(float(values[best]))))
+        lines.append(language.say("summary_row" if values[best] else "summary_row_empty", query=query,
+                                  key=picture.keys[best], percent=percent(float(values[best]))))
     return " ".join(lines)

@@ -1,11 +1,10 @@
 """A beam as a tree: the payload of assets/beam_tree.js, and why a hypothesis won or lost, in words. HTML is escaped."""
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from xformer.figures.labels import sentence, shown
-from xformer.figures.tables import header
+from xformer.figures.tables import numbers, table
 from xformer.pieces import EOS, SPECIAL
 from xformer.results import BeamTree
 from xformer.strings import ENGLISH, Language
@@ -42,11 +41,6 @@ def winner(tree: BeamTree) -> int:
     return next(node for node, place in places(tree).items() if place == 1)
 
 
-def is_cut(tree: BeamTree, node: int) -> bool:
-    """Whether a hypothesis was cut off at the greatest length, without </s>."""
-    return tree.branches[node].fate == "ended" and tree.pieces[node] != SPECIAL[EOS]
-
-
 def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str, Any]:
     """Pack every branch: its parent, step and rank within the step (from 0), piece, numbers, and fate.
 
@@ -60,7 +54,7 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
         nodes.append({"parent": branch.parent, "step": branch.step, "row": row, "piece": shown(piece),
                       "log_prob": round(branch.log_prob, 6), "total": round(branch.total, 6),
                       "score": round(branch.score, 6), "fate": branch.fate, "place": ranks.get(at, 0),
-                      "best": at in best, "cut": is_cut(tree, at)})
+                      "best": at in best, "cut": branch.fate == "ended" and piece != SPECIAL[EOS]})
     return {"title": language.say("tree_title", width=tree.translation.options.beam,
                                   text=tree.translation.source), "nodes": nodes, "chosen": node,
             "pair": [tree.translation.source, tree.translation.best.text],
@@ -72,27 +66,21 @@ def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     say, html, branch = language.say, language.html, tree.branches[node]
     best, alpha = path(tree, winner(tree)), tree.translation.options.length_penalty
     text = sentence([tree.pieces[at] for at in path(tree, node)])
-    columns = [(say("tree_this"), node)]
+    columns = {say("tree_this"): branch}
     if node != best[-1]:
         same = best[min(branch.step, len(best) - 1)]
         if same != best[-1]:
-            columns.append((say("tree_winner_here", step=tree.branches[same].step + 1), same))
-        columns.append((say("tree_winner_end", step=tree.branches[best[-1]].step + 1), best[-1]))
-
-    def row(name: str, values: Sequence[str]) -> str:
-        cells = "".join(f'<td class="number">{escape(value)}</td>' for value in values)
-        return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
-
-    branches = [tree.branches[at] for _, at in columns]
-    rows = [row(say("tree_total"), [f"{one.total:.3f}" for one in branches]),
-            row(say("tree_divisor", alpha=f"{alpha:g}"),
-                [f"{one.step + 1}^{alpha:g} = {(one.step + 1) ** alpha:.2f}" for one in branches]),
-            row(say("tree_score"), [f"{one.score:.4f}" for one in branches])]
+            columns[say("tree_winner_here", step=tree.branches[same].step + 1)] = tree.branches[same]
+        columns[say("tree_winner_end", step=tree.branches[best[-1]].step + 1)] = tree.branches[best[-1]]
+    rows = {say("tree_total"): [f"{one.total:.3f}" for one in columns.values()],
+            say("tree_divisor", alpha=f"{alpha:g}"): [
+                f"{one.step + 1}^{alpha:g} = {(one.step + 1) ** alpha:.2f}" for one in columns.values()],
+            say("tree_score"): [f"{one.score:.4f}" for one in columns.values()]}
+    body = (f'<tr><th scope="row">{escape(name)}</th>{numbers(*map(escape, values))}</tr>'
+            for name, values in rows.items())
     return (f'<div class="why" role="status">'
             f'<p class="large" {language.writes}>{escape(text) or html("rivals_empty")}</p>'
-            f"<p>{escape(verdict(tree, node, language))}</p>"
-            f'<table class="plain">{header(["", *(name for name, _ in columns)])}<tbody>{"".join(rows)}</tbody>'
-            f"</table></div>")
+            f'<p>{escape(verdict(tree, node, language))}</p>{table(["", *columns], body)}</div>')
 
 
 def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
@@ -100,7 +88,8 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     say, branch, best = language.say, tree.branches[node], winner(tree)
     step = [at for at, one in enumerate(tree.branches) if one.step == branch.step]
     rank, width, winning = step.index(node) + 1, tree.translation.options.beam, tree.branches[best]
-    cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut(tree, node) else ""
+    is_cut = branch.fate == "ended" and tree.pieces[node] != SPECIAL[EOS]  # at the greatest length
+    cut = say("tree_why_cut", pieces=branch.step + 1) + " " if is_cut else ""
     if node == best:
         ended = sum(one.fate == "ended" for one in tree.branches)
         return cut + say("tree_why_won", score=f"{branch.score:.4f}", count=ended)
@@ -125,16 +114,14 @@ def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
 
 def _later(tree: BeamTree, node: int, best: int, language: Language) -> str:
     """Say what became of the continuations of a hypothesis that was kept."""
-    say, ranks = language.say, places(tree)
-    if node in path(tree, best):
-        return say("tree_later_won")
-    ends = [place for end, place in ranks.items() if node in path(tree, end)]
-    if ends:
-        return say("tree_later_ended", place=min(ends))
-    descendants = {node}
+    say, descendants = language.say, {node}
     for at, branch in enumerate(tree.branches):
         if branch.parent in descendants:
             descendants.add(at)
+    if best in descendants:
+        return say("tree_later_won")
+    if ends := [place for end, place in places(tree).items() if end in descendants]:
+        return say("tree_later_ended", place=min(ends))
     ended = [tree.branches[at].score for at in descendants if tree.branches[at].fate == "ended"]
     if ended:
         return say("tree_later_displaced", score=f"{max(ended):.4f}", width=tree.translation.options.beam)

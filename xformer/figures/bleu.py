@@ -9,7 +9,8 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal
+from xformer.figures.labels import paragraph
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal
 from xformer.figures.tables import savable
 from xformer.results import Bleu, NGram
 from xformer.strings import ENGLISH, Language
@@ -39,10 +40,12 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
                                                         strict=True), 1):
         rows += [[n, " ".join(ngram.tokens), say(f"bleu_{kind}"), count] for ngram in of_n
                  for kind, count in kinds(ngram)]
-        chips = "".join(_chip(ngram, kind, count) for ngram in of_n[:MOST] for kind, count in kinds(ngram))
+        chips = "".join(f'<span class="ngram {kind}">{escape(" ".join(ngram.tokens))}'
+                        f'{f" <small>×{count}</small>" if count > 1 else ""}</span>'
+                        for ngram in of_n[:MOST] for kind, count in kinds(ngram))
         more = f'<span class="more">{html("bleu_more", count=len(of_n) - MOST)}</span>' if len(of_n) > MOST else ""
-        said = (html("bleu_lab_precision", raw=raw, clipped=clipped, total=total, before=_percent(raw, total),
-                     after=_percent(clipped, total)) if total else html("bleu_lab_none", n=n))
+        said = html("bleu_lab_precision", raw=raw, clipped=clipped, total=total, before=f"{100 * raw / total:.1f} %",
+                    after=f"{100 * clipped / total:.1f} %") if total else html("bleu_lab_none", n=n)
         bar = f"--share:{clipped / max(total, 1):.4f}; --raw:{raw / max(total, 1):.4f}"
         sections.append(f'<section><h3>{html("bleu_lab_order", n=n)}</h3><p class="precision" style="{bar}">{said}</p>'
                         f'<p class="chips">{chips}{more}</p></section>')
@@ -51,24 +54,14 @@ def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
                    [say("bleu_n"), say("bleu_lab_tokens"), say("bleu_lab_kind"), say("bleu_lab_count")], rows)
 
 
-def _chip(ngram: NGram, kind: str, count: int) -> str:
-    times = f' <small>×{count}</small>' if count > 1 else ""
-    return f'<span class="ngram {kind}">{escape(" ".join(ngram.tokens))}{times}</span>'
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %"
-
-
 def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
     """Plot the brevity penalty by length of a translation, for this reference, with a mark on this translation."""
     say, reference = language.say, parts.reference_length
     longest = min(max(2 * reference, parts.length + 1), max(LONGEST, parts.length))
     lengths = np.arange(1, longest + 1)
     curve = np.exp(np.minimum(0, 1 - reference / lengths))
-    (mark,) = literal([say("bleu_lab_this", value=f"{parts.brevity_penalty:.3f}")])
-    (name,) = literal([say("bleu_lab_curve")])
-    drawn = [go.Scatter(x=lengths, y=curve, mode="lines", name=name, line={"color": BLUE, "width": 2}),
+    name, mark = literal([say("bleu_lab_curve"), say("bleu_lab_this", value=f"{parts.brevity_penalty:.3f}")])
+    drawn = [line(lengths, curve, name, BLUE, None, mode="lines"),
              go.Scatter(x=[parts.length], y=[parts.brevity_penalty], mode="markers", name=mark,
                         marker={"color": ORANGE, "size": 12})]
     title = say("bleu_lab_brevity", length=parts.length, reference=reference, value=f"{parts.brevity_penalty:.3f}")
@@ -78,23 +71,23 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
 
 def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the same pair's three scores: how each is computed with these numbers, and why they differ."""
-    html, orders = language.html, parts.orders
+    html, orders, penalty = language.html, parts.orders, f"{parts.brevity_penalty:.3f}"
     precisions = [f"<sup>{match}</sup>⁄<sub>{total}</sub>"
                   for match, total in zip(parts.matches[:orders], parts.totals, strict=False)]
-    penalty = f"{parts.brevity_penalty:.3f}"
-    product = " · ".join(precisions) or "0"
-    root = f"{penalty} · ({product})<sup>1/{max(orders, 1)}</sup>"
+    root = f"{penalty} · ({' · '.join(precisions) or '0'})<sup>1/{max(orders, 1)}</sup>"
     halves = " · ".join(f"({one})<sup>1/{2 ** n}</sup>" for n, one in enumerate(precisions, 1)) or "0"
-    lenient = smoothed(parts, language)
-    sections = [
-        _score("paper", parts.score, f"BP · (∏ <i>p<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {root}", language),
-        _score("sacre", parts.smoothed, f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {lenient}", language),
-        _score("notes", parts.variant,
-               "exp(min(0, 1 − <i>r</i>/<i>c</i>)) · ∏ <i>p<sub>n</sub></i><sup>1/2<sup><i>n</i></sup></sup> = "
-               f"{penalty} · {halves}", language)]
-    short = f'<p class="short">{html("bleu_short", missing=orders + 1, orders=orders)}</p>' if 0 < orders < 4 else ""
-    rows = [[language.say(f"bleu_score_{name}"), round(value, 4)] for name, value in
-            (("paper", parts.score), ("sacre", parts.smoothed), ("notes", parts.variant))]
+    three = (("paper", parts.score, f"BP · (∏ <i>p<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {root}"),
+             ("sacre", parts.smoothed,
+              f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {smoothed(parts, language)}"),
+             ("notes", parts.variant, "exp(min(0, 1 − <i>r</i>/<i>c</i>)) · ∏ "
+              f"<i>p<sub>n</sub></i><sup>1/2<sup><i>n</i></sup></sup> = {penalty} · {halves}"))
+    sections = (f'<section><h3>{html(f"bleu_score_{name}")}</h3><p class="value">{value:.1f}</p>'
+                f'<p class="sum">{formula}</p>{paragraph(language, f"bleu_why_{name}", "why")}</section>'
+                for name, value, formula in three)
+    short = ""
+    if 0 < orders < 4:
+        short = paragraph(language, "bleu_short", "short", missing=orders + 1, orders=orders)
+    rows = [[language.say(f"bleu_score_{name}"), round(value, 4)] for name, value, _ in three]
     return savable(f"{short}<div>{''.join(sections)}</div>", "bleu-scores", language.say("bleu_lab_scores"),
                    [language.say("bleu_lab_formula"), language.say("bleu_lab_score")], rows)
 
@@ -106,14 +99,7 @@ def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:
         return language.html("bleu_no_match")
     factors, halvings = [], 0
     for match, total in zip(parts.matches[:parts.orders], parts.totals, strict=False):
-        if match == 0:
-            halvings += 1
+        halvings += match == 0
         over = str(match) if match else f"1/{2 ** halvings}"
         factors.append(f"<sup>{over}</sup>⁄<sub>{total}</sub>")
     return f"{parts.brevity_penalty:.3f} · ({' · '.join(factors) or '0'})<sup>1/{max(parts.orders, 1)}</sup>"
-
-
-def _score(name: str, value: float, formula: str, language: Language) -> str:
-    html = language.html
-    return (f'<section><h3>{html(f"bleu_score_{name}")}</h3><p class="value">{value:.1f}</p>'
-            f'<p class="sum">{formula}</p><p class="why">{html(f"bleu_why_{name}")}</p></section>')

@@ -4,7 +4,7 @@ import random
 from html import escape
 
 from xformer.figures.ablation import changed_words
-from xformer.figures.labels import shown
+from xformer.figures.labels import paragraph, shown
 from xformer.figures.tables import savable
 from xformer.results import BUGS, Examined
 from xformer.strings import ENGLISH, Language
@@ -32,7 +32,7 @@ def translations(healthy: Examined, ill: Examined, letter: str, text: str, langu
     said = (escape(healthy.text), changed_words(healthy.text, ill.text))
     texts = "".join(f'<div><p class="sub">{escape(name)}</p><p class="large" {language.writes}>{one}</p></div>'
                     for name, one in zip(names, said, strict=True))
-    same = f'<p>{language.html("bugs_same")}</p>' if healthy.text == ill.text else ""
+    same = paragraph(language, "bugs_same") if healthy.text == ill.text else ""
     read = f'<p class="source" {language.reads}>{escape(text)}</p>'
     return savable(f'{read}<div class="both">{texts}</div>{same}', "weighed", f"{names[1]}: {text}",
                    [language.say("bugs_model"), language.say("weigh_translation")],

@@ -29,9 +29,10 @@ def doors(each: Sequence[Door], language: Language = ENGLISH) -> str:
         f'<li><button type="button" data-address="{escape(json.dumps(door.address))}"><span class="small">'
         f'{door.picture}</span><span>{language.html(f"door_{door.key}")}</span></button></li>' for door in each)
     said = language.html("doors_dismiss")
-    lesson = (f'<button type="button" class="link" data-lesson="{LESSON}">{language.html("doors_lesson")}</button> '
-              f'<button type="button" class="dismiss" aria-label="{said}" title="{said}">×</button>')
-    return (f'<p class="invitation">{lesson}</p><details class="door-list" open>'
+    return (f'<p class="invitation"><button type="button" class="link" data-lesson="{LESSON}">'
+            f'{language.html("doors_lesson")}</button> '
+            f'<button type="button" class="dismiss" aria-label="{said}" title="{said}">×</button></p>'
+            f'<details class="door-list" open>'
             f'<summary>{language.html("doors_title")}</summary><ul>{items}</ul></details>')
 
 

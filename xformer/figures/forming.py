@@ -2,25 +2,22 @@
 
 from html import escape
 
-import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain.forming import better_reading, error_course
 from xformer.figures.labels import place
-from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
+from xformer.figures.layout import BLUE, END, GREY, ORANGE, axis, layout, line
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
 LONGEST = 160  # characters of a translation that are shown; early in training a model does not find an end
-NO_NAME = "<extra></extra>"
 
 
 def story(moments: Moments, course: Course, at: int, language: Language = ENGLISH) -> str:
     """List the translations of a sentence at all moments, the chosen one marked; HTML."""
     rows = []
     for number, (moment, text) in enumerate(zip(moments.moments, course.translations, strict=True)):
-        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-        said = escape(cut) or language.html("form_nothing")
+        said = escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…") or language.html("form_nothing")
         chosen = ' class="now" aria-current="true"' if number == at else ""
         rows.append(f'<tr{chosen}><td>{language.html("form_step", step=moment.step)}</td>'
                     f'<td lang="es"><div>{said}</div></td></tr>')
@@ -55,20 +52,17 @@ def errors(moments: Moments, head: Head, reading: str, at: int, language: Langua
     chosen moment."""
     say, places = language.say, list(range(len(moments.moments)))
     _, layers, heads = moments.errors.shape[1:]
-    data = []
-    for layer, number in np.ndindex(layers, heads):
-        other = Head("cross", layer + 1, number + 1)
+    hover, data = f"%{{fullData.name}}: %{{y:.3f}}{END}", list[go.Scatter]()
+    for other in Head.every("cross", layers, heads):
         if other != head:
-            own = error_course(moments, other, better_reading(moments, other))
-            data.append(go.Scatter(x=places, y=own, mode="lines", opacity=0.5,
-                                   line={"color": GREY, "width": 1}, name=place(other, language), showlegend=False,
-                                   hovertemplate=f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}"))
+            data.append(line(places, error_course(moments, other, better_reading(moments, other)),
+                             place(other, language), GREY, hover, width=1, mode="lines", opacity=0.5,
+                             showlegend=False))
     own = error_course(moments, head, reading)
-    data += [go.Scatter(x=places, y=own, mode="lines+markers", line={"color": BLUE}, name=place(head, language),
-                        hovertemplate=f"%{{fullData.name}}: %{{y:.3f}}{NO_NAME}"),
+    data += [line(places, own, place(head, language), BLUE, hover),
              go.Scatter(x=[at], y=[own[at]], mode="markers", name=say("form_now"),
                         marker={"color": ORANGE, "size": 14, "symbol": "diamond"},
-                        hovertemplate=f"%{{y:.3f}}{NO_NAME}")]
+                        hovertemplate=f"%{{y:.3f}}{END}")]
     ticks = {"tickvals": places, "ticktext": [f"{moment.step:,}" for moment in moments.moments]}
     return go.Figure(data, layout(say("form_plot_errors"), x=axis(say("form_axis_step"), **ticks),
                                   y=axis(say("form_axis_error"), range=[0, 1.02])))

@@ -7,8 +7,9 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, logarithmic
-from xformer.figures.tables import header, row
+from xformer.figures.labels import paragraph
+from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line, logarithmic
+from xformer.figures.tables import row, table
 from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
 
@@ -18,7 +19,6 @@ CURVES = ("bleu", "loss", "gradient_norm", "learning_rate")
 FEWEST = 10  # sentences of a length from which its BLEU is drawn
 KERNEL = 3  # width of the convolution that is compared
 WARM = 3  # timed translations of the sentence, after one to warm up
-NO_NAME = "<extra></extra>"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
     if not lacking:
         return ""
     named = ", ".join(f"“{label(name, language)}” ({name})" for name in lacking)
-    return f'<p class="note">{language.html("gen_missing", names=named)}</p>'
+    return paragraph(language, "gen_missing", "note", names=named)
 
 
 def translations(answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH) -> str:
@@ -75,7 +75,7 @@ def translations(answers: Sequence[Answer], waiting: Sequence[str], language: La
         rows.append(row(name, [f'<span lang="es" class="said">{escape(answer.text)}</span>', took,
                                f"{math.exp(answer.log_prob):.2f}"], names))
     rows += [row(label(name, language), ['<span class="said">…</span>', "", ""], names) for name in waiting]
-    return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
+    return table(names, rows, "plain generations")
 
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
@@ -84,17 +84,18 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
     names = [language.say(f"gen_column_{name}") for name in ("generation", "parameters", "seen", "training", "bleu")]
     names += [*(language.say("gen_column_set", name=name) for name in sets), language.say("gen_column_error")]
     for one in found:
-        kept = one.kept
+        kept, scores = one.kept, [one.bleu, *(one.scores.get(name) for name in sets)]
         cells = [f"{one.info.parameters / 1e6:.1f} M", "–" if kept is None else f"{kept.seen / 1e6:.2f} M",
                  "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
-                 _number(one.bleu, 1), *(_number(one.scores.get(name), 1) for name in sets), _number(one.error, 3)]
+                 *("–" if score is None else f"{score:.1f}" for score in scores),
+                 "–" if one.error is None else f"{one.error:.3f}"]
         rows.append(row(label(one.name, language), [*map(escape, cells)], names))
-    broken = "".join(f'<p class="note">{escape(one.broken)}</p>' for one in found if one.broken)
-    broken += "".join(f'<p class="note">{_early(one, language)}</p>' for one in found if _early(one, language))
+    said = [escape(one.broken) for one in found if one.broken]
+    said += [early for one in found if (early := _early(one, language))]
     lacking = [label(one.name, language) for one in found if one.history is None and not one.broken]
     if lacking:
-        broken += f'<p class="note">{language.html("gen_no_history", names=", ".join(lacking))}</p>'
-    return f'<table class="plain generations">{header(names)}<tbody>{"".join(rows)}</tbody></table>{broken}'
+        said.append(language.html("gen_no_history", names=", ".join(lacking)))
+    return table(names, rows, "plain generations") + "".join(f'<p class="note">{one}</p>' for one in said)
 
 
 def _early(one: Generation, language: Language) -> str:
@@ -103,10 +104,6 @@ def _early(one: Generation, language: Language) -> str:
         return ""
     return language.html("gen_kept", name=label(one.name, language), step=one.kept.step, steps=one.history.step[-1],
                          seen=f"{one.history.seen[-1] / 1e6:.2f}")
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
@@ -123,11 +120,10 @@ def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Fig
     data = []
     for one in measured:
         scores = [score for score in one.lengths if score.bleu is not None and score.first in places]
-        data.append(go.Scatter(
-            x=[places[score.first] for score in scores], y=[score.bleu for score in scores], mode="lines+markers",
-            name=label(one.name, language), line=_line(one.name),
-            text=[say("gen_hover_length", sentences=score.sentences) for score in scores],
-            hovertemplate=f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{NO_NAME}"))
+        data.append(line(
+            [places[score.first] for score in scores], [score.bleu for score in scores], label(one.name, language),
+            COLOURS[one.name], f"%{{fullData.name}}: BLEU %{{y:.1f}}, %{{text}}{END}", dash=DASHES[one.name],
+            text=[say("gen_hover_length", sentences=score.sentences) for score in scores]))
     ticks = {"tickvals": [*places.values()],
              "ticktext": [f"{score.first}–{score.last or ''}<br>{score.sentences:,}" for score in buckets]}
     return go.Figure(data, layout(say("gen_plot_lengths"), x=axis(say("gen_axis_lengths"), **ticks), margin={"b": 60},
@@ -145,19 +141,15 @@ def curves(found: Sequence[Generation], curve: str, language: Language = ENGLISH
             x, y = [score.seen for score in scores], [score.values["bleu"] for score in scores]
         else:
             x, y = [*one.history.seen], [*getattr(one.history, curve)]
-        data.append(go.Scatter(x=[seen / 1e6 for seen in x], y=y, name=label(one.name, language),
-                               mode="lines+markers" if curve == "bleu" else "lines", line=_line(one.name),
-                               hovertemplate=f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{NO_NAME}"))
+        data.append(line([seen / 1e6 for seen in x], y, label(one.name, language), COLOURS[one.name],
+                         f"%{{fullData.name}}: %{{y:.4g}} · %{{x:.2f}} M{END}", dash=DASHES[one.name],
+                         mode="lines+markers" if curve == "bleu" else "lines"))
     if not data:
         return None
     name, values = say(f"gen_curve_{curve}"), [value for one in data for value in one.y]
     upright = logarithmic(name, values) if curve == "gradient_norm" else axis(
         name, **({} if curve == "loss" else {"rangemode": "tozero"}))
     return go.Figure(data, layout(say(f"gen_plot_{curve}"), x=axis(say("gen_axis_seen")), y=upright))
-
-
-def _line(name: str) -> dict[str, str]:
-    return {"color": COLOURS[name], "dash": DASHES[name]}
 
 
 def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
@@ -170,23 +162,21 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
     dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
     rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (6 * n * d * d, "6 · n · d²")),
             ("convolution", (1, "1"), (math.ceil(n / k), "n / k"), (k * n * d * d, "k · n · d²"),
-             (k * n * d * d, "k · n · d²")),
-            ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
+             (k * n * d * d, "k · n · d²")), ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
              (4 * n * d * d + 2 * n * n * d, "4 · n · d² + 2 · n² · d")))
     names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work", "products")]
-    body = "".join(row(language.say(f"gen_layer_{name}"), [
+    body = (row(language.say(f"gen_layer_{name}"), [
         f'<b>{html("first_number", n=value)}</b> <span class="formula">{formula}</span>' for value, formula in cells],
         names) for name, *cells in rows)
-    return (f'<table class="plain generations">{header(names)}<tbody>{body}</tbody></table>'
-            f'<p class="note">{html("gen_complexity_text", n=n, d=d, k=k, dilated=dilated)}</p>')
+    return (table(names, body, "plain generations")
+            + paragraph(language, "gen_complexity_text", "note", n=n, d=d, k=k, dilated=dilated))
 
 
 def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:
     """Plot how long two GRUs and attention take to read sequences, both axes logarithmic."""
     say, pieces = language.say, [one.pieces for one in measured]
-    data = [go.Scatter(x=pieces, y=[1000 * getattr(one, name) for one in measured], mode="lines+markers",
-                       name=say(f"gen_times_{name}"), line={"color": colour, "dash": dash},
-                       hovertemplate=f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{NO_NAME}")
+    data = [line(pieces, [1000 * getattr(one, name) for one in measured], say(f"gen_times_{name}"), colour,
+                 f"%{{fullData.name}}, %{{x}}: %{{y:.2f}} ms{END}", dash=dash)
             for name, colour, dash in (("recurrence", GREY, "dot"), ("library", TEAL, "dash"),
                                        ("attention", BLUE, "solid"))]
     return go.Figure(data, layout(
@@ -197,7 +187,7 @@ def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Fi
 def times_said(measured: Sequence[LayerTimes], width: int, language: Language = ENGLISH) -> str:
     """Say how the layers compare for the longest sequence. width: of the layers. HTML."""
     last = measured[-1]
-    return "<p>" + language.html(
-        "gen_times_said", pieces=last.pieces, width=width, recurrence=f"{1000 * last.recurrence:.1f}",
+    return paragraph(
+        language, "gen_times_said", pieces=last.pieces, width=width, recurrence=f"{1000 * last.recurrence:.1f}",
         library=f"{1000 * last.library:.1f}", attention=f"{1000 * last.attention:.1f}",
-        times=f"{last.library / last.attention:.1f}") + "</p>"
+        times=f"{last.library / last.attention:.1f}")

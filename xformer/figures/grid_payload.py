@@ -24,9 +24,8 @@ def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH
     say = language.say
     layers, heads, rows, columns = stack_maps.shape
     levels = np.round(np.clip(stack_maps, 0, 1) * 255).astype(np.uint8)
-    moved = [f"{layer}.{head}" for layer in range(1, layers + 1) for head in range(1, heads + 1)
-             if choice.stack != "encoder_self"
-             and named_by(choice, given, [Head(choice.stack, layer, head)]) == READINGS[0]]
+    moved = [f"{one.layer}.{one.head}" for one in Head.every(choice.stack, layers, heads)
+             if choice.stack != "encoder_self" and named_by(choice, given, [one]) == READINGS[0]]
     return {"data": base64.b64encode(levels.tobytes()).decode("ascii"), "stack": choice.stack, "moved": moved,
             "sides": [LETTERS[side] for side in SIDES[choice.stack]],
             "layers": layers, "heads": heads, "rows": rows, "columns": columns, "palette": PALETTES[choice.palette],
@@ -40,15 +39,11 @@ def payload(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH
 def chosen(stack_maps: np.ndarray, choice: Choice, language: Language = ENGLISH) -> dict[str, Any]:
     """Mark the heads of the picture: the only part of the payload that changes with the choice of a head."""
     layers, heads, rows, columns = stack_maps.shape
-    lit = [f"{one.layer}.{one.head}" for one in heads_of(choice, layers, heads)]
+    shown = heads_of(choice, layers, heads)
     whole = choice.show == "rollout" and choice.stack != "cross"  # all heads, so none is marked
-    return {"layer": choice.layer, "head": choice.head, "lit": [] if whole else lit,
+    return {"layer": choice.layer, "head": choice.head,
+            "lit": [] if whole else [f"{one.layer}.{one.head}" for one in shown],
             "key": f"{choice.stack} {rows} {columns} {choice.layer} {choice.head} {choice.show}",
-            "description": language.say("grid_description", stack=language.say(choice.name), layers=layers,
-                                        heads=heads, chosen=_chosen(choice, lit, whole, language))}
-
-
-def _chosen(choice: Choice, lit: list[str], whole: bool, language: Language) -> str:
-    if whole:
-        return language.say("grid_all")
-    return ", ".join(place(Head.parse(name, choice.stack), language) for name in lit)
+            "description": language.say(
+                "grid_description", stack=language.say(choice.name), layers=layers, heads=heads,
+                chosen=language.say("grid_all") if whole else ", ".join(place(one, language) for one in shown))}

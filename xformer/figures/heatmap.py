@@ -18,8 +18,7 @@ from xformer.strings import Language
 DIVERGING: list[list[object]] = [[0, "rgba(43, 122, 246, 1)"], [0.5, "rgba(43, 122, 246, 0)"],
                                  [0.5, "rgba(217, 119, 6, 0)"], [1, "rgba(217, 119, 6, 1)"]]
 # From 0 to 1, as the heads are drawn.
-SEQUENTIAL: list[list[object]] = [[i, f"rgba({r}, {g}, {b}, {a:g})"]
-                                  for i, (r, g, b, a) in enumerate(PALETTES["blue"])]
+SEQUENTIAL: list[list[object]] = [[i, f"rgba({r}, {g}, {b}, {a:g})"] for i, (r, g, b, a) in enumerate(PALETTES["blue"])]
 CELL = 26  # pixels; a long sentence scrolls rather than shrinks
 BAR, SHORTEST, LONGEST = 92, 120, 320  # pixels for the colour bar, and its length
 AXIS = {"ticks": "outside", "ticklen": 4, "tickcolor": "rgba(0,0,0,0)", "showgrid": False, "zeroline": False}
@@ -120,6 +119,7 @@ def number(language: Language, row: str = "%{y}") -> str:
     return language.say("first_hover_number", row=row, dimension="%{x}", value="%{z:+.4f}") + "<extra></extra>"
 
 
-def weight(language: Language) -> Hover:
-    """Make the hover text of a weight or an activation."""
-    return lambda row, column, value: language.say("first_hover_score", row=row, key=column, value=f"{value:.4f}")
+def weight(language: Language, of: str = "") -> Hover:
+    """Make the hover text of a weight or an activation. of: what is written before row and column."""
+    return lambda row, column, value: language.say("first_hover_score", row=f"{of}{row}", key=f"{of}{column}",
+                                                   value=f"{value:.4f}")

@@ -1,6 +1,5 @@
 """Figures of kernel regression: points and the curve through them, the weights as a map, and the bandwidth's errors."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -8,8 +7,8 @@ import plotly.graph_objects as go
 
 from xformer.explain import kernel_regression as kernels
 from xformer.explain.kernel_regression import RANGE, Descent
-from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.layout import BLUE, ORANGE, axis, layout, logarithmic
+from xformer.figures.heatmap import Axis, Scale, matrix, weight
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, logarithmic
 from xformer.strings import ENGLISH, Language
 
 CURVE, ROWS = 201, 26  # places at which the curve is drawn, and rows of the map
@@ -33,13 +32,9 @@ def named(bandwidth: float, language: Language = ENGLISH) -> str:
 def weights(x: np.ndarray, y: np.ndarray, bandwidth: float, language: Language = ENGLISH) -> go.Figure:
     """Plot the weights as a map: a row a query, a column a point, from left to right."""
     say, order, places = language.say, np.argsort(x, kind="stable"), np.linspace(*RANGE[0], ROWS)
-
-    def hover(row: str, column: str, value: float) -> str:
-        return say("first_hover_score", row=f"x = {row}", key=f"x = {column}", value=f"{value:.4f}")
-
     return matrix(kernels.weights(places, x[order], bandwidth),
                   Axis(say("kernel_asks"), [f"{place:.1f}" for place in places]),
-                  Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]), hover,
+                  Axis(say("kernel_seen"), [f"{value:g}" for value in x[order]]), weight(language, "x = "),
                   title=say("kernel_map", bandwidth=named(bandwidth, language)), scale=Scale(say("kernel_weight")),
                   cell=(26, 13))
 
@@ -51,25 +46,21 @@ def errors(x: np.ndarray, y: np.ndarray, descent: Descent | None, language: Lang
     widths = 2.0 ** np.linspace(least + 0.05, most, 80)
     found = [kernels.left_out(x, y, float(width))[0] for width in widths]
     hover = "h = %{x:.3g}: %{y:.4f}<extra></extra>"
-    lines = [go.Scatter(x=widths, y=found, mode="lines", name=say("kernel_left_out"), line={"color": BLUE},
-                        hovertemplate=hover)]
+    lines = [line(widths, found, say("kernel_left_out"), BLUE, hover, mode="lines")]
     if descent is not None:
-        lines.append(go.Scatter(x=descent.bandwidths, y=descent.errors, mode="lines+markers",
-                                name=say("kernel_descent", steps=len(descent.errors) - 1),
-                                line={"color": ORANGE, "width": 1}, marker={"size": 6}, hovertemplate=hover))
+        lines.append(line(descent.bandwidths, descent.errors, say("kernel_descent", steps=len(descent.errors) - 1),
+                          ORANGE, hover, width=1, marker={"size": 6}))
     return go.Figure(lines, layout(say("kernel_errors"), x=logarithmic(say("kernel_bandwidth_h"), widths.tolist()),
                                    y=axis(say("kernel_error"), rangemode="tozero")))
 
 
 def told(x: np.ndarray, y: np.ndarray, bandwidth: float, descent: Descent | None, language: Language = ENGLISH) -> str:
     """Say how well the curve predicts points that it has not seen, and where a descent has ended. HTML."""
-    if bandwidth == 0:
-        said = language.say("kernel_said_nearest")
-    else:
-        said = language.say("kernel_said", bandwidth=f"{bandwidth:.3g}",
-                            error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}", variance=f"{float(y.var()):.3f}")
+    said = [language.html("kernel_said_nearest") if bandwidth == 0 else language.html(
+        "kernel_said", bandwidth=f"{bandwidth:.3g}", variance=f"{float(y.var()):.3f}",
+        error=f"{kernels.left_out(x, y, bandwidth)[0]:.3f}")]
     if descent is not None:
-        said += " " + language.say("kernel_said_descent", steps=len(descent.errors) - 1,
-                                   first=f"{descent.errors[0]:.3f}", last=f"{descent.errors[-1]:.3f}",
-                                   bandwidth=f"{descent.bandwidths[-1]:.3g}")
-    return f'<p role="status">{escape(said)}</p>'
+        said.append(language.html("kernel_said_descent", steps=len(descent.errors) - 1,
+                                  first=f"{descent.errors[0]:.3f}", last=f"{descent.errors[-1]:.3f}",
+                                  bandwidth=f"{descent.bandwidths[-1]:.3g}"))
+    return f'<p role="status">{" ".join(said)}</p>'

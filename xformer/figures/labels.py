@@ -35,6 +35,11 @@ def sentence(pieces: Sequence[str]) -> str:
     return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()
 
 
+def shortened(text: str, most: int) -> str:
+    """Cut a text after `most` letters, of which the last is then an ellipsis."""
+    return text if len(text) <= most else f"{text[:most - 1]}…"
+
+
 def place(head: Head, language: Language = ENGLISH) -> str:
     """Name a head within its stack: "layer 1, head 2"."""
     return language.say("finder_where", layer=head.layer, head=head.head)
@@ -50,6 +55,11 @@ def of_pair(texts: Sequence[str]) -> str:
     """Name the sentence and its translation, of which a figure is, as an attribute; assets/html_picture.js writes them
     into saved pictures. "" for none."""
     return f' data-pair="{escape(json.dumps(list(texts), ensure_ascii=False))}"' if texts else ""
+
+
+def opens(**address: object) -> str:
+    """What a click opens, as an attribute: assets/bar.js reads these entries of the new address; None removes one."""
+    return f'data-address="{escape(json.dumps(address))}"'
 
 
 def percent(probability: float) -> str:
@@ -68,7 +78,13 @@ def times(gain: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def lesson(title: str, formula: str, note: str) -> str:
-    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML."""
-    return (f'<h3>{escape(title)} <span class="formula">{formula}</span></h3>'
-            f'<p class="note">{escape(note)}</p>')
+def paragraph(language: Language, key: str, kind: str = "", /, **values: object) -> str:
+    """Write a text of a language as a paragraph of HTML. kind: its CSS class, or "status" for what is read out."""
+    attribute = ' role="status"' if kind == "status" else f' class="{kind}"' if kind else ""
+    return f"<p{attribute}>{language.html(key, **values)}</p>"
+
+
+def lesson(language: Language, name: str, formula: str, text: str, **values: object) -> str:
+    """Introduce a figure: its title, its formula (HTML), and what to notice in it; as HTML. name, text: the keys."""
+    return (f'<h3>{language.html(name)} <span class="formula">{formula}</span></h3>'
+            f'{paragraph(language, text, "note", **values)}')

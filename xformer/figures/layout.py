@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import plotly.graph_objects as go
 from plotly.colors import convert_colors_to_same_type, sequential, unlabel_rgb
 
 BLUE, ORANGE, TEAL, GREY = "#2b7af6", "#d97706", "#0d9488", "#9ca3af"  # of curves and bars
@@ -24,6 +25,7 @@ PLOT, PANEL = 240, 170  # pixels: the height of a plot, and of each of several t
 GAP = 32  # pixels between these; the name of the lower one's axis stands there
 MARGIN = {"l": 48, "r": 16, "t": 26, "b": 44}  # pixels around a plot: the names and the numbers of its axes
 MARKS = 3  # least number of marks on a logarithmic axis
+END = "<extra></extra>"  # at the end of a hover text: the name of what is drawn does not stand beside it
 STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))  # of its marks, within a decade
 PREFIXES = {9: "G", 6: "M", 3: "k", 0: ""}  # of the International System of Units, by the power of ten
 Stop = tuple[int, int, int, float]  # red, green, blue (0 to 255), opacity (0 to 1)
@@ -58,8 +60,19 @@ def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PL
             "margin": margin, "xaxis": x, "yaxis": y, "meta": {"pair": list(pair)}, **LOOK, **more}
 
 
-def panels(count: int, height: int = PANEL) -> tuple[int, list[tuple[float, float]]]:
-    """Place plots one above the other: the height of all, and each one's domain, from the top down."""
+def line(x: Any, y: Any, name: str, colour: str, hover: str | None, *, dash: str | None = None,
+         width: float | None = None, mode: str = "lines+markers", **more: Any) -> go.Scatter:
+    """A line through points. hover: the text beside a point, as a template of plotly's. more: entries of its trace."""
+    return go.Scatter(x=x, y=y, name=name, mode=mode, line={"color": colour, "dash": dash, "width": width},
+                      hovertemplate=hover, **more)
+
+
+def panels(count: int, height: int = 0) -> tuple[int, list[tuple[float, float]]]:
+    """Place plots one above the other: the height of all, and each one's domain, from the top down.
+
+    height: of each; if not given PANEL, and of a plot alone PLOT.
+    """
+    height = height or (PANEL if count > 1 else PLOT)
     whole = count * height + (count - 1) * GAP
     tops = [1 - number * (height + GAP) / whole for number in range(count)]
     return whole, [(max(0.0, top - height / whole), top) for top in tops]

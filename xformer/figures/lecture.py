@@ -1,6 +1,5 @@
 """The lecture's sentences as a table: the translations of its transformer, and those of a model here. HTML."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +7,8 @@ from html import escape
 from pathlib import Path
 
 from xformer.explain.pairs import aligned
-from xformer.figures.tables import savable
+from xformer.figures.labels import opens
+from xformer.figures.tables import header, savable
 from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
@@ -62,40 +62,34 @@ def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model
     A click on a sentence opens the page with it: assets/bar.js reads `data-address`.
     """
     say, html = language.say, language.html
-    names = [say("lecture_english"), say("lecture_reference"), say("lecture_theirs"), say("lecture_own", model=model),
-             say("lecture_scores")]
+    names = [say(f"lecture_{key}", model=model) for key in ("english", "reference", "theirs", "own", "scores")]
     rows, numbers = [], list[list[object]]()
     for i, one in enumerate(sentences):
         answer = answers[i] if answers else None
         verdict = html(f"lecture_verdict_{one.verdict}")
-        own = "…" if answer is None else _marked(answer.text, one.reference)
-        scores = "…" if answer is None else f"{answer.theirs.smoothed:.0f} → {answer.own.smoothed:.0f}"
-        reference = f'{escape(one.reference)}{" *" if one.seen else ""}'
-        cells = (_links(one.english, language), reference,
+        own, scores = ("…", "…") if answer is None else (
+            _marked(answer.text, one.reference), f"{answer.theirs.smoothed:.0f} → {answer.own.smoothed:.0f}")
+        cells = (_links(one.english, language), f'{escape(one.reference)}{" *" if one.seen else ""}',
                  f'{_marked(one.answer, one.reference)} <span class="verdict {one.verdict}">{verdict}</span>', own,
                  scores)
         languages = ("en", "es", "es", "es", "")
         rows.append("<tr>" + "".join(
             f'<td data-name="{escape(name)}"{f" lang={code}" if code else " class=number"}>{cell}</td>'
             for name, code, cell in zip(names, languages, cells, strict=True)) + "</tr>")
-        numbers.append([one.english, one.reference, one.answer, verdict, answer.text if answer else "",
-                        round(answer.theirs.smoothed, 2) if answer else "",
-                        round(answer.own.smoothed, 2) if answer else ""])
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+        numbers.append([one.english, one.reference, one.answer, verdict, *(["", "", ""] if answer is None else [
+            answer.text, round(answer.theirs.smoothed, 2), round(answer.own.smoothed, 2)])])
     columns = [*names[:3], say("lecture_verdict"), names[3], say("lecture_their_bleu"), say("lecture_own_bleu")]
-    return savable(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>", "lecture-table",
+    return savable(f'<table>{header(names, "col")}<tbody>{"".join(rows)}</tbody></table>', "lecture-table",
                    say("lecture_title"), columns, numbers)
 
 
 def _links(english: str, language: Language) -> str:
     """The sentence as a button that opens it in Translate, and one that opens it in Attention."""
-    def address(tab: str) -> str:
-        return escape(json.dumps({"tab": tab, "text": english, "spanish": None, "lock": None}))
-
+    translate, attend = (opens(tab=tab, text=english, spanish=None, lock=None) for tab in ("translate", "attention"))
     attention = language.html("tab_attention")
-    return (f'<button type="button" data-address="{address("translate")}" title="{language.html("lecture_open")}">'
-            f'{escape(english)}</button> <button type="button" class="also" data-address="{address("attention")}" '
-            f'aria-label="{attention}: {escape(english)}">{attention}</button>')
+    return (f'<button type="button" {translate} title="{language.html("lecture_open")}">{escape(english)}</button> '
+            f'<button type="button" class="also" {attend} aria-label="{attention}: {escape(english)}">{attention}'
+            "</button>")
 
 
 def _marked(text: str, reference: str) -> str:

@@ -6,36 +6,28 @@ import json
 from collections.abc import Sequence
 from html import escape
 
-from xformer.figures.labels import of_pair, percent, sentence, shown
-from xformer.figures.tables import header
+from xformer.figures.labels import paragraph, percent, sentence, shown
+from xformer.figures.tables import captioned, numbers, table
 from xformer.results import Candidate, DecoderReadings
 from xformer.strings import ENGLISH, Language
 
 
 def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLISH) -> str:
-    """Tabulate the translations from the encoder's state after 0 to N layers; words that the last one lacks are marked.
-    HTML."""
-    html, last = language.html, found[-1].text
-    rows = []
+    """Tabulate translations from an encoder's state after 0 to N layers; words that the last lacks are marked; HTML."""
+    html, last, rows = language.html, found[-1].text, list[str]()
     for layer, candidate in enumerate(found):
+        own = candidate.text.split()
+        steps = difflib.SequenceMatcher(a=own, b=last.split(), autojunk=False).get_opcodes()
+        marked = " ".join(text if kind == "equal" else f"<mark>{text}</mark>" for kind, a, b, _, _ in steps
+                          if (text := escape(" ".join(own[a:b]))))
         name = html("layers_none" if layer == 0 else "layers_all" if layer == len(found) - 1 else "layers_after",
                     layer=layer)
         same = html("layers_same") if candidate.text == last and layer < len(found) - 1 else ""
-        rows.append(f'<tr><th scope="row">{name}</th><td {language.writes}>{_marked(candidate.text, last)}</td>'
-                    f'<td class="number">{sum(candidate.log_probs):.2f}</td><td class="sub">{same}</td></tr>')
+        rows.append(f'<tr><th scope="row">{name}</th><td {language.writes}>{marked}</td>'
+                    f'{numbers(f"{sum(candidate.log_probs):.2f}")}<td class="sub">{same}</td></tr>')
     names = [language.say(key) for key in ("layers_layer", "layers_translation", "layers_log_prob")]
-    title = language.say("layers_title", text=source)
-    pair = of_pair((source, last))
-    return (f'<div class="table" data-title="{escape(title)}"{pair}><p class="caption">{html("layers_encoder")}</p>'
-            f'<table class="translations">{header([*names, ""])}<tbody>{"".join(rows)}</tbody></table></div>')
-
-
-def _marked(text: str, last: str) -> str:
-    """Mark the words of a text that the last translation does not have in that place."""
-    new, old = text.split(), last.split()
-    parts = [escape(" ".join(new[a:b])) if kind == "equal" else f"<mark>{escape(' '.join(new[a:b]))}</mark>"
-             for kind, a, b, _, _ in difflib.SequenceMatcher(a=new, b=old, autojunk=False).get_opcodes() if b > a]
-    return " ".join(parts)
+    body = f'{paragraph(language, "layers_encoder", "caption")}{table([*names, ""], rows, "translations")}'
+    return captioned(body, language.say("layers_title", text=source), (source, last))
 
 
 def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
@@ -46,20 +38,17 @@ def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: 
     """
     html, say = language.html, language.say
     layers = len(readings.pieces)
-    heads = "".join(f'<th scope="col">{html("lens_embedded") if layer == 0 else html("lens_layer", layer=layer)}</th>'
-                    for layer in range(layers))
+    names = [say("lens_layer" if layer else "lens_embedded", layer=layer) for layer in range(layers)]
     rows = []
     for at, (given, wanted) in enumerate(zip(readings.given, readings.predicted, strict=True)):
         cells = []
         for layer in range(layers):
             piece, p = readings.pieces[layer][at], float(readings.likeliest[layer, at])
             own, rank = float(readings.probabilities[layer, at]), int(readings.ranks[layer, at])
-            after = say("lens_embedded") if layer == 0 else say("lens_layer", layer=layer)
-            hint = html("lens_cell", layer=after, step=at + 1, piece=shown(piece), percent=percent(p),
+            hint = html("lens_cell", layer=names[layer], step=at + 1, piece=shown(piece), percent=percent(p),
                         wanted=shown(wanted), own=percent(own), rank=rank)
-            kind = " same" if rank == 1 else ""
             first = at + 1 == step and layer == layers - 1
-            cells.append(f'<td class="reading{kind}" {language.writes} style="--share:{p:.3f}" '
+            cells.append(f'<td class="reading{" same" if rank == 1 else ""}" {language.writes} style="--share:{p:.3f}" '
                          f'tabindex="{0 if first else -1}" data-step="{at + 1}" data-layer="{layer}" '
                          f'data-rank="{rank}" data-probability="{p:.6g}" data-own="{own:.6g}" title="{hint}" '
                          f'aria-label="{hint}">{escape(shown(piece))}</td>')
@@ -72,7 +61,8 @@ def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: 
              f'<span class="number">50 %</span><i class="upper"></i><span class="number">100 %</span> '
              f'<b class="same">{html("lens_same")}</b></p>')
     columns = escape(json.dumps([say("lens_likeliest"), say("lens_own"), say("lens_rank")]))
-    return (f'<div class="table" data-title="{escape(title)}" data-columns="{columns}"{of_pair(pair)}>'
-            f'<p class="caption">{html("lens_caption")}</p>{scale}'
-            f'<div class="scroll"><table class="lens"><thead><tr><th>{html("lens_step")}</th>{heads}</tr></thead>'
-            f'<tbody>{"".join(rows)}</tbody></table></div></div>')
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    return captioned(
+        f'{paragraph(language, "lens_caption", "caption")}{scale}<div class="scroll"><table class="lens"><thead><tr>'
+        f'<th>{html("lens_step")}</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>', title, pair,
+        f' data-columns="{columns}"')

@@ -47,14 +47,10 @@ class Lock:
         A word that looks in one stack may only be looked at in another, and the other way round.
         """
         rows, columns = SIDES[stack]
-        asks = self.asks if self.asks and self.asks[0] == rows else None
-        seen = self.seen if self.seen and self.seen[0] == columns else None
-        if asks is None and self.seen and self.seen[0] == rows != columns:
-            asks = self.seen
-        if seen is None and self.asks and self.asks[0] == columns != rows:
-            seen = self.asks
+        turned = rows != columns
+        asks = next((word for word in (self.asks, self.seen if turned else None) if word and word[0] == rows), None)
+        seen = next((word for word in (self.seen, self.asks if turned else None) if word and word[0] == columns), None)
         return Lock(asks, seen)
-
 
 
 def locked(text: str) -> Lock:
@@ -65,8 +61,7 @@ def locked(text: str) -> Lock:
 def locked_target(lock: str) -> int | None:
     """Find the piece of the translation, from 0, that is locked; None if there is none."""
     words = locked(lock)
-    pieces = [word[1] for word in (words.asks, words.seen) if word and word[0] == "target" and word[1] > 0]
-    return pieces[0] - 1 if pieces else None
+    return next((at - 1 for side, at in filter(None, (words.asks, words.seen)) if side == "target" and at > 0), None)
 
 
 @dataclass(frozen=True)
@@ -94,14 +89,10 @@ def links(trace: Trace, choice: Choice, lock: Lock, stack_maps: np.ndarray, give
     lock = lock.placed(choice.stack)
     if lock == Lock():
         return []
-    attention, found = trace.of(choice.stack), []
-    layers, heads = stack_maps.shape[:2]
-    of_stack = [Head(choice.stack, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
-    for reading in READINGS:
-        own = [head for head in of_stack if named_by(choice, given, [head]) == reading]
-        if own:
-            seen = units(stack_maps, attention, choice, reading == READINGS[0])
-            found += [link for head in own if (link := _link(head, seen, choice.stack, lock))]
+    attention = trace.of(choice.stack)
+    shown = {reading: units(stack_maps, attention, choice, reading == READINGS[0]) for reading in READINGS}
+    found = [link for head in Head.every(choice.stack, *stack_maps.shape[:2])
+             if (link := _link(head, shown[named_by(choice, given, [head])], choice.stack, lock))]
     return sorted(found, key=lambda link: -link.probability)
 
 
@@ -147,19 +138,17 @@ def payload(trace: Trace, choice: Choice, lock: Lock, seen: Picture, stack_maps:
         looked_at = row_of(seen.column_words, lock.asks) if column is None else column
     else:
         asking, looked_at = row, column
-    lists = []
-    if asking is not None:
-        lists.append({"title": say("lock_looks", word=seen.line[asking]), "empty": say("lock_nothing"),
-                      "words": _most(seen.keys, seen.values[asking])})
-    if looked_at is not None:
-        lists.append({"title": say("lock_seen", word=seen.keys[looked_at]), "empty": say("lock_nobody"),
-                      "words": _most(seen.line, seen.values[:, looked_at])})
-    question = say("lock_both", asks=asks, seen=looked) if both else say("lock_from" if from_row else "lock_to",
-                                                                       word=asks or looked)
+    lists = [{"title": say(f"lock_{key}", word=labels[i]), "empty": say(empty), "words": _most(others, values)}
+             for i, key, empty, labels, others, values in (
+                 (asking, "looks", "lock_nothing", seen.line, seen.keys, seen.values[asking or 0]),
+                 (looked_at, "seen", "lock_nobody", seen.keys, seen.line, seen.values[:, looked_at or 0]))
+             if i is not None]
+    question = "lock_both" if both else "lock_from" if from_row else "lock_to"
     sides = [LETTERS[side] for side in SIDES[choice.stack]]
     of_rows = [f"{sides[0]}{positions[0]}" for positions in seen.row_words]
     of_columns = [f"{sides[1]}{positions[0]}" for positions in seen.column_words]
-    return {"title": f"{asks} → {looked}" if both else asks or looked, "lists": lists, "question": question,
+    return {"title": f"{asks} → {looked}" if both else asks or looked, "lists": lists,
+            "question": say(question, asks=asks, seen=looked, word=asks or looked),
             "other": say("lock_other"), "none": say("lock_no_other"),
             "others": [*(seen.keys if from_row else seen.line)], "chosen": column if from_row else None,
             "axis": "column" if from_row else "row",

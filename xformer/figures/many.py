@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from html import escape
 
-from xformer.figures.labels import percent
+from xformer.figures.labels import paragraph, percent
 from xformer.figures.sentiment import label_name
-from xformer.figures.tables import header
+from xformer.figures.tables import numbers, table
 from xformer.results import Judged
 from xformer.strings import ENGLISH, Language
 
@@ -25,8 +25,7 @@ def summary(judged: Sequence[Judged], language: Language = ENGLISH) -> list[str]
     known = [row for row in read if row.given is not None]
     if known:
         right = sum(row.given == row.label for row in known)
-        sentences.append(say("texts_accuracy", right=right, count=len(known),
-                             share=f"{100 * right / len(known):.1f}"))
+        sentences.append(say("texts_accuracy", right=right, count=len(known), share=f"{100 * right / len(known):.1f}"))
     if len(read) < len(judged):
         sentences.append(say("texts_unread", count=len(judged) - len(read), of=len(judged)))
     return sentences
@@ -37,17 +36,13 @@ def results(judged: Sequence[Judged], language: Language = ENGLISH) -> str:
     say, html = language.say, language.html
     given = any(row.given is not None for row in judged)
     notes = any(row.notes for row in judged)
-    names = [say("texts_row"), say("texts_text"), say("texts_label"), say("texts_probability")]
-    if given:
-        names.append(say("texts_given"))
-    if notes:
-        names.append(say("texts_note"))
-    rows = "".join(_row(number, row, given, notes, language) for number, row in enumerate(judged[:SHOWN], 1))
-    cut = f'<p class="note">{html("texts_shown", shown=SHOWN, of=len(judged))}</p>' if len(judged) > SHOWN else ""
+    keys = ["row", "text", "label", "probability", *(["given"] if given else []), *(["note"] if notes else [])]
+    rows = [_row(number, row, given, notes, language) for number, row in enumerate(judged[:SHOWN], 1)]
+    cut = paragraph(language, "texts_shown", "note", shown=SHOWN, of=len(judged)) if len(judged) > SHOWN else ""
     sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary(judged, language))
     return (f'<div role="status">{sentences}</div>{cut}'
             f'<div class="rows" tabindex="0" role="region" aria-label="{html("texts_table")}">'
-            f'<table class="plain">{header(names)}<tbody>{rows}</tbody></table></div>')
+            f'{table([say(f"texts_{key}") for key in keys], rows)}</div>')
 
 
 def progress(done: int, of: int, language: Language = ENGLISH) -> str:
@@ -58,27 +53,16 @@ def progress(done: int, of: int, language: Language = ENGLISH) -> str:
 
 def _row(number: int, row: Judged, given: bool, notes: bool, language: Language) -> str:
     """One row of the table. given, notes: whether the table has columns for given labels and for notes."""
-    cells = [f'<td class="number">{number}</td>', f'<td lang="en" class="text">{escape(_cut(row.text))}</td>',
-             f"<td>{_label(row.label, language)}</td>",
-             f'<td class="number">{"–" if row.probability is None else percent(row.probability)}</td>']
+    def label(name: str | None) -> str:
+        return f'<td>{escape(label_name(name, language)) if name else "–"}</td>'
+
+    line = " ".join(row.text[:4 * LONGEST].split())
+    text = line if len(line) <= LONGEST else f"{line[:LONGEST].rstrip()} …"
+    cells = [numbers(f"{number}"), f'<td lang="en" class="text">{escape(text)}</td>', label(row.label),
+             numbers("–" if row.probability is None else percent(row.probability))]
     if given:
-        cells.append(f"<td>{_label(row.given, language)}</td>")
+        cells.append(label(row.given))
     if notes:
         cells.append(f'<td class="remark">{escape(" ".join(note.say(language) for note in row.notes))}</td>')
-    if row.label is None:
-        kind = ' class="unread"'
-    elif row.given not in (None, row.label):
-        kind = ' class="differs"'
-    else:
-        kind = ""
+    kind = ' class="unread"' if row.label is None else ' class="differs"' if row.given not in (None, row.label) else ""
     return f"<tr{kind}>{''.join(cells)}</tr>"
-
-
-def _label(label: str | None, language: Language) -> str:
-    return escape(label_name(label, language)) if label else "–"
-
-
-def _cut(line: str) -> str:
-    """Shorten a text to one line of at most LONGEST characters."""
-    line = " ".join(line[:4 * LONGEST].split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST].rstrip()} …"

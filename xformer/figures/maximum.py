@@ -6,10 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
-from xformer.figures.labels import sentence
-from xformer.figures.layout import BLUE, GRID, ORANGE, axis, layout, literal
+from xformer.figures.labels import paragraph, sentence, shortened
+from xformer.figures.layout import BLUE, END, GRID, ORANGE, axis, layout, literal
 from xformer.figures.sentiment import label_name
-from xformer.figures.tables import header, savable
+from xformer.figures.tables import bar, numbers, savable
+from xformer.figures.tables import table as table_of
 from xformer.pieces import SPECIAL, WORD_START
 from xformer.results import Attribution, Maximum
 from xformer.strings import ENGLISH, Language
@@ -62,19 +63,17 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
                      word=word) for dimension, value, weight, word
                  in zip(x, adds.tolist(), found.weights[order].tolist(), literal(given), strict=True)]
     tall = ROW * len(names)
-    whole, hover = tall + GAP + BARS, {"hovertemplate": "%{text}<extra></extra>"}
+    whole, hover = tall + GAP + BARS, {"hovertemplate": f"%{{text}}{END}"}
     colour_bar = heatmap.bar(heatmap.Scale(say("gives_number"), reach, signed=True), tall)
     drawn = [go.Heatmap(z=values, x=x, y=y, zmin=-reach, zmax=reach, colorscale=heatmap.DIVERGING, xgap=1, ygap=1,
                         text=hints, colorbar=colour_bar, name=say("gives_number"), **hover),
              go.Bar(x=x, y=adds, yaxis="y2", name=say("gives_adds"), showlegend=False, text=bar_hints,
                     textposition="none", marker={"color": [ORANGE if one > 0 else BLUE for one in adds]}, **hover)]
-    frame = {"type": "rect", "xref": "x", "yref": "y", "line": {"color": FRAME, "width": 2}}
-    frames = [{**frame, "x0": i - 0.5, "x1": i + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-              for i, row in enumerate(givers)]
+    frames = [{"type": "rect", "xref": "x", "yref": "y", "line": {"color": FRAME, "width": 2}, "x0": i - 0.5,
+               "x1": i + 0.5, "y0": row - 0.5, "y1": row + 0.5} for i, row in enumerate(givers)]
     return go.Figure(drawn, layout(
         say("gives_picture", count=len(x), all=len(found.weights)), height=whole, shapes=frames, bargap=0.25,
-        pair=[sentence(found.words)],
-        margin={"l": 20 + 7 * max(map(len, names)), "r": heatmap.BAR, "b": 64},
+        pair=[sentence(found.words)], margin={"l": 20 + 7 * max(map(len, names)), "r": heatmap.BAR, "b": 64},
         x=axis(say("gives_dimensions"), type="category", showgrid=False, anchor="y2",
                tickangle=-90, range=[-0.5, len(x) - 0.5]),
         y=axis(say("review_word"), tickvals=y, ticktext=literal(names), range=[len(y) - 0.5, -0.5], showgrid=False,
@@ -88,39 +87,36 @@ def explained(attribution: Attribution, found: Maximum, language: Language = ENG
     toward, against = (label_name(label, language) for label in (attribution.toward, found.against))
     gives = np.bincount(found.givers, minlength=len(found.words))
     most = int(np.argmax(gives))
+    added = float(adds.sum())
     said = html("gives_said", word=_bare(found.words[most]), count=int(gives[most]), all=len(adds),
-                sum=f"{float(adds.sum()):+.2f}", bias=f"{found.bias:+.2f}",
-                total=f"{float(adds.sum()) + found.bias:+.2f}", toward=toward, against=against)
-    return (f'<h3>{html("gives_title")}</h3><p>{html("gives_look", toward=toward, against=against)}</p>'
+                sum=f"{added:+.2f}", bias=f"{found.bias:+.2f}", total=f"{added + found.bias:+.2f}", toward=toward,
+                against=against)
+    return (f'<h3>{html("gives_title")}</h3>{paragraph(language, "gives_look", toward=toward, against=against)}'
             f'<p class="note" role="status">{said}</p>')
 
 
 def table(attribution: Attribution, found: Maximum, language: Language = ENGLISH) -> str:
     """Tabulate the words that give dimensions: which, and what these add, the largest sums first; HTML."""
-    say, html, adds = language.say, language.html, found.adds
-    givers = found.givers
+    say, adds, givers = language.say, found.adds, found.givers
     words = sorted({int(i) for i in givers}, key=lambda word: -abs(float(adds[givers == word].sum())))
     sums = [float(adds[givers == word].sum()) for word in words]
-    reach, body, numbers = max(1e-6, *map(abs, sums)), "", []
-    for number, (word, total) in enumerate(zip(words, sums, strict=True)):
+    reach, body, saved = max(1e-6, *map(abs, sums)), list[str](), list[list[object]]()
+    for word, total in zip(words, sums, strict=True):
         given = (np.flatnonzero(givers == word) + 1).tolist()
-        name, kind = _bare(found.words[word]), "for" if total > 0 else "against"
-        numbers.append([name, len(given), " ".join(map(str, given)), round(total, 6)])
-        if number < LISTED:
-            listed = ", ".join(map(str, given[:LISTED])) + (", …" if len(given) > LISTED else "")
-            body += (f'<tr><td lang="en">{escape(name)}</td><td class="number">{len(given)}</td><td class="number">'
-                     f'<span class="bar {kind}" style="--share:{abs(total) / reach:.3f}">{total:+.2f}</span></td>'
-                     f'<td class="sub">{listed}</td></tr>')
+        name = _bare(found.words[word])
+        saved.append([name, len(given), " ".join(map(str, given)), round(total, 6)])
+        listed = ", ".join(map(str, given[:LISTED])) + (", …" if len(given) > LISTED else "")
+        body.append(f'<tr><td lang="en">{escape(name)}</td>{numbers(str(len(given)))}'
+                    f'{bar(abs(total) / reach, f"{total:+.2f}", "for" if total > 0 else "against")}'
+                    f'<td class="sub">{listed}</td></tr>')
     names = [say("review_word"), say("gives_count"), say("gives_nats"), say("gives_which")]
-    more = f'<p class="sub">{html("gives_more", count=len(words) - LISTED)}</p>' if len(words) > LISTED else ""
-    caption = html("gives_table", toward=label_name(attribution.toward, language))
-    drawn = (f'<table class="plain bars effects"><caption>{caption}</caption>{header(names)}<tbody>{body}</tbody>'
-             f"</table>{more}")
-    return savable(drawn, "gives", f'{say("gives_title")}: {attribution.sentiment.text[:80]}',
-                   [names[0], names[1], names[3], names[2]], numbers)
+    more = paragraph(language, "gives_more", "sub", count=len(words) - LISTED) if len(words) > LISTED else ""
+    caption = language.html("gives_table", toward=label_name(attribution.toward, language))
+    return savable(table_of(names, body[:LISTED], "plain bars effects", caption) + more, "gives",
+                   f'{say("gives_title")}: {attribution.sentiment.text[:80]}',
+                   [names[0], names[1], names[3], names[2]], saved)
 
 
 def _bare(word: str) -> str:
     """A word as a row's label, cut if it is too long."""
-    bare = word if word in SPECIAL.values() else word.replace(WORD_START, " ").strip() or "␣"
-    return bare if len(bare) <= LONGEST else f"{bare[:LONGEST - 1]}…"
+    return shortened(word if word in SPECIAL.values() else word.replace(WORD_START, " ").strip() or "␣", LONGEST)

@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 
 from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
-from xformer.figures.attention import SIDES, Choice, all_maps, named_by, units
+from xformer.figures.attention import SIDES, Choice, Units, all_maps, named_by, units
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import percent, place, times
-from xformer.figures.tables import savable
-from xformer.pieces import EOS, SPECIAL, WORD_START, spelled, words
+from xformer.figures.labels import paragraph, percent, place, times
+from xformer.figures.tables import header, numbers, savable
+from xformer.pieces import EOS, SPECIAL, WORD_START, joined, spelled, words
 from xformer.results import STACKS, Comparison, Head
 from xformer.strings import ENGLISH, Language
 
@@ -41,16 +41,13 @@ def weighed(compared: Comparison, side: int, language: Language = ENGLISH) -> li
     """List the words of one translation, the end included, with their log-probabilities after both sources."""
     pieces = compared.traces[side].predicted
     groups = words(pieces)
-    texts = [_words_of(compared.traces[one].predicted) for one in range(2)]
+    texts = [[spelled(text).replace(WORD_START, " ").strip() for text in joined(trace.predicted)]
+             for trace in compared.traces]
     same = {one[side] for one in aligned(*texts) if one.same}
     own, other = (compared.log_probs[source][side] for source in (side, 1 - side))
     return [Weighed(language.say("end") if texts[side][i] == SPECIAL[EOS] else texts[side][i],
                     sum(own[k] for k in group), sum(other[k] for k in group), i in same)
             for i, group in enumerate(groups)]
-
-
-def _words_of(pieces: Sequence[str]) -> list[str]:
-    return [spelled("".join(pieces[i] for i in group)).replace(WORD_START, " ").strip() for group in words(pieces)]
 
 
 def translations(compared: Comparison, language: Language = ENGLISH, look: str = "") -> str:
@@ -64,36 +61,30 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     reach = max(1.0, *(abs(word.gain) for side in sides for word in side))
     sources = [translation.source.split() for translation in compared.translations]
     places = aligned(*sources)
-    sections = "".join(
-        f'<section><h3>{name}</h3><p {language.reads} class="source">{_marked(sources[side], places, side)}</p>'
-        f'<p {language.writes} class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
-        for side, name in enumerate(NAMES))
+    sections = ""
+    for side, (name, own) in enumerate(zip(NAMES, sides, strict=True)):
+        source = " ".join(_text(sources[side][i], one.same) for one in places if (i := one[side]) is not None)
+        said = "".join(f'<span class="word {"for" if word.gain >= 0 else "against"}" '
+                       f'style="--share:{abs(word.gain) / reach:.3f}">{_text(word.text, word.same)}'
+                       f"<small>{_signed(word.gain)}</small></span> " for word in own)
+        sections += (f'<section><h3>{name}</h3><p {language.reads} class="source">{source}</p>'
+                     f'<p {language.writes} class="said">{said}</p></section>')
     same = compared.translations[0].best.text == compared.translations[1].best.text
-    alike = f'<p class="alike">{html("pairs_same")}</p>' if same else ""
+    alike = paragraph(language, "pairs_same", "alike") if same else ""
     scale = f'<span class="scale"><b>−{reach:.1f}</b><i></i><b>+{reach:.1f}</b></span>'
     key = f'<p class="key">{html("pairs_key")} {scale} {html("pairs_nats")}. {html("pairs_given")}</p>'
     rows = [[name, word.text, round(word.own, 4), round(word.other, 4), round(word.gain, 4)]
             for name, side in zip(NAMES, sides, strict=True) for word in side]
-    columns = [say("pairs_translation_of"), say("pairs_word"), say("pairs_own"), say("pairs_other"),
-               say("pairs_gain")]
+    columns = [say(f"pairs_{key}") for key in ("translation_of", "word", "own", "other", "gain")]
     title = " · ".join(translation.source for translation in compared.translations)
     asked = f'<p class="look">{escape(look)}</p>' if look else ""
     body = f'{asked}<div class="sides">{sections}</div>{alike}{key}{_crosswise(compared, language)}'
     return savable(body, "contrasted", title, columns, rows)
 
 
-def _marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
-    """The words of a side; words that differ in the other sentence, or are missing there, are marked."""
-    own = [(one[side], one.same) for one in places]
-    return " ".join(escape(texts[i]) if same else f"<mark>{escape(texts[i])}</mark>"
-                    for i, same in own if i is not None)
-
-
-def _chip(word: Weighed, reach: float) -> str:
-    kind = "for" if word.gain >= 0 else "against"
-    text = escape(word.text) if word.same else f"<mark>{escape(word.text)}</mark>"
-    return (f'<span class="word {kind}" style="--share:{abs(word.gain) / reach:.3f}">{text}'
-            f"<small>{_signed(word.gain)}</small></span> ")
+def _text(word: str, same: bool) -> str:
+    """A word, marked where the other sentence does not have it."""
+    return escape(word) if same else f"<mark>{escape(word)}</mark>"
 
 
 def _signed(value: float) -> str:
@@ -101,20 +92,17 @@ def _signed(value: float) -> str:
 
 
 def _crosswise(compared: Comparison, language: Language) -> str:
-    """Tabulate the log-probability of each translation after each source, and how many times likelier its own makes it.
-    """
+    """Tabulate each translation's log-probability after each source, and how many times likelier its own makes it."""
     html, totals, rows = language.html, compared.totals, []
     for side, name in enumerate(NAMES):
         gain = totals[side][side] - totals[1 - side][side]
         cells = "".join(f'<td class="number{" own" if source == side else ""}">{totals[source][side]:.2f}</td>'
                         for source in range(2))
-        rows.append(f'<tr><th scope="row">{html("pairs_translation", name=name)}</th>{cells}'
-                    f'<td class="number">{_signed(gain)} <span class="sub">{html("pairs_times", times=times(gain))}'
-                    f"</span></td></tr>")
-    heads = "".join(f'<th scope="col">{html(key, name=name)}</th>'
-                    for key, name in (("pairs_after", "A"), ("pairs_after", "B"), ("pairs_likelier", "")))
-    return (f'<p class="caption">{html("pairs_crosswise")}</p><table><thead><tr><td></td>{heads}</tr></thead>'
-            f"<tbody>{''.join(rows)}</tbody></table>")
+        likelier = f'{_signed(gain)} <span class="sub">{html("pairs_times", times=times(gain))}</span>'
+        rows.append(f'<tr><th scope="row">{html("pairs_translation", name=name)}</th>{cells}{numbers(likelier)}</tr>')
+    names = ["", *(language.say("pairs_after", name=name) for name in NAMES), language.say("pairs_likelier")]
+    return (f'{paragraph(language, "pairs_crosswise", "caption")}<table>{header(names, "col")}'
+            f'<tbody>{"".join(rows)}</tbody></table>')
 
 
 class HeadMaps(NamedTuple):
@@ -136,24 +124,27 @@ def ranked(compared: Comparison) -> list[tuple[Head, float]]:
     found, pronoun = list[tuple[bool, Head, float]](), False
     for stack in STACKS:
         attention = [trace.of(stack) for trace in compared.traces]
-        layers, heads = attention[0].probabilities.shape[:2]
         if not attention[0].probabilities.size:
             continue
-        sides = [units(all_maps(trace, stack, weighed=False), trace.of(stack), Choice(stack, words=True), True)
-                 for trace in compared.traces]
-        rows, columns = aligned(sides[0].line, sides[1].line), aligned(sides[0].keys, sides[1].keys)
+        sides, rows, columns = _side_by_side(compared, Choice(stack, words=True), True)
         both = [row for row in rows if row.first is not None and row.second is not None]
         pronouns = [row for row in both if row.same and sides[0].line[row.first or 0].strip().lower() in PRONOUNS]
         is_asked = stack == "encoder_self" and bool(pronouns)
         pronoun |= is_asked
         asking = pronouns if is_asked else [row for row in both if not row.same] or both
-        for layer in range(layers):
-            for head in range(heads):
-                maps = [side.values[layer, head] for side in sides]
-                change = np.nan_to_num(side_by_side(maps[0], maps[1], asking, columns)[2])
-                most = change.flat[int(np.abs(change).argmax())] if change.size else 0.0
-                found.append((is_asked, Head(stack, layer + 1, head + 1), float(most)))
+        for head in Head.every(stack, *attention[0].probabilities.shape[:2]):
+            maps = [side.values[head.layer - 1, head.head - 1] for side in sides]
+            change = np.nan_to_num(side_by_side(maps[0], maps[1], asking, columns)[2])
+            most = change.flat[int(np.abs(change).argmax())] if change.size else 0.0
+            found.append((is_asked, head, float(most)))
     return [(head, change) for _, head, change in sorted(found, key=lambda one: (not one[0], -abs(one[2])))]
+
+
+def _side_by_side(compared: Comparison, choice: Choice, to_come: bool) -> tuple[list[Units], list[Place], list[Place]]:
+    """A stack's maps of both passes by words, and which of their rows and which of their columns correspond."""
+    sides = [units(all_maps(trace, choice.stack, weighed=False), trace.of(choice.stack), choice, to_come)
+             for trace in compared.traces]
+    return sides, aligned(sides[0].line, sides[1].line), aligned(sides[0].keys, sides[1].keys)
 
 
 def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), language: Language = ENGLISH
@@ -169,28 +160,27 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
     if head.layer > layers or head.head > heads:
         return None
     to_come = named_by(choice, given) == READINGS[0]
-    sides = [units(all_maps(trace, head.stack, weighed=False), trace.of(head.stack), choice, to_come)
-             for trace in compared.traces]
-    rows, columns = aligned(sides[0].line, sides[1].line), aligned(sides[0].keys, sides[1].keys)
+    sides, rows, columns = _side_by_side(compared, choice, to_come)
     maps = [side.values[head.layer - 1, head.head - 1] for side in sides]
     first, second, difference = side_by_side(maps[0], maps[1], rows, columns)
     where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
     asks = "source" if head.stack == "encoder_self" else "predicted" if to_come else "given"
 
-    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, of: Sequence[str],
+    def plot(values: np.ndarray, labels: Sequence[Sequence[str]], name: str, of: Sequence[str],
              reach: float | None = None) -> go.Figure:
         return plot_head(values, Axis(say(f"axis_asks_{asks}_word"), labels[0]),
                          Axis(say(f"axis_seen_{SIDES[head.stack][1]}_word"), labels[1]), f"{name} · {where}", of,
                          language, reach)
 
     pairs = [(one.source, one.best.text) for one in compared.translations]
-    one, other = (plot(values, (_own(rows, sides[side].line, side), _own(columns, sides[side].keys, side)), NAMES[side],
-                       pairs[side]) for side, values in ((0, first), (1, second)))
+    one, other = (plot(values, [["–" if (i := word[side]) is None else names[i] for word in places]
+                                for places, names in ((rows, sides[side].line), (columns, sides[side].keys))],
+                       NAMES[side], pairs[side]) for side, values in ((0, first), (1, second)))
     asking = [label(row, sides[0].line, sides[1].line) for row in rows]
     seen = [label(column, sides[0].keys, sides[1].keys) for column in columns]
     reach = max(0.1, float(np.nanmax(np.abs(difference), initial=0)))
     both = [" / ".join(texts) for texts in zip(*pairs, strict=True)]
-    apart = plot(difference, (asking, seen), "B − A", both, reach)
+    apart = plot(difference, [asking, seen], "B − A", both, reach)
     return HeadMaps(one, other, apart, _most_changed(difference, asking, seen, where, language))
 
 
@@ -210,11 +200,6 @@ def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: S
 
     scale = Scale(say("pairs_change"), reach, signed=True) if reach else Scale(say("probability"))
     return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(CELL, CELL), pair=pair)
-
-
-def _own(places: Sequence[Place], names: Sequence[str], side: int) -> list[str]:
-    """Label places with the words of one side; a dash stands for a missing word."""
-    return ["–" if (i := one[side]) is None else names[i] for one in places]
 
 
 def _most_changed(difference: np.ndarray, rows: Sequence[str], columns: Sequence[str], where: str, language: Language

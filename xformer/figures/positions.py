@@ -14,19 +14,19 @@ import plotly.graph_objects as go
 
 from xformer.explain import positions as explain
 from xformer.figures import heatmap
-from xformer.figures.ablation import changed_words, piece_table
+from xformer.figures.ablation import both_texts, piece_table
 from xformer.figures.generations import FEWEST
-from xformer.figures.labels import lesson, shown_all
+from xformer.figures.labels import lesson, paragraph, shown_all
 from xformer.figures.labels import sentence as spelled_out
-from xformer.figures.layout import BLUE, GREY, GRID, ORANGE, PLOT, TEAL, axis, layout, literal, logarithmic, panels
-from xformer.figures.tables import header
+from xformer.figures.layout import BLUE, END, GREY, GRID, ORANGE, TEAL, axis, layout, line, literal, logarithmic, panels
+from xformer.figures.tables import numbers
+from xformer.figures.tables import table as table_of
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import ENGLISH, Language
 
 COLOURS = {100.0: ORANGE, 1_000.0: TEAL, 10_000.0: BLUE}  # of the bases that are always compared; any other is grey
 LINES = (BLUE, ORANGE, TEAL, "#a855f7", "#dc2626", GREY)  # colours of the curves of dimensions
 DOWN = {"autorange": "reversed", "showgrid": False}  # rows from the top down
-NO_NAME = "<extra></extra>"  # at the end of a plotly hover text: without it, the curve's name stands beside the text
 # MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
 FORMULAS = {
     "table": "<i>PE</i>(<i>p</i>, 2<i>i</i>) = sin(<i>p</i> / <i>base</i><sup>2<i>i</i>/<i>d</i></sup>) &nbsp; "
@@ -43,7 +43,7 @@ FORMULAS = {
 
 def heading(name: str, language: Language = ENGLISH) -> str:
     """Introduce a figure: its title, its formula, and what to notice in it; HTML."""
-    return lesson(language.say(f"pos_title_{name}"), FORMULAS[name], language.say(f"pos_text_{name}"))
+    return lesson(language, f"pos_title_{name}", FORMULAS[name], f"pos_text_{name}")
 
 
 def value_of(position: str, dimension: int, d_model: int, base: float) -> str:
@@ -60,7 +60,7 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
     # Two heatmaps, each with gaps at the other's columns, since sine and cosine have different formulas.
     maps = [go.Heatmap(
         name=name, z=np.where(own, rows, np.float32(np.nan)), coloraxis="coloraxis", hoverongaps=False,
-        hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{NO_NAME}")
+        hovertemplate=f"{name}(%{{y}} / {base:g}^({exponent}/{d_model})) = %{{z:.4f}}{END}")
         for name, exponent, own in (("sin", "%{x}", even), ("cos", "(%{x}−1)", ~even))]
     title = say("pos_plot_table", last=length - 1, d_model=d_model, base=_base(base))
     return go.Figure(maps, layout(title, height=320, x=axis(say("pos_dimension")),
@@ -71,13 +71,12 @@ def table(rows: np.ndarray, base: float, language: Language = ENGLISH) -> go.Fig
 def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: Language = ENGLISH) -> go.Figure:
     """Plot chosen dimensions as curves over the positions."""
     say, d_model = language.say, rows.shape[1]
-    lines = []
+    lines = list[go.Scatter]()
     for colour, dimension in zip(LINES * len(dimensions), dimensions, strict=False):
         wave = explain.wavelengths(d_model, base)[dimension // 2]
-        lines.append(go.Scatter(
-            y=rows[:, dimension], mode="lines+markers", line={"color": colour}, marker={"size": 4},
-            name=say("pos_curve", dimension=dimension, wavelength=_number(wave)),
-            hovertemplate=f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{NO_NAME}"))
+        lines.append(line(
+            None, rows[:, dimension], say("pos_curve", dimension=dimension, wavelength=_number(wave)), colour,
+            f"{value_of('%{x}', dimension, d_model, base)} = %{{y:.4f}}{END}", marker={"size": 4}))
     return go.Figure(lines, layout(
         say("pos_plot_curves", base=_base(base)), x=axis(say("pos_position")),
         y=axis(say("pos_value"), range=[-1.08, 1.08])))
@@ -86,44 +85,40 @@ def curves(rows: np.ndarray, dimensions: Sequence[int], base: float, language: L
 def wavelengths(d_model: int, bases: Sequence[float], length: int, language: Language = ENGLISH) -> go.Figure:
     """Plot the wavelength of each pair of dimensions for several bases; a line across marks the table's length."""
     say, exponents = language.say, np.arange(0, d_model, 2)
-    lines = [go.Scatter(
-        y=explain.wavelengths(d_model, base), customdata=exponents, **_line(base, language),
-        hovertemplate=f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{NO_NAME}") for base in bases]
-    across = go.Scatter(
-        x=[0, d_model // 2 - 1], y=[length, length], mode="lines", line={"color": GREY, "dash": "dash"},
-        name=say("pos_length_line", length=length), hoverinfo="name")
+    lines = [_of_base(base, language, None, explain.wavelengths(d_model, base),
+                      f"2π · {base:g}^(%{{customdata}}/{d_model}) = %{{y:.4g}}{END}", customdata=exponents)
+             for base in bases]
+    across = line([0, d_model // 2 - 1], [length, length], say("pos_length_line", length=length), GREY, None,
+                  dash="dash", mode="lines", hoverinfo="name")
     return go.Figure([*lines, across], layout(
         say("pos_plot_waves", d_model=d_model), x=axis(say("pos_pair")),
-        y=logarithmic(say("pos_wavelength"), [float(wave) for line in lines for wave in line.y])))
+        y=logarithmic(say("pos_wavelength"), [float(wave) for one in lines for wave in one.y])))
 
 
 def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> go.Figure:
     """Plot the dot product of two positions against their distance, for the tables of several bases."""
     say = language.say
-    hover = say("pos_hover_distance", n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}") + NO_NAME
-    lines, d_model = [], 0
+    hover = say("pos_hover_distance", n="%{x}", dot="%{y:.2f}", alike="%{customdata:.3f}") + END
+    lines, d_model = list[go.Scatter](), 0
     for base, rows in tables.items():
         d_model, dots = rows.shape[1], explain.dot_products(rows)
-        lines.append(go.Scatter(y=dots, customdata=dots * 2 / d_model, **_line(base, language), hovertemplate=hover))
+        lines.append(_of_base(base, language, None, dots, hover, customdata=dots * 2 / d_model))
     return go.Figure(lines, layout(
         say("pos_plot_distance", most=d_model // 2), x=axis(say("pos_distance")), y=axis(say("pos_dot"))))
 
 
 def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> str:
     """Tabulate for each base which positions are hard to tell apart: neighbours, or positions far away. HTML."""
-    say, html = language.say, language.html
-    rows = []
+    html, rows = language.html, []
     for base, table_of_base in tables.items():
         d_model = table_of_base.shape[1]
         neighbour = float(explain.dot_products(table_of_base)[1]) * 2 / d_model
         far = explain.second_peak(table_of_base)
         named = "–" if far is None else html("pos_far", distance=far[0], alike=f"{far[1]:.3f}")
-        rows.append(f'<tr><td class="number">{escape(_base(base))}</td>'
-                    f'<td class="number">{_number(explain.wavelengths(d_model, base)[-1])}</td>'
-                    f'<td class="number">{neighbour:.3f}</td><td>{named}</td></tr>')
-    names = [say(key) for key in ("pos_base", "pos_longest", "pos_neighbours", "pos_farther")]
-    return (f'<table class="plain"><caption>{html("pos_bases")}</caption>{header(names)}'
-            f'<tbody>{"".join(rows)}</tbody></table>')
+        longest = _number(explain.wavelengths(d_model, base)[-1])
+        rows.append(f'<tr>{numbers(escape(_base(base)), longest, f"{neighbour:.3f}")}<td>{named}</td></tr>')
+    names = [language.say(key) for key in ("pos_base", "pos_longest", "pos_neighbours", "pos_farther")]
+    return table_of(names, rows, caption=html("pos_bases"))
 
 
 def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float, language: Language = ENGLISH
@@ -134,7 +129,7 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
     d_model, angle = rows.shape[1], 2 * math.pi / explain.wavelengths(rows.shape[1], base)[pair]
     arc = np.linspace(position * angle, (position + steps) * angle, 60)
     around = np.linspace(0, 2 * math.pi, 181)
-    hover = say("pos_hover_circle", position="%{customdata}", sine="%{y:.4f}", cosine="%{x:.4f}") + NO_NAME
+    hover = say("pos_hover_circle", position="%{customdata}", sine="%{y:.4f}", cosine="%{x:.4f}") + END
     parts = [
         go.Scatter(x=np.cos(around), y=np.sin(around), mode="lines", line={"color": GRID}, hoverinfo="skip",
                    showlegend=False),
@@ -143,12 +138,11 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
         go.Scatter(x=0.85 * np.cos(arc), y=0.85 * np.sin(arc), mode="lines", hoverinfo="skip", showlegend=False,
                    line={"color": ORANGE, "width": 3})]
     for place, colour in ((position, BLUE), (position + steps, ORANGE)):
-        parts.append(go.Scatter(
-            x=[0, math.cos(place * angle)], y=[0, math.sin(place * angle)], mode="lines+markers",
-            line={"color": colour, "width": 2}, marker={"size": [1, 11], "color": colour},
-            name=say("pos_place", position=place), hovertemplate=(
-                f"{value_of(str(place), 2 * pair, d_model, base)} = %{{y:.4f}}<br>"
-                f"{value_of(str(place), 2 * pair + 1, d_model, base)} = %{{x:.4f}}{NO_NAME}")))
+        parts.append(line(
+            [0, math.cos(place * angle)], [0, math.sin(place * angle)], say("pos_place", position=place), colour,
+            f"{value_of(str(place), 2 * pair, d_model, base)} = %{{y:.4f}}<br>"
+            f"{value_of(str(place), 2 * pair + 1, d_model, base)} = %{{x:.4f}}{END}",
+            marker={"size": [1, 11], "color": colour}))
     title = say("pos_plot_rotation", pair=pair, position=position, to=position + steps,
                 degrees=f"{math.degrees(steps * angle):.1f}")
     return go.Figure(parts, layout(
@@ -170,9 +164,8 @@ def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int
               language: Language = ENGLISH) -> go.Figure:
     """Plot the share of positions that are mistaken for another one against the noise, for several bases."""
     say = language.say
-    hover = say("pos_hover_noise", noise="%{x:.2f}", share="%{y:.1f}") + NO_NAME
-    lines = [go.Scatter(x=noise, y=100 * values, **_line(base, language), hovertemplate=hover)
-             for base, values in shares.items()]
+    hover = say("pos_hover_noise", noise="%{x:.2f}", share="%{y:.1f}") + END
+    lines = [_of_base(base, language, noise, 100 * values, hover) for base, values in shares.items()]
     return go.Figure(lines, layout(
         say("pos_plot_noise", length=length, d_model=d_model), x=axis(say("pos_noise")),
         y=axis(say("pos_confused"), range=[-3, 103])))
@@ -185,9 +178,8 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
              "sum": embedded.embeddings + embedded.positions}
     reach = float(max(1, np.percentile(np.abs(parts["sum"]), 99)))
     pieces = literal([f"{i} · {piece}" for i, piece in enumerate(shown_all(embedded.pieces))])
-    names = [say(f"pos_part_{name}", size=f"{_rms(part):.2f}")
-             for name, part in parts.items()]
-    hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + NO_NAME
+    names = [say(f"pos_part_{name}", size=f"{_rms(part):.2f}") for name, part in parts.items()]
+    hover = say("pos_hover_part", piece="%{y}", dimension="%{x}", value="%{z:+.3f}") + END
     height, domains = panels(3, 13 * len(pieces))
     labels = {"tickvals": list(range(len(pieces))), "ticktext": pieces, "tickfont": {"size": 11}, **DOWN}
     maps = [go.Heatmap(name=say(f"pos_name_{name}"), z=part.astype(np.float32), coloraxis="coloraxis",
@@ -203,9 +195,8 @@ def sentence(embedded: Embedded, language: Language = ENGLISH) -> go.Figure:
 def beside(embedded: Embedded, language: Language = ENGLISH) -> str:
     """Say how large the positions are beside the embeddings, as `sentence` shows both; HTML."""
     words, places = (_rms(part) for part in (embedded.embeddings, embedded.positions))
-    said = language.html("pos_found_sentence", times=f"{places / words:.2f}", positions=f"{places:.2f}",
-                         embeddings=f"{words:.2f}")
-    return f"<p>{said}</p>"
+    return paragraph(language, "pos_found_sentence", times=f"{places / words:.2f}", positions=f"{places:.2f}",
+                     embeddings=f"{words:.2f}")
 
 
 def _rms(part: np.ndarray) -> float:
@@ -217,23 +208,14 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
 
     old: the text of the translation before the change.
     """
-    say, html = language.say, language.html
-    new = change.translation.best.text
-    read = ""
-    if change.source != change.before.text:
-        read = f'<p class="sub">{html("pos_read")}</p><p {language.reads}>{escape(change.source)}</p>'
-    same = f'<p>{html("pos_same")}</p>' if old == new else ""
-    before, after = sum(change.before.log_probs), sum(change.after.log_probs)
-    total = html("pos_total", before=f"{before:.2f}", after=f"{after:.2f}", change=f"{after - before:+.2f}")
-    names = [say(key) for key in ("pos_piece", "pos_before", "pos_after", "pos_change")]
-    return (f'{read}<p class="sub">{html("pos_translation_before")}</p>'
-            f'<p class="large" {language.writes}>{escape(old)}</p>'
-            f'<p class="sub">{html("pos_translation_after")}</p>'
-            f'<p class="large" {language.writes}>{changed_words(old, new) or html("pos_nothing")}</p>{same}'
-            f'<p>{total}</p>'
-            f'<details class="by-piece"><summary>{html("pos_by_piece")}</summary>'
-            f"{piece_table(names, change.before.predicted, change.before.log_probs, change.after.log_probs, language)}"
-            "</details>")
+    html, before, read = language.html, change.before, ""
+    if change.source != before.text:
+        read = f'{paragraph(language, "pos_read", "sub")}<p {language.reads}>{escape(change.source)}</p>'
+    texts = both_texts("pos_moved_{}", old, change.translation.best.text, before.log_probs, change.after.log_probs,
+                       language, html("pos_nothing"))
+    names = [language.say(key) for key in ("pos_piece", "pos_before", "pos_after", "pos_change")]
+    pieces = piece_table(names, before.predicted, before.log_probs, change.after.log_probs, language)
+    return f'{read}{texts}<details class="by-piece"><summary>{html("pos_by_piece")}</summary>{pieces}</details>'
 
 
 def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> str:
@@ -251,19 +233,18 @@ def lengths(scores: Sequence[LengthScore], language: Language = ENGLISH) -> go.F
     say, scores = language.say, [score for score in scores if score.sentences >= FEWEST]
     places, known = list(range(len(scores))), any(score.training for score in scores)
     bins = {"tickvals": places, "ticktext": [f"{score.first}–{score.last or ''}" for score in scores]}
-    (height, domains) = panels(2) if known else (PLOT, [(0.0, 1.0)])
+    height, domains = panels(2 if known else 1)
     data = list[Any]()
     for name, values, colour in (("BLEU", [score.bleu for score in scores], BLUE),
                                  ("chrF", [score.chrf for score in scores], ORANGE)):
         hints = [say("pos_hover_length", value=value, sentences=score.sentences)
                  for value, score in zip(values, scores, strict=True)]
-        data.append(go.Scatter(x=places, y=values, mode="lines+markers", line={"color": colour}, name=name, text=hints,
-                               hovertemplate=f"%{{fullData.name}} %{{text}}{NO_NAME}"))
+        data.append(line(places, values, name, colour, f"%{{fullData.name}} %{{text}}{END}", text=hints))
     more: dict[str, Any] = {}
     if known:
         data.append(go.Bar(x=places, y=[score.training for score in scores], marker={"color": GREY}, yaxis="y2",
                            name=say("pos_training"), showlegend=False,
-                           hovertemplate=say("pos_hover_training", count="%{y:,}") + NO_NAME))
+                           hovertemplate=say("pos_hover_training", count="%{y:,}") + END))
         more["yaxis2"] = axis(say("pos_learned"), domain=domains[1])
     return go.Figure(data, layout(
         say("pos_plot_lengths"), height=height, x=axis(say("pos_pieces"), anchor=f"y{len(domains)}", **bins),
@@ -278,16 +259,15 @@ def carried(scores: Sequence[LengthScore], language: Language = ENGLISH) -> str:
     best, last = max(measured, key=lambda score: score.bleu or 0), measured[-1]
     at, of_best = ({"first": one.first, "last": one.last or "", "bleu": f"{one.bleu:.1f}"} for one in (last, best))
     if best is last:
-        return f'<p>{language.html("pos_carried_far", **at)}</p>'
-    said = language.html("pos_carried", **at, best_first=of_best["first"], best_last=of_best["last"],
-                         best=of_best["bleu"], less=f"{(best.bleu or 0) - (last.bleu or 0):.1f}")
-    return f"<p>{said}</p>"
+        return paragraph(language, "pos_carried_far", **at)
+    return paragraph(language, "pos_carried", **at, best_first=of_best["first"], best_last=of_best["last"],
+                     best=of_best["bleu"], less=f"{(best.bleu or 0) - (last.bleu or 0):.1f}")
 
 
-def _line(base: float, language: Language) -> dict[str, Any]:
-    """The look of a curve for one base, and its name."""
-    return {"mode": "lines", "line": {"color": COLOURS.get(base, GREY)},
-            "name": language.say("pos_base_is", base=_base(base))}
+def _of_base(base: float, language: Language, x: Any, y: Any, hover: str, **more: Any) -> go.Scatter:
+    """A curve for one base, with its look and its name."""
+    return line(x, y, language.say("pos_base_is", base=_base(base)), COLOURS.get(base, GREY), hover, mode="lines",
+                **more)
 
 
 def _base(base: float) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,9 +13,9 @@ from xformer.explain.key_value_store import Records
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
-from xformer.figures.labels import lesson, of_pair, percent, shown, shown_all
-from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal, logarithmic, panels
-from xformer.figures.tables import header
+from xformer.figures.labels import lesson, of_pair, paragraph, percent, shown, shown_all
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal, logarithmic, panels
+from xformer.figures.tables import bar, header, numbers, table
 from xformer.results import Walk
 from xformer.strings import ENGLISH, Language
 
@@ -47,9 +48,9 @@ def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
     return language.say("row_target", given=shown(walk.queries[query]), wanted=shown(walk.predicted[query]))
 
 
-def heading(name: str, language: Language = ENGLISH, **values: object) -> str:
+def heading(name: str, language: Language = ENGLISH) -> str:
     """Introduce a step: its title, its formula, and what to notice in its figure; HTML."""
-    return lesson(language.say(f"first_title_{name}"), FORMULAS[name], language.say(f"first_text_{name}", **values))
+    return lesson(language, f"first_title_{name}", FORMULAS[name], f"first_text_{name}")
 
 
 def inputs(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
@@ -58,14 +59,13 @@ def inputs(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[
     The last column is for the bias: x ends with a 1, and each row of W_Q with a number of b_Q. x has a scale of its
     own, up to its largest number.
     """
-    say = language.say
     x, weights = _with_bias(walk, query)
     columns = [*(str(i + 1) for i in range(len(x) - 1)), "b_Q"]
     rows = ["x", *(f"W_Q {i + 1}" for i in range(len(weights)))]
     reach, of_x = (max(1e-6, float(np.abs(numbers).max())) for numbers in (weights, x))
-    title = say("first_inputs", query=query_label(walk, query, language), **_shape(walk))
+    title = language.say("first_inputs", query=query_label(walk, query, language), **_shape(walk))
     figure = heatmap.strips(np.vstack([np.full_like(x, np.nan), weights]), rows, title=title, height=9,
-                            scale=Scale(say("first_bar_weight"), reach, signed=True), language=language,
+                            scale=Scale(language.say("first_bar_weight"), reach, signed=True), language=language,
                             dimensions=columns, pair=pair)
     own = go.Heatmap(z=[x], x=figure.data[0].x, y=[0], coloraxis="coloraxis", hovertemplate=heatmap.number(language))
     marked = [0, *range(5, len(rows), 5)]
@@ -111,22 +111,22 @@ def reshape(walk: Walk, language: Language = ENGLISH, pair: Sequence[str] = ()) 
         z=block, x=of_head, y=list(range(h * length, (h + 1) * length)), xaxis="x2", yaxis="y2", coloraxis="coloraxis",
         name=f"{say('head')} {h + 1}", text=[[name] * d for name in names],
         hovertemplate=heatmap.number(language, f"{say('head')} {h + 1} · %{{text}}")) for h, block in enumerate(cut)]
-    box = {"type": "rect", "line": {"color": MARK, "width": 2}}
-    lines = [{"type": "line", "xref": "x", "yref": "y", "x0": d * h + 0.5, "x1": d * h + 0.5, "y0": -0.5,
-              "y1": length - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}} for h in range(1, heads)]
-    lines += [{"type": "line", "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * h - 0.5,
-               "y1": length * h - 0.5, "line": {"color": "rgba(128,128,128,0.9)", "width": 1}}
-              for h in range(1, heads)]
-    boxes = [{**box, "xref": "x", "yref": "y", "x0": d * head + 0.5, "x1": d * (head + 1) + 0.5, "y0": -0.5,
-              "y1": length - 0.5},
-             {**box, "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * head - 0.5,
-              "y1": length * (head + 1) - 0.5}]
+
+    def around(first: int, last: int, **look: Any) -> list[dict[str, Any]]:
+        """Mark in both pictures where the heads from `first` to before `last` stand."""
+        return [{**look, "xref": "x", "yref": "y", "x0": d * first + 0.5, "x1": d * last + 0.5, "y0": -0.5,
+                 "y1": length - 0.5},
+                {**look, "xref": "x2", "yref": "y2", "x0": 0.5, "x1": d + 0.5, "y0": length * first - 0.5,
+                 "y1": length * last - 0.5}]
+
+    grey = {"color": "rgba(128,128,128,0.9)", "width": 1}
+    shapes = [one for h in range(1, heads) for one in around(h, h, type="line", line=grey)]
+    shapes += around(head, head + 1, type="rect", line={"color": MARK, "width": 2})
     small = min(1.0, max(0.3, d * wide * 3 / (wide * d_model)))
     return go.Figure(maps, layout(
         say("first_reshape", length=length, d_model=d_model, heads=heads, d=d), height=round(upper + gap + lower),
-        width=left + wide * d_model + heatmap.BAR, autosize=False, shapes=[*lines, *boxes],
-        plot_bgcolor=heatmap.GROUND, pair=pair,
-        margin={"l": left, "r": heatmap.BAR, "b": 8, "autoexpand": False},
+        width=left + wide * d_model + heatmap.BAR, autosize=False, shapes=shapes,
+        plot_bgcolor=heatmap.GROUND, pair=pair, margin={"l": left, "r": heatmap.BAR, "b": 8, "autoexpand": False},
         x=axis("", side="top", tickvals=[d * h + 1 for h in range(heads)], showgrid=False),
         y=axis("", tickvals=list(range(length)), ticktext=names, range=[length - 0.5, -0.5], showgrid=False,
                domain=[1 - upper / (upper + gap + lower), 1]),
@@ -183,11 +183,10 @@ def scores(walk: Walk, query: int, rule: str, power: float, mask: str, pair: Seq
         f'<tr{" class=chosen" if key == best else ""}><th scope="row">{escape(shown(name))}</th>'
         f'{"".join(cell(step, key, float(values[key])) for step, values in enumerate(columns))}</tr>'
         for key, name in enumerate(walk.keys))
-    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in (say("first_axis_key"), *steps))
     return (f'<div class="scores" data-query="{escape(label)}" data-step="{html("first_axis_step")}" '
             f'data-value="{html("first_bar_score")}"{of_pair(pair)}><p class="caption">'
             f'{html("first_scores", query=label, **_shape(walk))}</p>'
-            f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+            f'<table>{header([say("first_axis_key"), *steps], "col")}<tbody>{rows}</tbody></table>'
             f'<p class="key"><i></i> {html("first_changed")} <b></b> {html("first_model")}</p></div>')
 
 
@@ -215,8 +214,7 @@ def _shape(walk: Walk) -> dict[str, int]:
     return {"keys": len(walk.keys), "d": walk.q.shape[1], "d_model": walk.output.shape[1]}
 
 
-def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language, pair: Sequence[str]
-            ) -> go.Figure:
+def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Language, pair: Sequence[str]) -> go.Figure:
     """Plot vectors (rows, dimensions) as strips of colour, one below the other."""
     scale = Scale(language.say("first_bar_number"), max(1e-6, float(np.abs(numbers).max())), signed=True)
     return heatmap.strips(numbers, rows, title=title, scale=scale, height=22, language=language, pair=pair)
@@ -224,7 +222,6 @@ def _strips(numbers: np.ndarray, rows: Sequence[str], title: str, language: Lang
 
 def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, language: Language) -> go.Figure:
     """Outline the MARKED largest products (rows, dimensions). below: how many rows below the first they are drawn."""
-    count = products.shape[1]
     largest = np.argsort(-np.abs(products), axis=None, kind="stable")[:MARKED]
     rows, columns = np.unravel_index(largest, products.shape)
     text = [language.say(hover, value=f"{products[row, column]:+.3f}", dimension=int(column) + 1)
@@ -232,7 +229,7 @@ def _outlined(figure: go.Figure, products: np.ndarray, below: int, hover: str, l
     return figure.add_trace(go.Scatter(
         x=(columns + 1).tolist(), y=(rows + below).tolist(), mode="markers", showlegend=False, text=text,
         hovertemplate="%{text}<extra></extra>", name=language.say("first_marked"),
-        marker={"symbol": "square-open", "size": max(9, min(20, round(WIDE / count))), "color": MARK,
+        marker={"symbol": "square-open", "size": max(9, min(20, round(WIDE / products.shape[1]))), "color": MARK,
                 "line": {"width": 2}}))
 
 
@@ -250,7 +247,7 @@ def compared(walk: Walk, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def beta_label(beta: float, own: float | None = None, root: str = "dₖ") -> str:
-    """Write β as a number, and also as 1/√dₖ if it is the rule's `own`. root: the name under the root."""
+    """Write β, a factor of the scores; also as 1/√dₖ if it is the rule's `own`. root: the name under the root."""
     if beta == HARD:
         return "β → ∞"
     scaled = own is not None and own != 1 and math.isclose(beta, own)
@@ -316,19 +313,16 @@ def variance(measured: Variance, d: int, language: Language = ENGLISH) -> go.Fig
     say = language.say
     hover = say("first_hover_variance", d="%{x}", value="%{y:.3g}", largest="%{customdata:.2f}",
                 keys=explain.KEYS) + "<extra></extra>"
-    curves = [go.Scatter(x=measured.d, y=y, name=name, mode="lines+markers", line={"color": colour},
-                         customdata=largest, hovertemplate=hover)
-              for name, y, largest, colour in (("q·k", measured.plain, measured.largest_plain, ORANGE),
-                                               ("q·k / √dₖ", measured.scaled, measured.largest_scaled, BLUE))]
     steep = say("first_hover_slope", d="%{x}", value="%{y:.3f}") + "<extra></extra>"
-    curves += [go.Scatter(x=measured.d, y=y, yaxis="y2", name=f"{say('first_axis_slope')}, {name}", showlegend=False,
-                          mode="lines+markers", line={"color": colour}, hovertemplate=steep)
-               for name, y, colour in (("q·k", measured.slope_plain, ORANGE),
-                                       ("q·k / √dₖ", measured.slope_scaled, BLUE))]
+    ways = (("q·k", measured.plain, measured.largest_plain, measured.slope_plain, ORANGE),
+            ("q·k / √dₖ", measured.scaled, measured.largest_scaled, measured.slope_scaled, BLUE))
+    curves = [line(measured.d, y, name, colour, hover, customdata=largest) for name, y, largest, _, colour in ways]
+    curves += [line(measured.d, slope, f"{say('first_axis_slope')}, {name}", colour, steep, yaxis="y2",
+                    showlegend=False) for name, _, _, slope, colour in ways]
     height, (upper, lower) = panels(2)
     figure = go.Figure(curves, layout(
         say("first_variance"), height=height, x=logarithmic("dₖ", measured.d, anchor="y2"),
-        y=logarithmic(say("first_axis_variance"), [value for one in curves[:2] for value in one.y], domain=upper),
+        y=logarithmic(say("first_axis_variance"), [*measured.plain, *measured.scaled], domain=upper),
         yaxis2=axis(say("first_axis_slope"), domain=lower, range=[0, 1])))
     return figure.add_vline(x=d, line={"dash": "dot", "color": "rgba(128,128,128,0.9)"},
                             annotation={"text": say("first_this_model", d=d), "x": math.log10(d), "xanchor": "center"})
@@ -347,15 +341,12 @@ def splits(ways: Sequence[Split], language: Language = ENGLISH) -> go.Figure:
 
 def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
     """Tabulate parameters and multiplications by number of heads: all cost the same. HTML."""
-    say, html = language.say, language.html
-    rows = "".join(
-        f'<tr><td class="number">{split.heads}</td>'
-        f'<td class="number">{html("first_number", n=split.parameters)}</td>'
-        f'<td class="number">{html("first_number", n=split.products)}</td>'
-        f'<td class="number">{split.heads}</td></tr>' for split in ways)
-    names = [say(key) for key in ("first_split_heads", "first_split_parameters", "first_split_products",
-                                  "first_split_rows")]
-    return f'<table class="plain">{header(names)}<tbody>{rows}</tbody></table>'
+    def written(number: int) -> str:
+        return language.html("first_number", n=number)
+
+    rows = (f"<tr>{numbers(str(one.heads), written(one.parameters), written(one.products), str(one.heads))}</tr>"
+            for one in ways)
+    return table([language.say(f"first_split_{key}") for key in ("heads", "parameters", "products", "rows")], rows)
 
 
 def store(records: Records, cosines: np.ndarray, beta: float, language: Language = ENGLISH) -> str:
@@ -365,20 +356,16 @@ def store(records: Records, cosines: np.ndarray, beta: float, language: Language
 
     cosines: (K,) of the query with each record's key.
     """
-    say, html = language.say, language.html
     weights = explain.softmax(cosines[None], beta)[0]
     order = np.argsort(-cosines, kind="stable")  # also the order of the weights, even if these are all equal
     best = int(order[0])
     title, value = records[best]
-    rows = "".join(
-        f'<tr{" class=chosen" if i == best else ""}><td lang="en">{escape(records[i][0])}</td>'
-        f'<td class="number">{cosines[i]:+.2f}</td><td class="number">'
-        f'<span class="bar" style="--share:{weights[i]:.3f}">{weights[i]:.3f}</span></td>'
-        f'<td lang="en">{escape(records[i][1])}</td></tr>' for i in order)
+    rows = (f'<tr{" class=chosen" if i == best else ""}><td lang="en">{escape(records[i][0])}</td>'
+            f'{numbers(f"{cosines[i]:+.2f}")}{bar(float(weights[i]), f"{weights[i]:.3f}")}'
+            f'<td lang="en">{escape(records[i][1])}</td></tr>' for i in order)
     said = "store_hard" if beta == HARD else "store_even" if beta == 0 else "store_soft"
-    names = [say(key) for key in ("store_key", "store_score", "store_weight", "store_value")]
-    return (f'<div role="status"><p class="sub">{html("store_argmax", title=title)}</p>'
+    names = [language.say(f"store_{key}") for key in ("key", "score", "weight", "value")]
+    return (f'<div role="status">{paragraph(language, "store_argmax", "sub", title=title)}'
             f'<p class="large" lang="en">{escape(value)}</p>'
-            f'<p>{html(said, title=title, percent=percent(float(weights[best])))}</p></div>'
-            f'<table class="plain bars"><caption>{html("store_caption", beta=beta_label(beta))}</caption>'
-            f'{header(names)}<tbody>{rows}</tbody></table>')
+            f'{paragraph(language, said, title=title, percent=percent(float(weights[best])))}</div>'
+            f'{table(names, rows, "plain bars", language.html("store_caption", beta=beta_label(beta)))}')

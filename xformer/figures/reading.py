@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +11,7 @@ from xformer.figures.attention import Choice, units
 from xformer.figures.heatmap import Axis
 from xformer.figures.labels import of_model, place
 from xformer.figures.pairs import plot_head
-from xformer.figures.tables import savable
+from xformer.figures.tables import by_heads, savable
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -33,44 +32,32 @@ class ReaderChoice(Choice):
 
 def about(shown: ModelInfo, classifier: ModelInfo, language: Language = ENGLISH) -> str:
     """Name the model whose maps are shown; say how the classifier reads, and what that means for its maps; HTML."""
-    html = language.html
     mask = "maps_causal" if classifier.causal else "maps_full"
-    began = f' {html("maps_began")}' if classifier.causal and classifier.pooling else ""
+    began = f' {language.html("maps_began")}' if classifier.causal and classifier.pooling else ""
     model = language.say("maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads)
-    return f'<p>{html(mask)}{began}</p><p class="note">{of_model(shown, model)}</p>'
+    return f'<p>{language.html(mask)}{began}</p><p class="note">{of_model(shown, model)}</p>'
 
 
 def distances(before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH) -> str:
     """Tabulate how far each head has moved, the chosen one marked; HTML."""
     html, say = language.html, language.say
     far = maps.distance(before.encoder_self, after.encoder_self)
-    layers, heads = far.shape
-    rows = []
-    for layer in range(layers):
-        cells = "".join(
-            f'<td style="--share:{value:.3f}"{" aria-current=true" if chosen[1:] == (layer + 1, head + 1) else ""}>'
-            f"{value:.2f}</td>" for head, value in enumerate(far[layer]))
-        rows.append(f'<tr><th scope="row">{html("layer_short")}{layer + 1}</th>{cells}</tr>')
-    names = "".join(f'<th scope="col">{html("head_short")}{head + 1}</th>' for head in range(heads))
     most = Head("encoder_self", *(int(i) + 1 for i in np.unravel_index(np.argmax(far), far.shape)))
+
+    def cell(head: tuple[int, int], value: float) -> str:
+        current = " aria-current=true" if chosen[1:] == head else ""
+        return f'<td style="--share:{value:.3f}"{current}>{value:.2f}</td>'
+
     said = html("maps_moved", where=place(chosen, language), value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}",
                 most=place(most, language), largest=f"{far.max():.2f}")
-    body = (f'<p class="said" role="status">{said}</p><table><thead><tr><td></td>{names}</tr></thead>'
-            f'<tbody>{"".join(rows)}</tbody></table>')
+    body = f'<p class="said" role="status">{said}</p>{by_heads(far, cell, language)}'
     columns = [say("layer"), say("head"), say("maps_distance")]
     numbers = [[layer + 1, head + 1, round(float(value), 6)] for (layer, head), value in np.ndenumerate(far)]
     return savable(body, "moved-heads", f'{say("maps_compare")}: {after.text}', columns, numbers)
 
 
-class BeforeAfter(NamedTuple):
-    """One head in two models, word by word, and the second minus the first."""
-
-    before: go.Figure
-    after: go.Figure
-    difference: go.Figure
-
-
-def before_after(before: Trace, after: Trace, head: Head, language: Language = ENGLISH) -> BeforeAfter:
+def before_after(before: Trace, after: Trace, head: Head, language: Language = ENGLISH
+                 ) -> tuple[go.Figure, go.Figure, go.Figure]:
     """Plot where a head looks before and after fine-tuning, and the difference, by words."""
     say, choice = language.say, ReaderChoice(*head, words=True)
     sides = [units(trace.encoder_self[head.layer - 1, head.head - 1], trace.of("encoder_self"), choice, False)
@@ -83,8 +70,7 @@ def before_after(before: Trace, after: Trace, head: Head, language: Language = E
         title = f"{say(f'maps_{name}')} · {place(head, language)}"
         return plot_head(values, rows, columns, title, [after.text], language, reach)
 
-    return BeforeAfter(plot("before", sides[0].values), plot("after", sides[1].values),
-                       plot("difference", difference, reach))
+    return (plot("before", sides[0].values), plot("after", sides[1].values), plot("difference", difference, reach))
 
 
 def rules(drawn: tuple[str, ...], note: str) -> str:

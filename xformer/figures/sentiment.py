@@ -2,17 +2,18 @@
 
 import difflib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.labels import percent
-from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
+from xformer.figures.ablation import changed_words
+from xformer.figures.labels import paragraph, percent
+from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout, line
 from xformer.figures.notice import notice
-from xformer.figures.tables import header, savable
+from xformer.figures.tables import bar, numbers, savable, table
 from xformer.pieces import WORD_START
 from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.strings import ENGLISH, Language
@@ -61,13 +62,7 @@ class Example:
         return self.attribution.sentiment.label == self.label
 
 
-@dataclass(frozen=True)
-class Mark:
-    """The look of one word in a text."""
-
-    kind: str  # CSS classes
-    share: float  # of full colour, 0 to 1
-    hint: str  # shown while the pointer rests on it
+Mark = tuple[str, float, str]  # the look of a word in a text: CSS classes, share of full colour, and hint
 
 
 def label_name(label: str, language: Language = ENGLISH) -> str:
@@ -77,10 +72,8 @@ def label_name(label: str, language: Language = ENGLISH) -> str:
 
 def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
     """Show the label, and the probability of every label as a bar."""
-    rows = "".join(
-        f'<tr><td>{escape(label_name(label, language))}</td><td class="number">'
-        f'<span class="bar" style="--share:{probability:.3f}">{percent(probability)}</span></td></tr>'
-        for label, probability in sentiment.probabilities.items())
+    rows = "".join(f"<tr><td>{escape(label_name(label, language))}</td>{bar(probability, percent(probability))}</tr>"
+                   for label, probability in sentiment.probabilities.items())
     return (f'<p class="large verdict">{escape(label_name(sentiment.label, language))} '
             f'<b>{percent(sentiment.probability)}</b></p><table class="plain bars"><tbody>{rows}</tbody></table>')
 
@@ -88,8 +81,8 @@ def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
 def reading(judged: Sentiment, language: Language = ENGLISH) -> str:
     """Show the verdict, the warnings about the text, and the time it took."""
     warnings = notice([warning.say(language) for warning in judged.warnings], "warning")
-    meta = language.html("review_meta", seconds=f"{judged.seconds:.2f}", pieces=len(judged.pieces))
-    return f'{verdict(judged, language)}{warnings}<p class="meta">{meta}</p>'
+    return verdict(judged, language) + warnings + paragraph(
+        language, "review_meta", "meta", seconds=f"{judged.seconds:.2f}", pieces=len(judged.pieces))
 
 
 def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
@@ -97,48 +90,36 @@ def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
 
     Words that speak for the label are orange with a solid line, words against it blue with a dashed line.
     """
-    html = language.html
-    reach = _reach(attribution)
-    toward = label_name(attribution.toward, language)
+    html, reach, toward = language.html, _reach(attribution), label_name(attribution.toward, language)
     legend = (f'<p class="legend"><span class="word for" style="--share:1">{html("review_for", label=toward)}</span> '
               f'<span class="word against" style="--share:1">{html("review_against")}</span> '
               f'{html("review_scale", reach=f"±{reach:.2f} nats")}</p>')
-    return (f'<h3>{html("review_why")}</h3><p class="note">{html("review_why_text", toward=toward)}</p>'
+    return (f'<h3>{html("review_why")}</h3>{paragraph(language, "review_why_text", "note", toward=toward)}'
             f"{marked(attribution, reach, language)}{legend}")
 
 
 def marked(attribution: Attribution, reach: float, language: Language = ENGLISH) -> str:
     """Colour and underline the words of a text by their effects; at `reach` nats the colour is strongest."""
-    def mark(i: int) -> Mark:
-        effect = float(attribution.effect[i])
-        kind = "for" if effect > 0 else "against"
-        if abs(effect) < MARKED * reach:
-            kind += " weak"
-        hint = language.say("review_hover", word=_bare(attribution.words[i]), value=f"{effect:+.2f}")
-        return Mark(kind, abs(effect) / reach, hint)
-
-    return _text(attribution, mark, language)
+    marks = [(("for" if effect > 0 else "against") + (" weak" if abs(effect) < MARKED * reach else ""),
+              abs(effect) / reach, language.say("review_hover", word=_bare(word), value=f"{effect:+.2f}"))
+             for word, effect in zip(attribution.words, attribution.effect.tolist(), strict=True)]
+    return _text(attribution, marks, language)
 
 
 def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
     """Show a text with the share of attention of each word, and how far that agrees with the effects."""
-    html = language.html
-    shares = view.of(attribution)
+    html, shares = language.html, view.of(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
 
-    def mark(i: int) -> Mark:
-        share = float(shares[i])
-        hint = language.say("review_hover_share", word=_bare(attribution.words[i]), percent=percent(share))
-        return Mark("seen", share / most, hint)
-
+    marks = [("seen", share / most, language.say("review_hover_share", word=_bare(word), percent=percent(share)))
+             for word, share in zip(attribution.words, shares.tolist(), strict=True)]
     text = f"review_text_{view.kind}"
     if view.kind == "pooling" and attribution.pooled == "max":
         text = "review_text_max"
-    scale = html("review_scale_share", percent=percent(most), rest=percent(max(0.0, 1 - float(shares.sum()))))
-    return (f'<h3>{html(f"review_view_{view.kind}")}</h3>'
-            f'<p class="note">{html(text, **view.place)}</p>'
-            f'{_text(attribution, mark, language)}<p class="legend">{scale}</p>'
-            f'<p>{escape(most_seen(attribution, shares, language))}</p>'
+    scale = paragraph(language, "review_scale_share", "legend", percent=percent(most),
+                      rest=percent(max(0.0, 1 - float(shares.sum()))))
+    return (f'<h3>{html(f"review_view_{view.kind}")}</h3>{paragraph(language, text, "note", **view.place)}'
+            f'{_text(attribution, marks, language)}{scale}<p>{escape(most_seen(attribution, shares, language))}</p>'
             f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')
 
 
@@ -180,35 +161,30 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 def strongest(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
     """Tabulate the MOST words with the largest effects, with their numbers and bars."""
-    html = language.html
-
-    def bar(kind: str, share: float, label: str) -> str:
-        return f'<td class="number"><span class="bar{kind}" style="--share:{share:.3f}">{label}</span></td>'
-
     reach, shares = _reach(attribution), view.of(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
     rows = []
     for i in np.argsort(-np.abs(attribution.effect), kind="stable")[:MOST]:
         effect, share = float(attribution.effect[i]), float(shares[i])
         rows.append(f'<tr><td lang="en">{escape(_bare(attribution.words[i]))}</td>'
-                    f'{bar(" for" if effect > 0 else " against", abs(effect) / reach, f"{effect:+.2f}")}'
-                    f'{bar("", share / most, percent(share))}</tr>')
+                    f'{bar(abs(effect) / reach, f"{effect:+.2f}", "for" if effect > 0 else "against")}'
+                    f'{bar(share / most, percent(share))}</tr>')
     names = [language.say("review_word"), language.say("review_effect"),
              language.say(f"review_share_{view.kind}", **view.place)]
-    return (f'<table class="plain bars effects"><caption>{html("review_most")}</caption>{header(names)}'
-            f'<tbody>{"".join(rows)}</tbody></table>')
+    return table(names, rows, "plain bars effects", language.html("review_most"))
 
 
 def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
     """Say how far an edit of a text has moved the verdict, and mark the changes; "" if the new text is no edit."""
-    old, new = before.text.split(), after.text.split()
-    if before.text == after.text or not _is_edit(old, new):
+    matcher = difflib.SequenceMatcher(a=before.text.split(), b=after.text.split(), autojunk=False)
+    if before.text == after.text or matcher.quick_ratio() < KEPT or matcher.ratio() < KEPT:
         return ""
     label = before.label
     was, now = before.probabilities[label], after.probabilities[label]
-    said = language.html("review_moved", label=label_name(label, language), before=percent(was), after=percent(now),
-                         change=f"{100 * (now - was):+.1f}")
-    return f'<div role="status"><p class="moved">{said}</p><p class="review" lang="en">{_changes(old, new)}</p></div>'
+    said = paragraph(language, "review_moved", "moved", label=label_name(label, language), before=percent(was),
+                     after=percent(now), change=f"{100 * (now - was):+.1f}")
+    changes = changed_words(before.text, after.text, CONTEXT)
+    return f'<div role="status">{said}<p class="review" lang="en">{changes}</p></div>'
 
 
 def pair(examples: Sequence[Example], look: str, right: int, every: int, language: Language = ENGLISH) -> str:
@@ -216,19 +192,16 @@ def pair(examples: Sequence[Example], look: str, right: int, every: int, languag
 
     look: what to look at in the pair. right: how many of the `every` texts of all pairs are judged right.
     """
-    html = language.html
     reach = max(_reach(example.attribution) for example in examples)
     sides = ""
     for example in examples:
-        if example.right:
-            said = html("pairs_right")
-        else:
-            said = f'<b>{html("pairs_wrong", label=label_name(example.label, language))}</b>'
+        said = language.html("pairs_right") if example.right else (
+            f'<b>{language.html("pairs_wrong", label=label_name(example.label, language))}</b>')
         sides += (f"<section>{marked(example.attribution, reach, language)}"
                   f"{verdict(example.attribution.sentiment, language)}"
                   f'<p class="{"right" if example.right else "wrong"}">{said}</p></section>')
-    return (f'<p><b>{html("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
-            f'<p class="note">{html("pairs_score", all=every, right=right)}</p>')
+    return (f'<p><b>{language.html("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
+            f'{paragraph(language, "pairs_score", "note", all=every, right=right)}')
 
 
 def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Figure:
@@ -240,22 +213,18 @@ def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Fi
     hints = [say("calibration_hover", count=one.count, confidence=percent(one.confidence),
                  accuracy=percent(one.accuracy)) for one in bins]
     return go.Figure([
-        go.Scatter(x=[0, 100], y=[0, 100], mode="lines", line={"color": GREY, "dash": "dash"},
-                   name=say("calibration_perfect"), hoverinfo="skip"),
-        go.Scatter(x=confidence, y=accuracy, mode="lines+markers", line={"color": BLUE},
-                   name=say("calibration_model"), marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]},
-                   text=hints, hovertemplate="%{text}<extra></extra>")],
-        layout(say("calibration_plot"),
+        line([0, 100], [0, 100], say("calibration_perfect"), GREY, None, dash="dash", mode="lines", hoverinfo="skip"),
+        line(confidence, accuracy, say("calibration_model"), BLUE, "%{text}<extra></extra>", text=hints,
+             marker={"size": [6 + 14 * (one.count / most) ** 0.5 for one in bins]})], layout(say("calibration_plot"),
                x=axis(say("calibration_confidence"), range=[min(confidence, default=50) - 3, 101]),
                y=axis(say("calibration_accuracy"), range=[least - 3, 101])))
 
 
 def calibration_text(calibration: Calibration, language: Language = ENGLISH) -> str:
     """Explain the calibration diagram, with the expected calibration error before and after; HTML."""
-    said = language.html("calibration_text", texts=sum(one.count for one in calibration.bins),
-                         error=percent(calibration.error), before=percent(calibration.error_before),
-                         temperature=f"{calibration.temperature:.2f}")
-    return f'<p class="note">{said}</p>'
+    return paragraph(language, "calibration_text", "note", texts=sum(one.count for one in calibration.bins),
+                     error=percent(calibration.error), before=percent(calibration.error_before),
+                     temperature=f"{calibration.temperature:.2f}")
 
 
 def calibration_found(calibration: Calibration, language: Language = ENGLISH) -> str:
@@ -263,9 +232,8 @@ def calibration_found(calibration: Calibration, language: Language = ENGLISH) ->
     if not calibration.bins:
         return ""
     surest = max(calibration.bins, key=lambda one: one.confidence)
-    said = language.html("calibration_found", count=surest.count, confidence=percent(surest.confidence),
-                         accuracy=percent(surest.accuracy))
-    return f"<p>{said}</p>"
+    return paragraph(language, "calibration_found", count=surest.count, confidence=percent(surest.confidence),
+                     accuracy=percent(surest.accuracy))
 
 
 def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> go.Figure:
@@ -278,12 +246,11 @@ def label_shares(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
         began = say("shares_pretrained" if pretrained else "shares_nothing")
         for test, dash in zip(TESTS, ("solid", "dot"), strict=True):
             values = [getattr(one, test) for one in rows]
-            curves.append(go.Scatter(
-                x=[one.share for one in rows], y=[100 * value for value in values], mode="lines+markers",
-                line={"color": colour, "dash": dash}, name=f"{TESTS[test]}, {began}",
+            curves.append(line(
+                [one.share for one in rows], [100 * value for value in values], f"{TESTS[test]}, {began}", colour,
+                "%{fullData.name}, %{text}<extra></extra>", dash=dash,
                 text=[say("shares_hover", labels=one.labels, value=percent(value))
-                      for one, value in zip(rows, values, strict=True)],
-                hovertemplate="%{fullData.name}, %{text}<extra></extra>"))
+                      for one, value in zip(rows, values, strict=True)]))
     shares = sorted({one.share for one in scores})
     percents = [f"{100 * share:g} %" for share in shares]
     return go.Figure(curves, layout(
@@ -296,13 +263,12 @@ def shares_found(scores: Sequence[LabelShare], language: Language = ENGLISH) -> 
     `label_shares` plots for IMDb; HTML. "" where that line does not rise through this accuracy."""
     begun, nothing = ([one for one in sorted(scores, key=lambda one: one.labels) if one.pretrained == pretrained]
                       for pretrained in (True, False))
-    line = [one.imdb for one in begun]
-    if not nothing or not line or sorted(set(line)) != line or not line[0] <= nothing[-1].imdb <= line[-1]:
+    rising = [one.imdb for one in begun]
+    if not nothing or not rising or sorted(set(rising)) != rising or not rising[0] <= nothing[-1].imdb <= rising[-1]:
         return ""
-    labels = math.exp(np.interp(nothing[-1].imdb, line, [math.log(one.labels) for one in begun]))
-    said = language.html("shares_found", labels=nothing[-1].labels, percent=percent(nothing[-1].imdb),
-                         fewer=round(float(f"{labels:.2g}")))
-    return f"<p>{said}</p>"
+    labels = math.exp(np.interp(nothing[-1].imdb, rising, [math.log(one.labels) for one in begun]))
+    return paragraph(language, "shares_found", labels=nothing[-1].labels, percent=percent(nothing[-1].imdb),
+                     fewer=round(float(f"{labels:.2g}")))
 
 
 def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
@@ -319,21 +285,20 @@ def poolings(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> st
     """Tabulate the measured accuracy by pooling and mask; HTML."""
     html, say = language.html, language.say
     best = {test: max(getattr(one, test) for one in scores) for test in TESTS}
-    rows, numbers = "", []
+    rows, saved = list[str](), list[list[object]]()
     for one in scores:
         names = [say(f"poolings_{one.pooling}"), say("poolings_causal" if one.causal else "poolings_both")]
         begun = say("shares_pretrained" if one.pretrained else "shares_nothing")
         values = "".join(f'<td class="number{" best" if getattr(one, test) == best[test] else ""}">'
                          f"{percent(getattr(one, test))}</td>" for test in TESTS)
         size = html("poolings_size", layers=one.layers, d_model=one.d_model, parameters=one.parameters)
-        rows += (f'<tr>{"".join(f"<td>{escape(name)}</td>" for name in names)}{values}<td>{escape(begun)}</td>'
-                 f'<td class="sub">{size}</td><td class="number">{html("first_number", n=one.steps)}</td></tr>')
-        numbers.append([*names, one.imdb, one.sst2, begun, one.layers, one.d_model, one.parameters, one.steps])
+        rows.append(f'<tr>{"".join(f"<td>{escape(name)}</td>" for name in names)}{values}<td>{escape(begun)}</td>'
+                    f'<td class="sub">{size}</td>{numbers(html("first_number", n=one.steps))}</tr>')
+        saved.append([*names, one.imdb, one.sst2, begun, one.layers, one.d_model, one.parameters, one.steps])
     heads = [say("poolings_pooling"), say("poolings_mask"), *TESTS.values(), say("poolings_begun")]
-    body = (f'<table class="plain poolings">{header([*heads, say("poolings_model"), say("poolings_steps")])}'
-            f"<tbody>{rows}</tbody></table>")
+    body = table([*heads, say("poolings_model"), say("poolings_steps")], rows, "plain poolings")
     columns = [*heads, say("poolings_layers"), "d_model", say("poolings_parameters"), say("poolings_steps")]
-    return savable(body, "poolings", say("poolings_title"), columns, numbers)
+    return savable(body, "poolings", say("poolings_title"), columns, saved)
 
 
 def _reach(attribution: Attribution) -> float:
@@ -345,39 +310,14 @@ def _bare(word: str) -> str:
     return word.replace(WORD_START, " ").strip() or "␣"
 
 
-def _text(attribution: Attribution, mark: Callable[[int], Mark], language: Language) -> str:
-    """Write the words of a text in a row, each with the look that `mark` gives its number; a cut is named."""
+def _text(attribution: Attribution, marks: Sequence[Mark], language: Language) -> str:
+    """Write the words of a text in a row, each with its look; a cut is named."""
     parts = []
-    for i, word in enumerate(attribution.words):
+    for i, (word, (kind, share, hint)) in enumerate(zip(attribution.words, marks, strict=True)):
         if i == attribution.cut:
             cut = language.html("review_left_out", cut=attribution.sentiment.cut)
             parts.append(f' <span class="cut">[{cut}]</span>')
-        look = mark(i)
         space = " " if i == attribution.cut or i and word.startswith(WORD_START) else ""
-        parts.append(f'{space}<span class="word {look.kind}" style="--share:{look.share:.3f}" '
-                     f'title="{escape(look.hint)}">{escape(_bare(word))}</span>')
+        parts.append(f'{space}<span class="word {kind}" style="--share:{share:.3f}" title="{escape(hint)}">'
+                     f"{escape(_bare(word))}</span>")
     return f'<div class="review" lang="en">{"".join(parts)}</div>'
-
-
-def _is_edit(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether one text is an edit of the other: at least half of their words are common, in the same order."""
-    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
-    return matcher.quick_ratio() >= KEPT and matcher.ratio() >= KEPT
-
-
-def _changes(old: Sequence[str], new: Sequence[str]) -> str:
-    """Write the new words with insertions and deletions marked; long unchanged stretches are left out."""
-    parts: list[str] = []
-    steps = difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
-    for number, (kind, a, b, c, d) in enumerate(steps):
-        if kind == "equal":
-            kept = [*new[c:d]]
-            first = 0 if number == 0 else CONTEXT
-            last = 0 if number == len(steps) - 1 else CONTEXT
-            if len(kept) > first + last + CONTEXT:
-                kept = [*kept[:first], "…", *kept[len(kept) - last:]]
-            parts.append(escape(" ".join(kept)))
-        else:
-            parts += [f"<{tag}>{escape(' '.join(words))}</{tag}>"
-                      for tag, words in (("del", old[a:b]), ("ins", new[c:d])) if words]
-    return " ".join(parts)

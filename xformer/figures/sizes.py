@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 from xformer.explain import sizes as counts
 from xformer.explain.sizes import Part, Sizes
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
-from xformer.figures.tables import header, savable
+from xformer.figures.tables import savable
+from xformer.figures.tables import table as table_of
 from xformer.strings import ENGLISH, Language
 
 COLOURS = {"embedding": GREY, "output": GREY, "self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE,
@@ -18,7 +19,6 @@ MEGA, GIGA = 1 << 20, 1 << 30
 
 def parameters(parts: Sequence[Part], language: Language = ENGLISH) -> go.Figure:
     """Draw a bar for the parameters of every kind of block, from the embeddings at the top to the output."""
-    say = language.say
     names = [name(part, language) for part in parts]
     total = sum(part.parameters for part in parts)
     data = go.Bar(x=[part.parameters for part in parts], y=names, orientation="h",
@@ -26,8 +26,8 @@ def parameters(parts: Sequence[Part], language: Language = ENGLISH) -> go.Figure
                   text=[f"{part.parameters / 1e6:.2f} M" if part.parameters >= 1e6 else f"{part.parameters:,}"
                         for part in parts], textposition="outside", cliponaxis=False,
                   hovertemplate="%{y}: %{x:,}<extra></extra>")
-    return go.Figure(data, layout(say("sizes_total", n=total), height=30 * len(parts), showlegend=False,
-                                  x=axis(say("sizes_column_parameters"), nticks=4,
+    return go.Figure(data, layout(language.say("sizes_total", n=total), height=30 * len(parts), showlegend=False,
+                                  x=axis(language.say("sizes_column_parameters"), nticks=4,
                                          range=[0, 1.45 * max(part.parameters for part in parts)]),
                                   y={"autorange": "reversed", "automargin": True, "gridcolor": "rgba(0,0,0,0)"}))
 
@@ -40,24 +40,22 @@ def name(part: Part, language: Language = ENGLISH) -> str:
 
 def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> str:
     """Tabulate how many blocks there are of each kind, their parameters, and their products for a piece; HTML."""
-    html, say = language.html, language.say
-    body, rows = "", []
+    html, say, saved, rows = language.html, language.say, list[list[object]](), list[str]()
     for part in parts:
-        numbers = (part.blocks, part.parameters, round(part.products / pieces))
-        rows.append([name(part, language), *numbers])
-        cells = "".join(f"<td>{html('first_number', n=number)}</td>" for number in numbers)
-        body += f"<tr><th scope=row>{escape(name(part, language))}</th>{cells}</tr>"
+        counted = (part.blocks, part.parameters, round(part.products / pieces))
+        saved.append([name(part, language), *counted])
+        cells = "".join(f"<td>{html('first_number', n=number)}</td>" for number in counted)
+        rows.append(f"<tr><th scope=row>{escape(name(part, language))}</th>{cells}</tr>")
     totals = (sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces))
     cells = "".join(f"<td><b>{html('first_number', n=number)}</b></td>" for number in totals)
-    body += f"<tr><th scope=row><b>{html('sizes_sum')}</b></th><td></td>{cells}</tr>"
+    rows.append(f"<tr><th scope=row><b>{html('sizes_sum')}</b></th><td></td>{cells}</tr>")
     columns = [say(f"sizes_column_{column}") for column in ("block", "number", "parameters", "products")]
-    whole = f'<table class="plain sizes">{header(columns)}<tbody>{body}</tbody></table>'
-    return savable(whole, "sizes-table", say("sizes_title"), columns, [*rows, [say("sizes_sum"), "", *totals]])
+    return savable(table_of(columns, rows, "plain sizes"), "sizes-table", say("sizes_title"), columns,
+                   [*saved, [say("sizes_sum"), "", *totals]])
 
 
 def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language: Language = ENGLISH) -> str:
-    """Say how much memory training and decoding take, and how large the model would be if its heads mixed positions;
-    HTML."""
+    """Say what memory training and decoding take, and how large the model would be if heads mixed positions; HTML."""
     html = language.html
     total = sum(part.parameters for part in parts)
     kept = batch * counts.activations(sizes, pieces) * counts.BYTES

@@ -8,14 +8,15 @@ import plotly.graph_objects as go
 
 from xformer.figures import heatmap
 from xformer.figures.heatmap import Axis, Scale
-from xformer.figures.labels import lesson, shown, shown_all
-from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, panels
-from xformer.figures.tables import savable
+from xformer.figures.labels import lesson, paragraph, shown, shown_all
+from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, line, panels
+from xformer.figures.tables import header, numbers, savable
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
 
 UNITS = 24  # of the feed-forward network that are drawn
 COLOURS = {"self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE}
+HOVER = "%{x}: %{y:.3f}"
 # MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
 FORMULAS = {
     "state": "LayerNorm(<i>x</i>) = (<i>x</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) · <i>γ</i> + <i>β</i>",
@@ -26,10 +27,9 @@ FORMULAS = {
 
 
 def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
-    """Introduce a figure: its title, its formula, and what to notice. norm: the model's order of normalisation. HTML.
-    """
-    text = f"rest_text_{name}_post" if (name, norm) == ("state", "post") else f"rest_text_{name}"
-    return lesson(language.say(f"rest_title_{name}"), FORMULAS[name], language.say(text))
+    """Introduce a figure: title, formula, and what to notice. norm: the model's order of normalisation. HTML."""
+    return lesson(language, f"rest_title_{name}", FORMULAS[name],
+                  f"rest_text_{name}_post" if (name, norm) == ("state", "post") else f"rest_text_{name}")
 
 
 def strips(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
@@ -61,14 +61,13 @@ def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), langu
         rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()), *_measures(one)[:, piece]])
     columns = [say(f"rest_{name}") for name in ("sublayer", "mean", "deviation", "length", "added_length", "share",
                                                 "cosine")]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_cell, numbers))}</tr>'
-                   for name, *numbers in rows)
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
+                   f'{numbers(*(f"{value:.3f}".replace("-", "−") for value in values))}</tr>' for name, *values in rows)
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer,
                 d_model=stream.sublayers[0].state.shape[1])
-    return savable(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-                   f'<p class="sub">{language.html(f"rest_reads_{stream.norm}")}</p>', "stream-sums", title, columns,
-                   [[name, *map(float, numbers)] for name, *numbers in rows], pair)
+    return savable(f'<div class="scroll"><table>{header(columns, "col")}<tbody>{body}</tbody></table></div>'
+                   f'{paragraph(language, f"rest_reads_{stream.norm}", "sub")}', "stream-sums", title, columns,
+                   [[name, *map(float, values)] for name, *values in rows], pair)
 
 
 def _measures(one: Sublayer) -> np.ndarray:
@@ -84,10 +83,6 @@ def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return cosines
 
 
-def _cell(number: float) -> str:
-    return f'<td class="number">{number:.3f}</td>'.replace("-", "−")
-
-
 def _network(stream: Stream, layer: int) -> np.ndarray:
     """The hidden numbers (L, d_ff) of a layer's feed-forward network."""
     hidden = stream.of_layer(layer)[-1].hidden
@@ -99,9 +94,7 @@ def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, 
     """Plot the units that fire most on a piece: a row a unit, a column a piece of the sentence."""
     say, hidden = language.say, _network(stream, layer)
     chosen = np.argsort(-hidden[piece], kind="stable")[:UNITS]
-    chosen = chosen[hidden[piece, chosen] > 0]
-    if not len(chosen):  # no unit fires on this piece
-        chosen = np.arange(1)
+    chosen = chosen[hidden[piece, chosen] > 0] if hidden[piece].any() else np.arange(1)  # no unit fires on this piece
     shown_units = hidden[:, chosen].T
 
     return heatmap.matrix(
@@ -114,9 +107,10 @@ def units(stream: Stream, layer: int, piece: int, language: Language = ENGLISH, 
 def firing(stream: Stream, layer: int, piece: int, language: Language = ENGLISH) -> str:
     """Say how many units fire, and that the network treats all positions alike; HTML."""
     fires = (_network(stream, layer) > 0).sum(axis=1)
-    return '<p role="status">' + language.html(
-        "rest_fire", units=_network(stream, layer).shape[1], fire=int(fires[piece]), piece=shown(stream.pieces[piece]),
-        pieces=len(fires), mean=f"{fires.mean():.0f}", moved=f"{stream.moved:.1e}" if stream.moved else "0") + "</p>"
+    return paragraph(
+        language, "rest_fire", "status", units=_network(stream, layer).shape[1], fire=int(fires[piece]),
+        piece=shown(stream.pieces[piece]), pieces=len(fires), mean=f"{fires.mean():.0f}",
+        moved=f"{stream.moved:.1e}" if stream.moved else "0")
 
 
 def course(stream: Stream, piece: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
@@ -131,18 +125,16 @@ def course(stream: Stream, piece: int, language: Language = ENGLISH, pair: Seque
     for which, x, values in (("", places, lengths), ("2", places[1:], cosines)):
         for name, y, dash in ((say("rest_this_piece"), values[:, piece], "solid"),
                               (say("rest_mean_of_all"), values.mean(axis=1), "dash")):
-            curves.append(go.Scatter(x=x, y=y, name=name, legendgroup=name, showlegend=not which, yaxis=f"y{which}",
-                                     mode="lines+markers", line={"color": "#a855f7", "dash": dash},
-                                     hovertemplate="%{x}: %{y:.3f}"))
+            curves.append(line(x, y, name, "#a855f7", HOVER, dash=dash, legendgroup=name, showlegend=not which,
+                               yaxis=f"y{which}"))
     for sublayer, colour in COLOURS.items():
         some = [one for one in stream.sublayers if one.name == sublayer]
         for of, dash in ((say("rest_this_piece"), "solid"), (say("rest_mean_of_all"), "dash")) if some else ():
             shares = [float(_measures(one)[2][piece] if dash == "solid" else _measures(one)[2].mean()) for one in some]
             name = say(f"train_{sublayer}")
-            curves.append(go.Scatter(
-                x=[one.layer for one in some], y=shares, name=name if dash == "solid" else f"{name}, {of}", yaxis="y3",
-                showlegend=dash == "solid", mode="lines+markers", line={"color": colour, "dash": dash},
-                hovertemplate="%{x}: %{y:.3f}"))
+            curves.append(line(
+                [one.layer for one in some], shares, name if dash == "solid" else f"{name}, {of}", colour, HOVER,
+                dash=dash, yaxis="y3", showlegend=dash == "solid"))
     height, (first, second, third) = panels(3)
     title = say("rest_course", piece=shown(stream.pieces[piece]), layers=layers,
                 side=say("rest_side_decoder" if stream.predicted else "rest_side_encoder"))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from html import escape
 
 from xformer.explain.counterfactual import parting
-from xformer.figures.labels import of_pair, percent, sentence, shown
+from xformer.figures.labels import paragraph, percent, sentence, shown
+from xformer.figures.tables import captioned, numbers, table
 from xformer.pieces import WORD_START
 from xformer.results import Candidate, Forced
 from xformer.strings import ENGLISH, Language
@@ -18,34 +19,31 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
     triggers 'choose' {step} (assets/readings.js).
     """
     html = language.html
-    numbers, given, wanted, log_probs, losses = [], [], [], [], []
-    worst = max(forced.losses)
+    columns, worst = [], max(forced.losses)
     for at, (before, piece, log_prob, loss) in enumerate(
             zip(forced.given, forced.predicted, forced.log_probs, forced.losses, strict=True), 1):
         chosen = ' class="chosen"' if at == step else ""
-        numbers.append(f'<th scope="col"{chosen}>{at}</th>')
-        given.append(f'<td{chosen} {language.writes}>{escape(shown(before))}</td>')
         hint = html("force_column", step=at, given=shown(before), piece=shown(piece),
                     percent=percent(math.exp(log_prob)), loss=f"{loss:.3f}")
-        wanted.append(f'<td{chosen} {language.writes}><button type="button" data-step="{at}" aria-label="{hint}" '
-                      f'title="{hint}" tabindex="{0 if at == step else -1}" aria-pressed="{str(at == step).lower()}">'
-                      f"{escape(shown(piece))}</button></td>")
-        log_probs.append(f'<td{chosen}>{log_prob:.2f}</td>')
-        losses.append(f'<td{chosen} style="--share:{loss / worst if worst > 0 else 0:.3f}">{loss:.2f}</td>')
-    rows = (("force_given", "given", given), ("force_wanted", "wanted", wanted),
-            ("force_log_prob", "number", log_probs), ("force_loss", "loss", losses))
-    body = "".join(f'<tr class="{name}"><th scope="row">{html(key)}</th>{"".join(cells)}</tr>'
-                   for key, name, cells in rows)
+        columns.append((
+            f'<th scope="col"{chosen}>{at}</th>', f"<td{chosen} {language.writes}>{escape(shown(before))}</td>",
+            f'<td{chosen} {language.writes}><button type="button" data-step="{at}" aria-label="{hint}" title="{hint}" '
+            f'tabindex="{0 if at == step else -1}" aria-pressed="{str(at == step).lower()}">{escape(shown(piece))}'
+            "</button></td>", f"<td{chosen}>{log_prob:.2f}</td>",
+            f'<td{chosen} style="--share:{loss / worst if worst > 0 else 0:.3f}">{loss:.2f}</td>'))
+    head, *rows = map("".join, zip(*columns, strict=True))
+    body = "".join(f'<tr class="{name}"><th scope="row">{html(f"force_{key}")}</th>{cells}</tr>'
+                   for (key, name), cells in zip((("given", "given"), ("wanted", "wanted"), ("log_prob", "number"),
+                                                  ("loss", "loss")), rows, strict=True))
     count, total, loss = len(forced.losses), sum(forced.log_probs), sum(forced.losses)
     sums = " ".join((html("force_sum", total=f"{total:.3f}", pieces=count, mean=f"{total / count:.3f}"),
                      html("force_losses", smoothing=f"{forced.smoothing:g}", total=f"{loss:.3f}",
                           mean=f"{loss / count:.3f}")))
     pair = sentence(source), sentence(forced.predicted)
-    title = language.say("force_title", source=pair[0], target=pair[1])
-    return (f'<div class="table" data-title="{escape(title)}"{of_pair(pair)}>'
-            f'<p class="caption" data-hint>{html("force_caption")}</p>'
-            f'<div class="scroll"><table><thead><tr><th scope="row">{html("force_step")}</th>{"".join(numbers)}</tr>'
-            f'</thead><tbody>{body}</tbody></table></div><p class="sums">{sums}</p></div>')
+    return captioned(
+        f'<p class="caption" data-hint>{html("force_caption")}</p><div class="scroll"><table><thead><tr>'
+        f'<th scope="row">{html("force_step")}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<p class="sums">{sums}</p>', language.say("force_title", source=pair[0], target=pair[1]), pair)
 
 
 def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
@@ -69,28 +67,24 @@ def distribution(forced: Forced, source: Sequence[str], step: int, language: Lan
 
     source: pieces of the sentence. step: from 1.
     """
-    html, index = language.html, step - 1
-    rows = []
+    html, index, rows = language.html, step - 1, []
+    wanted, listed = forced.predicted[index], dict(forced.alternatives[index])
+    others = forced.vocabulary - len({*listed, wanted})
     for piece, model, target, is_wanted in targets(forced, step):
-        others = forced.vocabulary - len(forced.alternatives[index]) - (
-            forced.predicted[index] not in dict(forced.alternatives[index]))
         name = (f'<td {language.writes}>{escape(shown(piece))}</td>' if piece
                 else f'<td>{html("force_rest", count=others)}</td>')
         rows.append(f'<tr{" class=chosen" if is_wanted else ""}>{name}{_bar(model, "model")}{_bar(target, "target")}'
-                    f'<td class="number">{math.log(model) if model > 0 else -math.inf:.2f}</td></tr>')
-    heads = "".join(f"<th>{html(key)}</th>" for key in ("force_piece", "force_model", "force_target", "force_ln"))
+                    f'{numbers(f"{math.log(model) if model > 0 else -math.inf:.2f}")}</tr>')
+    names = [language.say(key) for key in ("force_piece", "force_model", "force_target", "force_ln")]
     smoothing, loss, own = forced.smoothing, forced.losses[index], -forced.log_probs[index]
     if smoothing > 0:  # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
         said = html("force_loss_smoothed", loss=f"{loss:.3f}", rest=f"{1 - smoothing:g}", own=f"{own:.3f}",
                     smoothing=f"{smoothing:g}", mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}")
     else:
         said = html("force_loss_plain", loss=f"{loss:.3f}")
-    title = language.say("force_distribution", step=step, given=shown(forced.given[index]),
-                         wanted=shown(forced.predicted[index]))
-    pair = of_pair((sentence(source), sentence(forced.predicted)))
-    return (f'<div class="table" data-title="{escape(title)}"{pair}><p class="caption">{escape(title)}</p>'
-            f'<table class="shares"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-            f'<p class="note">{said}</p></div>')
+    title = language.say("force_distribution", step=step, given=shown(forced.given[index]), wanted=shown(wanted))
+    return captioned(f'<p class="caption">{escape(title)}</p>{table(names, rows, "shares")}<p class="note">{said}</p>',
+                     title, (sentence(source), sentence(forced.predicted)))
 
 
 def _bar(value: float, kind: str) -> str:
@@ -105,13 +99,13 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
     tokens: of the given translation, with </s> if the model's own has it.
     """
     html, step = language.html, parting(tokens, best.tokens)
-    own = f'<p class="sub">{html("force_free")}</p>'
+    own = paragraph(language, "force_free", "sub")
     if step is None:
-        return f'{own}<p class="large" {language.writes}>{escape(best.text)}</p><p>{html("force_same")}</p>'
+        return f'{own}<p class="large" {language.writes}>{escape(best.text)}</p>{paragraph(language, "force_same")}'
     same, other = (_parted(pieces, step) for pieces in (best.pieces, forced.predicted))
     pieces = [shown(pieces[step]) if step < len(pieces) else "</s>" for pieces in (forced.predicted, best.pieces)]
     gap = sum(forced.log_probs) - sum(best.log_probs)
-    return (f'{own}<p class="large" {language.writes}>{same}</p><p class="sub">{html("force_yours")}</p>'
+    return (f'{own}<p class="large" {language.writes}>{same}</p>{paragraph(language, "force_yours", "sub")}'
             f'<p class="large" {language.writes}>{other}</p>'
             f'<p>{html("force_part", step=step + 1, given=pieces[0], free=pieces[1])} '
             f'{html("force_gap", gap=f"{gap:+.3f}")}</p>')

@@ -1,6 +1,6 @@
 """Figures of training: gradients before it begins, live runs, and recorded runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -8,12 +8,14 @@ import plotly.graph_objects as go
 
 from xformer.explain.recorded import highest_rate, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, logarithmic, panels
-from xformer.figures.tables import header
+from xformer.figures.labels import paragraph
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line, logarithmic, panels
+from xformer.figures.tables import numbers, table
 from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, Language
 
 Gradients = Mapping[str, Sequence[SublayerGradient]]  # by the order of normalisation
+Points = Callable[[TrainingCourse], tuple[Sequence[float], Sequence[float]]]  # x and y of a run's curve
 COLOURS = {"post": ORANGE, "pre": BLUE}  # of the two orders of normalisation, wherever they are compared
 RUNS = (BLUE, ORANGE, TEAL, "#a855f7")  # of runs that lie one over the other
 SUBLAYERS = {"feed_forward": ("solid", "circle"), "self_attention": ("dot", "square"),
@@ -21,8 +23,7 @@ SUBLAYERS = {"feed_forward": ("solid", "circle"), "self_attention": ("dot", "squ
 
 
 def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
-    """Plot the norm of each sub-layer's gradient by depth, the encoder above the decoder (Xiong et al. 2020, figure 3).
-    """
+    """Plot the norm of each sub-layer's gradient by depth, encoder above decoder (Xiong et al. 2020, figure 3)."""
     say = language.say
     traces, axes, (height, domains) = list[go.Scatter](), dict[str, Any](), panels(2)
     for which, stack, domain in zip(("", "2"), ("encoder", "decoder"), domains, strict=True):
@@ -30,13 +31,12 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
             for name, (dash, mark) in SUBLAYERS.items():
                 some = [one for one in every if (one.stack, one.sublayer) == (stack, name)]
                 if some:
-                    traces.append(go.Scatter(
-                        yaxis=f"y{which}", mode="lines+markers", x=[one.layer for one in some],
-                        y=[one.norm for one in some],
-                        name=f"{say(f'train_order_{norm}')}, {say(f'train_{name}')}", legendgroup=f"{norm} {name}",
-                        showlegend=stack == "decoder", line={"color": COLOURS[norm], "dash": dash},
-                        marker={"symbol": mark, "size": 7},
-                        hovertemplate=say("train_hover_gradient", layer="%{x}", norm="%{y:.3g}")))
+                    traces.append(line(
+                        [one.layer for one in some], [one.norm for one in some],
+                        f"{say(f'train_order_{norm}')}, {say(f'train_{name}')}", COLOURS[norm],
+                        say("train_hover_gradient", layer="%{x}", norm="%{y:.3g}"), dash=dash, yaxis=f"y{which}",
+                        legendgroup=f"{norm} {name}", showlegend=stack == "decoder",
+                        marker={"symbol": mark, "size": 7}))
         axes[f"yaxis{which}"] = logarithmic(
             say("train_norm_in", stack=say(f"train_{stack}")), domain=domain,
             values=[one.norm for every in found.values() for one in every if one.stack == stack])
@@ -47,8 +47,7 @@ def gradients(found: Gradients, language: Language = ENGLISH) -> go.Figure:
 
 
 def growth(found: Gradients, language: Language = ENGLISH) -> str:
-    """Say what to look for, and for each order how the gradient grows from the decoder's first layer to its last; HTML.
-    """
+    """Say what to look for, and per order how the gradient grows from the decoder's first layer to its last; HTML."""
     said = [language.html("train_look_gradients")]
     for norm, every in found.items():
         through = [one.norm for one in every if (one.stack, one.sublayer) == ("decoder", "feed_forward")]
@@ -64,11 +63,9 @@ def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
                         warmup=settings.warmup, peak=f"{settings.peak:g}")
 
 
-Panel = tuple[Sequence[go.Scatter], dict[str, Any]]  # curves, and their upright axis
-
-
-def _stacked(parts: Sequence[Panel], title: str, language: Language) -> go.Figure:
-    """Plot sets of curves over the steps of training, one above the other, with the legend of the first.
+def _stacked(parts: Sequence[tuple[Sequence[go.Scatter], dict[str, Any]]], title: str, language: Language) -> go.Figure:
+    """Plot sets of curves over the steps of training, one above the other, with the legend of the first; each with its
+    upright axis.
 
     It does without plotly's `make_subplots`, which is too slow for a figure that is drawn twice a second.
     """
@@ -84,35 +81,40 @@ def _stacked(parts: Sequence[Panel], title: str, language: Language) -> go.Figur
     return go.Figure(traces, layout(title, height=height, x=x, y=axes.pop("yaxis"), showlegend=True, **axes))
 
 
-def _curve(number: int, course: TrainingCourse, x: Sequence[float], y: Sequence[float], what: str,
-           language: Language, **more: Any) -> go.Scatter:
-    return go.Scatter(
-        x=list(x), y=list(y), name=f"{number + 1} · {language.say(f'train_order_{course.settings.norm}')}",
-        line={"color": RUNS[number % len(RUNS)], "width": 2}, legendgroup=str(number),
-        hovertemplate=language.say("live_hover", number=number + 1, what=what, step="%{x}", value="%{y:.4g}"),
-        **{"mode": "lines", **more})
+def _curves(courses: Sequence[TrainingCourse], what: str, points: Points, language: Language,
+            mode: str = "lines") -> list[go.Scatter]:
+    """A curve a run, of its points."""
+    made = list[go.Scatter]()
+    for i, one in enumerate(courses):
+        x, y = map(list, points(one))
+        hover = language.say("live_hover", number=i + 1, what=what, step="%{x}", value="%{y:.4g}")
+        made.append(line(x, y, f"{i + 1} · {language.say(f'train_order_{one.settings.norm}')}", RUNS[i % len(RUNS)],
+                         hover, mode=mode, legendgroup=str(i)))
+    return made
+
+
+def _scores(course: TrainingCourse, times: float = 1) -> tuple[Sequence[float], Sequence[float]]:
+    """The steps at which a run was scored, and the scores."""
+    return [step for step, _, _ in course.scores], [times * score for _, _, score in course.scores]
 
 
 def progress(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> go.Figure:
     """Plot loss and held-out accuracy of runs, laid one over the other."""
     say = language.say
-    losses = [_curve(i, one, one.step, one.loss, say("live_loss"), language) for i, one in enumerate(courses)]
-    shares = [_curve(i, one, [step for step, _, _ in one.scores], [100 * share for _, _, share in one.scores],
-                     say("live_accuracy"), language, mode="lines+markers") for i, one in enumerate(courses)]
+    losses = _curves(courses, say("live_loss"), lambda one: (one.step, one.loss), language)
+    shares = _curves(courses, say("live_accuracy"), lambda one: _scores(one, 100), language, "lines+markers")
     return _stacked([(losses, axis(say("live_axis_loss"), rangemode="tozero")),
                      (shares, axis(say("live_axis_right"), range=[-4, 104]))], say("live_plot_progress"), language)
 
 
 def pace(courses: Sequence[TrainingCourse], planned: Sequence[float], language: Language = ENGLISH) -> go.Figure:
     """Plot learning rate and gradient norm of runs, and the learning rates of a planned run."""
-    say = language.say
-    every = max(1, len(planned) // 150)
-    rates = [_curve(i, one, one.step, one.rate, say("live_rate"), language) for i, one in enumerate(courses)]
-    rates.append(go.Scatter(
-        x=list(range(1, len(planned) + 1, every)), y=list(planned[::every]), name=say("live_planned"), mode="lines",
-        line={"color": GREY, "dash": "dash"}, hovertemplate=say("live_hover", number="–", what=say("live_rate"),
-                                                                step="%{x}", value="%{y:.4g}")))
-    norms = [_curve(i, one, one.step, one.norm, say("live_norm"), language) for i, one in enumerate(courses)]
+    say, every = language.say, max(1, len(planned) // 150)
+    rates = _curves(courses, say("live_rate"), lambda one: (one.step, one.rate), language)
+    hover = say("live_hover", number="–", what=say("live_rate"), step="%{x}", value="%{y:.4g}")
+    rates.append(line(list(range(1, len(planned) + 1, every)), list(planned[::every]), say("live_planned"), GREY,
+                      hover, dash="dash", mode="lines"))
+    norms = _curves(courses, say("live_norm"), lambda one: (one.step, one.norm), language)
     return _stacked([(rates, axis(say("live_rate"), rangemode="tozero")), (norms, _norms(courses, language))],
                     say("live_plot_pace"), language)
 
@@ -126,44 +128,39 @@ def _norms(courses: Sequence[TrainingCourse], language: Language) -> dict[str, A
 def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
     """Plot the map of the sharpest head in a frame."""
     say = language.say
-
-    def hover(query: str, key: str, value: float) -> str:
-        return say("live_hover_map", query=query, key=key, value=f"{value:.3f}")
-
     title = say("live_map", layer=frame.head.layer, head=frame.head.head,
                 step=frame.course.step[-1] if frame.course.step else 0)
     return matrix(frame.probabilities, Axis(say("live_map_rows"), frame.queries),
-                  Axis(say("live_map_columns"), frame.keys), hover, title=title, scale=Scale(say("probability")),
-                  cell=(30, 24))
+                  Axis(say("live_map_columns"), frame.keys), lambda query, key, value: say(
+                      "live_hover_map", query=query, key=key, value=f"{value:.3f}"), title=title,
+                  scale=Scale(say("probability")), cell=(30, 24))
 
 
 def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
     """Tabulate held-out questions, the answers in a frame, and the right answers; HTML."""
-    rows = "".join(
-        f'<tr class="{"right" if mine == right else "wrong"}"><td>{escape(question)}</td>'
-        f'<td>{"✓" if mine == right else "✗"} {escape(mine) or "–"}</td><td>{escape(right)}</td></tr>'
-        for question, mine, right in frame.answers)
+    rows = [f'<tr class="{"right" if mine == right else "wrong"}"><td>{escape(question)}</td>'
+            f'<td>{"✓" if mine == right else "✗"} {escape(mine) or "–"}</td><td>{escape(right)}</td></tr>'
+            for question, mine, right in frame.answers]
     names = [language.say(key) for key in ("live_question", "live_answer", "live_right")]
-    return f'<table class="plain answers">{header(names)}<tbody>{rows}</tbody></table>' if rows else ""
+    return table(names, rows, "plain answers") if rows else ""
 
 
 def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str:
     """Say how far each run is, or what happened in it; HTML."""
     said = []
     for i, course in enumerate(courses):
-        how = language.html("live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps) \
-            if not course.ended else escape(verdict(course).say(language))
+        how = escape(verdict(course).say(language)) if course.ended else language.html(
+            "live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps)
         if course.ended in ("stopped", "late"):
             how = f'{language.html(f"live_{course.ended}", seconds=f"{course.seconds:.0f}")} {how}'
-        colour = RUNS[i % len(RUNS)]
-        said.append(f'<li><b><span class="key" style="background: {colour}"></span>{i + 1} · '
+        said.append(f'<li><b><span class="key" style="background: {RUNS[i % len(RUNS)]}"></span>{i + 1} · '
                     f"{escape(name_of(course.settings, language))}</b> {how}</li>")
     return f'<ol class="runs" role="status">{"".join(said)}</ol>' if said else ""
 
 
 def waits(wait: LiveWait, language: Language = ENGLISH) -> str:
     """Say how long a run waits for its turn; HTML."""
-    return f'<p role="status">{language.html("live_wait", before=wait.before, seconds=wait.seconds)}</p>'
+    return paragraph(language, "live_wait", "status", before=wait.before, seconds=wait.seconds)
 
 
 def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
@@ -173,23 +170,20 @@ def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, l
     dashes = dict(zip(sorted({one.settings.warmup for one in courses}), ("solid", "dash", "dot", "dashdot"),
                       strict=False))
 
-    def curves(what: str, points: Any, **more: Any) -> list[go.Scatter]:
-        made = []
+    def curves(what: str, points: Points, mode: str = "lines") -> list[go.Scatter]:
+        made = list[go.Scatter]()
         for one in courses:
-            x, y = points(one)
-            name = recorded_name(one, language)
-            made.append(go.Scatter(
-                x=list(x), y=list(y), name=name, legendgroup=name, customdata=[key_of(one)] * len(x),
-                line={"color": COLOURS[one.settings.norm], "dash": dashes.get(one.settings.warmup, "dot"),
-                      "width": 4 if one is chosen else 1.6}, opacity=1 if chosen in (None, one) else 0.45,
-                hovertemplate=f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>",
-                **{"mode": "lines", **more}))
+            (x, y), name = map(list, points(one)), recorded_name(one, language)
+            made.append(line(
+                x, y, name, COLOURS[one.settings.norm],
+                f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>", mode=mode,
+                dash=dashes.get(one.settings.warmup, "dot"), width=4 if one is chosen else 1.6, legendgroup=name,
+                customdata=[key_of(one)] * len(x), opacity=1 if chosen in (None, one) else 0.45))
         return made
 
     return _stacked([
         (curves(say("live_loss"), lambda one: (one.step, one.loss)), axis(say("live_axis_loss"))),
-        (curves("BLEU", lambda one: ([step for step, _, _ in one.scores], [bleu for _, _, bleu in one.scores]),
-                mode="lines+markers"), axis("BLEU", rangemode="tozero")),
+        (curves("BLEU", _scores, "lines+markers"), axis("BLEU", rangemode="tozero")),
         (curves(say("live_norm"), lambda one: (one.step, one.norm)), _norms(courses, language))],
         say("recorded_plot", steps=max(one.settings.steps for one in courses)), language)
 
@@ -210,14 +204,10 @@ def recorded_table(courses: Sequence[TrainingCourse], chosen: TrainingCourse | N
     """Tabulate recorded runs: settings, results, verdict; HTML."""
     names = [language.say(key) for key in ("train_order", "recorded_warmup", "live_peak", "recorded_rate",
                                            "recorded_loss", "recorded_bleu", "recorded_norm", "recorded_said")]
-    rows = "".join(
-        f'<tr{" class=chosen" if one is chosen else ""}>'
-        f'<td>{language.html(f"train_order_{one.settings.norm}")}</td>'
-        f'<td class="number">{one.settings.warmup}</td><td class="number">{one.settings.peak:g}</td>'
-        f'<td class="number">{highest_rate(one):.2g}</td>'
-        f'<td class="number">{one.loss[-1]:.2f}</td>'
-        f'<td class="number">{max((bleu for _, _, bleu in one.scores), default=0):.1f}</td>'
-        f'<td class="number">{max(one.norm):.2g}</td>'
-        f'<td>{language.html("recorded_cut") if one.ended == "cut" else ""} '
+    rows = (
+        f'<tr{" class=chosen" if one is chosen else ""}><td>{language.html(f"train_order_{one.settings.norm}")}</td>'
+        + numbers(str(one.settings.warmup), f"{one.settings.peak:g}", f"{highest_rate(one):.2g}", f"{one.loss[-1]:.2f}",
+                  f"{max((bleu for _, _, bleu in one.scores), default=0):.1f}", f"{max(one.norm):.2g}")
+        + f'<td>{language.html("recorded_cut") if one.ended == "cut" else ""} '
         f"{escape(verdict(one).say(language))}</td></tr>" for one in courses)
-    return f'<table class="plain">{header(names)}<tbody>{rows}</tbody></table>'
+    return table(names, rows)

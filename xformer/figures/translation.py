@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from xformer.figures.labels import percent, shown
-from xformer.figures.tables import header
+from xformer.figures.labels import paragraph, percent, shown
+from xformer.figures.tables import numbers, table
 from xformer.pieces import EOS, SPECIAL, UNK, WORD_START
 from xformer.results import Bleu, Candidate
 from xformer.strings import ENGLISH, Language
@@ -13,12 +13,11 @@ from xformer.strings import ENGLISH, Language
 
 def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
     """Show a translation piece by piece, each shaded by the model's uncertainty, with its alternatives as a tooltip."""
-    html = language.html
     steps = zip(candidate.pieces, candidate.log_probs, candidate.alternatives, strict=True)
     pieces = "".join(_piece(*step, first=i == 0, language=language) for i, step in enumerate(steps))
     return (f'<div class="translation"><div {language.writes} class="large">{pieces}</div></div>'
-            f'<p class="legend">{html("legend")} <span class="scale" aria-hidden="true">'
-            f'{html("legend_sure")}<i></i>{html("legend_unsure")}</span></p>')
+            f'<p class="legend">{language.html("legend")} <span class="scale" aria-hidden="true">'
+            f'{language.html("legend_sure")}<i></i>{language.html("legend_unsure")}</span></p>')
 
 
 def _piece(piece: str, log_prob: float, alternatives: Sequence[tuple[str, float]], first: bool, language: Language
@@ -54,18 +53,15 @@ def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str
 
 def bleu(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show BLEU and its parts: n-gram precisions and the brevity penalty."""
-    say, html = language.say, language.html
-    rows = []
-    for n, (match, total) in enumerate(zip(parts.matches, parts.totals, strict=True), 1):
-        precision = f"{100 * match / total:.1f} %" if total else "–"
-        rows.append(f'<tr><td>{n}</td><td class="number">{match}</td><td class="number">{total}</td>'
-                    f'<td class="number">{precision}</td></tr>')
-    zero = f'<p>{html("bleu_zero", smoothed=f"{parts.smoothed:.1f}")}</p>' if parts.score == 0 else ""
+    rows = (f"<tr><td>{n}</td>"
+            f'{numbers(str(match), str(total), f"{100 * match / total:.1f} %" if total else "–")}</tr>'
+            for n, (match, total) in enumerate(zip(parts.matches, parts.totals, strict=True), 1))
+    said = paragraph(language, "bleu_brevity", value=f"{parts.brevity_penalty:.3f}", length=parts.length,
+                     reference=parts.reference_length)
+    if parts.score == 0:
+        said += paragraph(language, "bleu_zero", smoothed=f"{parts.smoothed:.1f}")
     if 0 < parts.orders < len(parts.totals):
-        zero += f'<p>{html("bleu_short", missing=parts.orders + 1, orders=parts.orders)}</p>'
-    brevity = html("bleu_brevity", value=f"{parts.brevity_penalty:.3f}", length=parts.length,
-                   reference=parts.reference_length)
-    names = [say(key) for key in ("bleu_n", "bleu_matches", "bleu_total", "bleu_precision")]
-    return (f'<p class="large">{html("bleu_score", score=f"{parts.score:.1f}")}</p><p>{html("bleu_text")}</p>'
-            f'<table class="plain">{header(names)}<tbody>{"".join(rows)}</tbody></table>'
-            f"<p>{brevity}</p>{zero}")
+        said += paragraph(language, "bleu_short", missing=parts.orders + 1, orders=parts.orders)
+    names = [language.say(key) for key in ("bleu_n", "bleu_matches", "bleu_total", "bleu_precision")]
+    return (paragraph(language, "bleu_score", "large", score=f"{parts.score:.1f}") + paragraph(language, "bleu_text")
+            + table(names, rows) + said)

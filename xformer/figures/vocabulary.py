@@ -1,11 +1,12 @@
 """Draw how a text is split into pieces, and the neighbours of a piece or of a word in a sentence. Escaped HTML."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
+from xformer.figures.labels import paragraph
 from xformer.figures.labels import shown as label
-from xformer.figures.tables import header, savable
+from xformer.figures.tables import savable, table
 from xformer.pieces import BYTES, WORD_START
 from xformer.results import Neighbour, Pieced
 from xformer.strings import ENGLISH, Language
@@ -35,23 +36,19 @@ def others(word: str, ways: Sequence[Pieced], shown: int, language: Language = E
     best = max(way.log_prob for way in ways)
     total = sum(math.exp(way.log_prob - best) for way in ways)
     shares = [math.exp(way.log_prob - best) / total for way in ways]
-    body = "".join(f"<tr><td>{_chips(way, language)}</td>{_bar(share, f'{share:.1%}')}</tr>"
-                   for way, share in zip(ways[:shown], shares, strict=False))
-    table = (f'<table class="plain">{header([language.say("vocab_column_pieces"), language.say("vocab_column_share")])}'
-             f"<tbody>{body}</tbody></table>")
-    return savable(f'<h3>{language.html("vocab_others", word=word)}</h3>{table}', "pieces-of",
-                   language.say("vocab_others", word=word), ["pieces", "log-probability", "share"],
-                   [[way.pieces, way.log_prob, share] for way, share in zip(ways, shares, strict=True)])
+    rows = (f"<tr><td>{_chips(way, language)}</td>{_bar(share, f'{share:.1%}')}</tr>"
+            for way, share in zip(ways[:shown], shares, strict=False))
+    return _saved(language.say("vocab_others", word=word), ("pieces", "share"), rows,
+                  ["pieces", "log-probability", "share"],
+                  [[way.pieces, way.log_prob, share] for way, share in zip(ways, shares, strict=True)], language)
 
 
 def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
     """List the pieces whose embeddings are nearest to that of `piece`, with bars; HTML."""
     title = language.say("vocab_nearest", piece=readable(piece))
-    body = "".join(f"<tr><th scope=row>{escape(readable(other))}</th>{_bar(cosine, f'{cosine:.2f}')}</tr>"
-                   for other, cosine in found)
-    head = header([language.say("vocab_column_piece"), language.say("vocab_column_cosine")])
-    return savable(f'<h3>{escape(title)}</h3><table class="plain">{head}<tbody>{body}</tbody></table>', "pieces-of",
-                   title, ["piece", "cosine"], [list(row) for row in found])
+    rows = (f"<tr><th scope=row>{escape(readable(other))}</th>{_bar(cosine, f'{cosine:.2f}')}</tr>"
+            for other, cosine in found)
+    return _saved(title, ("piece", "cosine"), rows, ["piece", "cosine"], [list(row) for row in found], language)
 
 
 def found(own: Pieced, piece: str, near: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
@@ -60,32 +57,31 @@ def found(own: Pieced, piece: str, near: Sequence[tuple[str, float]], language: 
     if not near:
         return ""
     other, cosine = near[0]
-    said = language.html("vocab_found", count=len(own.pieces), piece=readable(piece), other=readable(other),
-                         cosine=f"{cosine:.2f}")
-    return f"<p>{said}</p>"
+    return paragraph(language, "vocab_found", count=len(own.pieces), piece=readable(piece), other=readable(other),
+                     cosine=f"{cosine:.2f}")
 
 
 def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Language = ENGLISH) -> str:
     """List the sentences in which a piece, marked there, has a state like that of `piece`; HTML."""
-    after = language.say("vocab_after_0") if layer == 0 else language.say("vocab_after", layer=layer)
+    after = language.say("vocab_after" if layer else "vocab_after_0", layer=layer)
     title = language.say("vocab_contexts", piece=readable(piece), after=after)
-    body = "".join(f"<tr><td>{_sentence(one)}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>"
-                   for one in found)
-    head = header([language.say("vocab_column_sentence"), language.say("vocab_column_cosine")])
-    return savable(f'<h3>{escape(title)}</h3><table class="plain">{head}<tbody>{body}</tbody></table>', "pieces-of",
-                   title, ["sentence", "piece", "position", "cosine"],
-                   [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
-                     one.similarity] for one in found])
+    rows = list[str]()
+    for one in found:
+        bare = [escape(piece.removeprefix(WORD_START)) for piece in one.pieces]
+        bare[one.position] = f"<mark>{bare[one.position]}</mark>"
+        sentence = "".join(" " * (i > 0 and piece.startswith(WORD_START)) + text
+                           for i, (piece, text) in enumerate(zip(one.pieces, bare, strict=True)))
+        rows.append(f"<tr><td>{sentence}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>")
+    return _saved(title, ("sentence", "cosine"), rows, ["sentence", "piece", "position", "cosine"],
+                  [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
+                    one.similarity] for one in found], language)
 
 
-def _sentence(one: Neighbour) -> str:
-    """Write a sentence with its piece marked."""
-    written = ""
-    for position, piece in enumerate(one.pieces):
-        space = " " if piece.startswith(WORD_START) and position else ""
-        text = escape(piece.removeprefix(WORD_START))
-        written += space + (f"<mark>{text}</mark>" if position == one.position else text)
-    return written
+def _saved(title: str, names: Sequence[str], rows: Iterable[str], columns: Sequence[str],
+           saved: Sequence[Sequence[object]], language: Language) -> str:
+    """A table under its title. names, rows: as it is shown. columns, saved: as it is saved."""
+    shown = table([language.say(f"vocab_column_{name}") for name in names], rows)
+    return savable(f"<h3>{escape(title)}</h3>{shown}", "pieces-of", title, columns, saved)
 
 
 def _chips(split: Pieced, language: Language) -> str:

@@ -2,16 +2,13 @@
 of one layer of it."""
 
 import base64
-import json
 import math
-from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from xformer.figures import stream as stream_figures
-from xformer.figures.labels import place, sentence, shown, shown_all
+from xformer.figures.labels import opens, place, sentence, shown, shown_all
 from xformer.results import STACKS, Embedded, Forced, Head, Stream, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -40,16 +37,9 @@ def flows(maps: np.ndarray, how: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def cells(states: np.ndarray) -> np.ndarray:
-    """The strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers themselves.
-    """
+    """Strips (L, CELLS) of states (L, D): means of neighbouring numbers; of narrow states the numbers themselves."""
     count = min(CELLS, states.shape[1])
     return np.stack([part.mean(axis=1) for part in np.array_split(states, count, axis=1)], axis=1)
-
-
-def layers_of(stream: Stream) -> list[np.ndarray]:
-    """The states (L, D) after 0 to all layers."""
-    last = {one.layer: one.after for one in stream.sublayers}
-    return [stream.sublayers[0].state, *last.values()]
 
 
 def _strip(states: np.ndarray) -> dict[str, Any]:
@@ -84,7 +74,8 @@ def payload(trace: Trace, passed: dict[str, Stream], embedded: Embedded, forced:
                       "rank": next((i for i, (piece, _) in enumerate(best, 1) if piece == wanted), 0),
                       "likeliest": [[shown(piece), round(math.exp(value), 6)] for piece, value in best],
                       "so_far": sentence([*forced.given[1:len(steps) + 1], wanted])})
-    encoder, decoder = layers_of(passed["encoder"]), layers_of(passed["decoder"])
+    encoder, decoder = ([one.sublayers[0].state, *{sub.layer: sub.after for sub in one.sublayers}.values()]
+                        for one in (passed["encoder"], passed["decoder"]))  # the states (L, D) after 0 to all layers
     width = encoder[0].shape[1]
     return {"title": language.say("whole_title", text=trace.text), "pair": [trace.text, sentence(trace.predicted)],
             "source": shown_all(trace.source), "given": shown_all(trace.target), "steps": steps,
@@ -109,11 +100,11 @@ def block(trace: Trace, passed: dict[str, Stream], name: str, piece: int, langua
     layer, stream = int(number), passed[side]
     title = language.html("whole_block", side=language.say(f"arch_{side}"), layer=layer,
                           piece=shown(stream.pieces[piece]))
-    hidden = stream.of_layer(layer)[-1].hidden
+    last = stream.of_layer(layer)[-1]
     heads = trace.of(SIDES[side][0]).probabilities.shape[1]
-    what = language.html(f"whole_block_{side}", heads=heads, units=0 if hidden is None else hidden.shape[1])
+    what = language.html(f"whole_block_{side}", heads=heads, units=0 if last.hidden is None else last.hidden.shape[1])
     looks = "".join(_looks(trace, Head(stack, layer, 1), piece, language) for stack in SIDES[side])
-    vector = stream.of_layer(layer)[-1].after[piece]
+    vector = last.after[piece]
     numbers = "".join(f"<li>{number:.2f}</li>" for number in vector).replace("-", "−")
     return (f'<section class="whole-panel" role="region" tabindex="-1" data-block="{name}" aria-label="{title}">'
             f'<header><h3>{title}</h3><button type="button" data-close aria-label="{language.html("arch_close")}">×'
@@ -130,14 +121,12 @@ def _looks(trace: Trace, head: Head, piece: int, language: Language) -> str:
     rows = maps.probabilities[head.layer - 1, :, piece]
     number, seen = divmod(int(rows.argmax()), rows.shape[1])
     head = head._replace(head=number + 1)
-    where = {"tab": "attention", "stack": head.stack, "layer": str(head.layer), "head": str(head.head), "show": None}
-    walk = {"tab": "principles", "first_stack": head.stack, "first_layer": str(head.layer),
-            "first_head": str(head.head), "query": str(piece + 1)}
+    where = opens(tab="attention", stack=head.stack, layer=str(head.layer), head=str(head.head), show=None)
+    walk = opens(tab="principles", first_stack=head.stack, first_layer=str(head.layer), first_head=str(head.head),
+                 query=str(piece + 1))
     said = html("whole_looks", stack=language.say(f"arch_{head.stack}"),
                 head=place(head, language), piece=shown(maps.asks[piece]), seen=shown(maps.seen[seen]),
                 weight=f"{rows.max():.2f}")
-    return f'<li>{said} {_link(where, html("whole_open_attention"))} {_link(walk, html("whole_open_principles"))}</li>'
-
-
-def _link(address: Mapping[str, str | None], text: str) -> str:
-    return f'<button type="button" class="link" data-address="{escape(json.dumps(address))}">{text}</button>'
+    links = " ".join(f'<button type="button" class="link" {address}>{html(f"whole_open_{name}")}</button>'
+                     for address, name in ((where, "attention"), (walk, "principles")))
+    return f"<li>{said} {links}</li>"

@@ -1,6 +1,5 @@
 """How much one word looks at another, in every head, before and after a word is replaced. HTML."""
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from html import escape
@@ -9,10 +8,10 @@ import numpy as np
 
 from xformer.explain.pairs import aligned
 from xformer.figures.attention import Choice
-from xformer.figures.labels import percent, place, sentence, shown
+from xformer.figures.labels import opens, paragraph, percent, place, sentence, shown
 from xformer.figures.locked_word import LETTERS, Lock, links
-from xformer.figures.tables import savable
-from xformer.pieces import SPECIAL, WORD_START, spelled, words
+from xformer.figures.tables import by_heads, savable
+from xformer.pieces import SPECIAL, WORD_START, joined, spelled, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -58,8 +57,7 @@ def group_of(trace: Trace, word: Word) -> list[int]:
 
 def text_of(trace: Trace, word: Word) -> str:
     """The word at a position, as text."""
-    pieces = pieces_of(trace, word[0])
-    return shown("".join(pieces[i] for i in group_of(trace, word)))
+    return shown(*joined(pieces_of(trace, word[0]), [group_of(trace, word)]))
 
 
 def choices(trace: Trace) -> list[tuple[str, str]]:
@@ -67,8 +65,7 @@ def choices(trace: Trace) -> list[tuple[str, str]]:
     found = []
     for side, letters in LETTERS.items():
         pieces = pieces_of(trace, side)
-        for group in words(pieces):
-            text = "".join(pieces[i] for i in group)
+        for group, text in zip(words(pieces), joined(pieces), strict=True):
             if text not in SPECIAL.values() and any(letter.isalnum() for letter in text):
                 found.append((f"{letters.upper()} · {shown(text)}", f"{letters}{group[0]}"))
     return found
@@ -76,21 +73,17 @@ def choices(trace: Trace) -> list[tuple[str, str]]:
 
 def moved(word: Word, old: Trace, new: Trace) -> Word | None:
     """Find a word in another pass, by aligning its sentences with the old ones; None if it is gone."""
-    side, groups, texts = word[0], [], []
-    for trace in (old, new):
-        pieces = pieces_of(trace, side)
-        groups.append(words(pieces))
-        texts.append(["".join(pieces[i] for i in group) for group in groups[-1]])
-    at = next((i for i, group in enumerate(groups[0]) if word[1] in group), None)
-    there = next((one.second for one in aligned(*texts) if at is not None and one.first == at), None)
-    return None if there is None else (side, groups[1][there][0])
+    old_pieces, new_pieces = (pieces_of(trace, word[0]) for trace in (old, new))
+    at = next((i for i, group in enumerate(words(old_pieces)) if word[1] in group), None)
+    there = next((one.second for one in aligned(joined(old_pieces), joined(new_pieces))
+                  if at is not None and one.first == at), None)
+    return None if there is None else (word[0], words(new_pieces)[there][0])
 
 
 def without(trace: Trace, word: Word, instead: str = "") -> str | None:
     """Write the source with another word, or none, in place of one of its words; None if that word is not found."""
-    groups = words(trace.source)
-    texts = [spelled("".join(trace.source[i] for i in group)).replace(WORD_START, "") for group in groups]
-    at = next((i for i, group in enumerate(groups) if word[1] in group), None)
+    texts = [spelled(text).replace(WORD_START, "") for text in joined(trace.source)]
+    at = next((i for i, group in enumerate(words(trace.source)) if word[1] in group), None)
     if at is None or not texts[at]:
         return None
     # An apostrophe between letters belongs to the word: "it" does not stand in "it's". Pieces have straight ones only.
@@ -115,69 +108,50 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
         if not placed.asks or not placed.seen or not trace.of(stack).probabilities.size:
             continue  # a model need not have every stack
         pair = f"{text_of(trace, placed.asks)} → {text_of(trace, placed.seen)}"
-        values = grid(trace, stack, placed, given)
-        tables = [_table(values, stack, pair, 1.0, False, language)]
-        rows += _rows(values, stack, pair)
+        values, gone = grid(trace, stack, placed, given), ""
+        drawn = [(values, pair, 1.0, False)]
         if other is not None:
             asks, seen = (moved(word, trace, other) for word in (placed.asks, placed.seen))
             if asks is None or seen is None:
-                tables.append(f'<p class="sub">{html("link_gone")}</p>')
+                gone = paragraph(language, "link_gone", "sub")
             else:
                 there = grid(other, stack, Lock(asks, seen), given)
                 named = f"{text_of(other, asks)} → {text_of(other, seen)}"
-                change = there - values
-                reach = max(0.1, float(np.nanmax(np.abs(change), initial=0)))
-                tables += [_table(there, stack, named, 1.0, False, language),
-                           _table(change, stack, say("link_change", pair=named), reach, True, language)]
-                rows += [*_rows(there, stack, named), *_rows(change, stack, say("link_change", pair=named))]
-        sections.append(f'<div class="grids">{"".join(tables)}</div>')
+                reach = max(0.1, float(np.nanmax(np.abs(there - values), initial=0)))
+                drawn += [(there, named, 1.0, False), (there - values, say("link_change", pair=named), reach, True)]
+        rows += [[stack, caption, layer + 1, head + 1, round(float(value), 4)] for values, caption, _, _ in drawn
+                 for (layer, head), value in np.ndenumerate(values) if value == value]
+        sections.append(f'<div class="grids">{"".join(_table(stack, *one, language) for one in drawn)}{gone}</div>')
     if not sections or not lock.asks or not lock.seen:
         return ""
-    name = say(f"stack_{stack}")
-    columns = [say("stack"), say("link_pair"), say("layer"), say("head"), say("link_share")]
-    return savable(f"<h3>{escape(name)}</h3>{''.join(sections)}", "word-link",
-                   f"{name} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}", columns, rows,
+    title = f'{say(f"stack_{stack}")} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}'
+    columns = [say(key) for key in ("stack", "link_pair", "layer", "head", "link_share")]
+    return savable(f'<h3>{html(f"stack_{stack}")}</h3>{"".join(sections)}', "word-link", title, columns, rows,
                    (trace.text, sentence(trace.predicted)))
 
 
-def _rows(values: np.ndarray, stack: str, pair: str) -> list[list[object]]:
-    return [[stack, pair, layer + 1, head + 1, round(float(value), 4)]
-            for (layer, head), value in np.ndenumerate(values) if value == value]
-
-
-def _table(values: np.ndarray, stack: str, caption: str, reach: float, signed: bool, language: Language) -> str:
+def _table(stack: str, values: np.ndarray, caption: str, reach: float, signed: bool, language: Language) -> str:
     """One grid, its largest share in words, and its colours with numbers."""
-    html = language.html
-    heads = "".join(f'<th scope="col">{html("head_short")}{head + 1}</th>' for head in range(values.shape[1]))
-    body = "".join(
-        f'<tr><th scope="row">{html("layer_short")}{layer + 1}</th>'
-        + "".join(_cell(Head(stack, layer + 1, head + 1), float(value), reach, signed, language)
-                  for head, value in enumerate(row)) + "</tr>" for layer, row in enumerate(values))
+    most = ""
+    if np.isfinite(values).any():
+        layer, head = (int(i) for i in np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape))
+        most = language.html("link_most", head=place(Head(stack, layer + 1, head + 1), language),
+                             value=_number(float(values[layer, head]), signed))
     ends = (f"−{reach:.2f}", f"+{reach:.2f}") if signed else ("0", "1")
     scale = f'<span class="scale{" signed" if signed else ""}">{ends[0]}<i></i>{ends[1]}</span>'
-    below = f'<p class="sub">{scale} {_largest(values, stack, signed, language)}</p>'
-    return (f"<figure><figcaption>{escape(caption)}</figcaption><table><thead><tr><td></td>{heads}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{below}</figure>")
-
-
-def _largest(values: np.ndarray, stack: str, signed: bool, language: Language) -> str:
-    """Name the head with the largest value of a grid."""
-    if not np.isfinite(values).any():
-        return ""
-    layer, head = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
-    where = place(Head(stack, int(layer) + 1, int(head) + 1), language)
-    return language.html("link_most", head=where, value=_number(float(values[layer, head]), signed))
+    table = by_heads(values, lambda at, value: _cell(Head(stack, *at), value, reach, signed, language), language)
+    return (f"<figure><figcaption>{escape(caption)}</figcaption>{table}"
+            f'<p class="sub">{scale} {most}</p></figure>')
 
 
 def _cell(head: Head, value: float, reach: float, signed: bool, language: Language) -> str:
     if value != value:
         return "<td>–</td>"
-    address = escape(json.dumps({"tab": "attention", "stack": head.stack, "layer": head.layer, "head": head.head,
-                                 "show": "head"}))
     kind = ' class="less"' if value < 0 else ""
     said = f"{place(head, language)}: {_number(value, signed) if signed else percent(value)}"
     return (f'<td{kind} style="--share:{min(1.0, abs(value) / reach):.3f}"><button type="button" '
-            f'data-address="{address}" title="{escape(said)}" aria-label="{escape(said)}">{_number(value, signed)}'
+            f'{opens(tab="attention", stack=head.stack, layer=head.layer, head=head.head, show="head")} '
+            f'title="{escape(said)}" aria-label="{escape(said)}">{_number(value, signed)}'
             f"</button></td>")
 
 

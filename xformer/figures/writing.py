@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from xformer.figures.labels import shown, times
+from xformer.figures.labels import paragraph, shown, times
 from xformer.figures.tables import savable
 from xformer.results import Scored
 from xformer.strings import ENGLISH, Language
@@ -47,31 +47,21 @@ def payload(text: Scored, place: int = 0, language: Language = ENGLISH) -> dict[
 
 def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
     """Show two whole texts, each piece shaded by its surprise, and which of them is likelier."""
-    html, say = language.html, language.say
-    first, second = texts
+    say, (first, second) = language.say, texts
     gain = abs(first.total - second.total)
-    if gain < 1e-6:
-        said = html("lm_same")
-    else:
-        said = html("lm_likelier", name="A" if first.total > second.total else "B", times=times(gain),
-                    nats=f"{gain:.2f}")
+    said = language.html("lm_likelier", name="A" if first.total > second.total else "B", times=times(gain),
+                         nats=f"{gain:.2f}") if gain >= 1e-6 else language.html("lm_same")
     sides, rows = "", []
     for name, text in zip("AB", texts, strict=True):
-        chips = "".join(_chip(piece, value) for piece, value in zip(text.pieces, text.log_probs, strict=True))
+        chips = "".join(f'<span class="lm-piece" style="--share:{min(1.0, bits(value) / MOST_BITS):.3f}">'
+                        f"{escape(shown(piece))}<small>{bits(value):.1f}</small></span> "
+                        for piece, value in zip(text.pieces, text.log_probs, strict=True))
         mean, total = -text.total / len(text.tokens) / math.log(2), f"{text.total:.2f}".replace("-", "−")
-        sides += (f'<section><h3>{name}</h3><p class="text" lang="en">{chips}</p><p class="sub">'
-                  f'{html("lm_total", total=total, pieces=len(text.tokens), bits=f"{mean:.2f}")}</p>'
-                  "</section>")
+        sides += (f'<section><h3>{name}</h3><p class="text" lang="en">{chips}</p>' + paragraph(
+            language, "lm_total", "sub", total=total, pieces=len(text.tokens), bits=f"{mean:.2f}") + "</section>")
         rows += [[name, shown(piece), round(value, 6), round(bits(value), 4)]
                  for piece, value in zip(text.pieces, text.log_probs, strict=True)]
-    columns = [say("lm_text_column"), say("lm_piece"), say("lm_log_prob"), say("lm_bits_column")]
+    columns = [say(f"lm_{key}") for key in ("text_column", "piece", "log_prob", "bits_column")]
     body = (f'<p class="verdict" role="status">{said}</p><div class="sides">{sides}</div>'
-            f'<p class="sub">{html("lm_likelier_note")}</p>')
+            f'{paragraph(language, "lm_likelier_note", "sub")}')
     return savable(body, "likelier", " · ".join(text.text for text in texts), columns, rows)
-
-
-def _chip(piece: str, log_prob: float) -> str:
-    """A piece of a text, shaded by its surprise, with its bits below."""
-    surprise = bits(log_prob)
-    return (f'<span class="lm-piece" style="--share:{min(1.0, surprise / MOST_BITS):.3f}">{escape(shown(piece))}'
-            f"<small>{surprise:.1f}</small></span> ")

@@ -112,8 +112,7 @@ class Sublayer:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The states of all pieces on their way through one side of a model, sub-layer by sub-layer: the residual stream.
-    """
+    """The states of all pieces through one side of a model, sub-layer by sub-layer: the residual stream."""
 
     pieces: tuple[str, ...]  # L: of the source with </s>, or those that the decoder is given
     predicted: tuple[str, ...]  # L to predict there; () in the encoder

@@ -24,6 +24,11 @@ class Head(NamedTuple):
         return f"{self.stack}.{self.layer}.{self.head}"
 
     @classmethod
+    def every(cls, stack: str, layers: int, heads: int) -> list[Head]:
+        """The heads of a stack, layer by layer. heads: of each layer."""
+        return [cls(stack, layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+
+    @classmethod
     def parse(cls, name: str, stack: str = "") -> Head:
         """Read the name of a head: "cross.1.2", "cross 1 2" as in older links, or "1.2" of a given `stack`.
 

@@ -78,8 +78,7 @@ class SweepBeta(OfPair[dict[str, tuple[float, ...]]]):
 
 @dataclass(frozen=True)
 class Reweigh(OfPair[Reweighed]):
-    """A translation with changed attention weights, and what they change in a target that was made without the change.
-    """
+    """A translation with changed attention weights, and what they change in a target made without the change."""
 
     change: Weighing
     options: Options | None = None

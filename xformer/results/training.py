@@ -19,8 +19,7 @@ class DevScores:
 
 @dataclass(frozen=True)
 class History:
-    """The course of a training run in at most a few hundred points; each stands for the steps since the one
-    before it."""
+    """The course of a training run in at most a few hundred points; each stands for the steps since the last."""
 
     step: tuple[int, ...]
     seconds: tuple[float, ...]  # of training until then

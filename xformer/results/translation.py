@@ -49,14 +49,11 @@ class Translation:
 
     def to_json(self) -> dict[str, Any]:
         """The translation as the API and `--json` give it, with warnings in English; the quality only if asked for."""
-        best = self.best
-        return {"text": best.text, "score": best.score, "pieces": list(best.pieces),
-                "log_probs": list(best.log_probs),
-                "alternatives": [[{"piece": piece, "log_prob": value} for piece, value in step]
-                                 for step in best.alternatives],
-                "n_best": [{"text": c.text, "score": c.score, "pieces": list(c.pieces),
-                            "log_probs": list(c.log_probs)} for c in self.n_best],
-                "warnings": [warning.say() for warning in self.warnings],
+        first, *_ = every = [{"text": one.text, "score": one.score, "pieces": list(one.pieces),
+                              "log_probs": list(one.log_probs)} for one in self.n_best]
+        return {**first, "alternatives": [[{"piece": piece, "log_prob": value} for piece, value in step]
+                                          for step in self.best.alternatives],
+                "n_best": every, "warnings": [warning.say() for warning in self.warnings],
                 **({"quality": self.quality} if self.options.quality else {})}
 
 

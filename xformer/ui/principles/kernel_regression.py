@@ -25,7 +25,7 @@ def build(page: Page) -> tuple[Controls, gr.Accordion]:
     """Lay the part out; -> its controls, and its accordion."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with folded(language, "kernels") as part:
-        gr.HTML(lesson(say("kernel_heading"), FORMULA, say("kernel_look")))
+        gr.HTML(lesson(language, "kernel_heading", FORMULA, "kernel_look"))
         with gr.Row(elem_classes="detail"):
             with gr.Column(scale=7, min_width=300):
                 curve = canvas("kernel_regression.js", '<p class="caption"></p><div class="drawing"></div>',
