@@ -244,6 +244,11 @@ def numbers(count: int) -> list[tuple[str, int]]:
     return [(str(number), number) for number in range(1, count + 1)]
 
 
+def only_own(key: str) -> Callable[[Values], dict[str, Any]]:
+    """Make the properties of a control that offers its own value alone, until it is known what else there is."""
+    return lambda values: {"choices": [(str(values[key]), values[key])]}
+
+
 @dataclass(frozen=True, eq=False)
 class Control:
     """One control: made by `Controls.add`, which says what the fields mean."""

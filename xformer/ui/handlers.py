@@ -27,6 +27,8 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 # progress either: at the beginning and the end of every call, Gradio would read that component again, with all that is
 # inside it.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
+# Of those that draw what controls say: while one answers, only the latest of further changes is kept.
+LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 # The properties of listeners that only draw: they bypass Gradio's queue, which takes 60 ms. (Gradio then sends no
 # event when a gr.State changes.)
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}

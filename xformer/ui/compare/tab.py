@@ -94,7 +94,7 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
     pictures.input("pairs_part", part)
     pictures.fact("compared", compare)
     pictures.fact("ranked", lambda compared: figures.ranked(compared) if compared else [])
-    pictures.follow(follow, **controls.named("pair_head"))
+    pictures.follow(follow, "pair_head")
     pictures.fact("maps_of_head", maps_of_head)
     pictures.add("problem", problem, warnings)
     pictures.add("result", result, draw_result)

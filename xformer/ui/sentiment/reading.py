@@ -70,7 +70,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             below = gr.HTML(elem_classes="summary words-of-picture")
     pictures = Pictures(page, controls, ID, tab=TAB, ask=ask, cleared=EMPTY)
     read = pictures.input("read", gr.State())  # the text that was read; None for none
-    pictures.follow(follow, **controls.named("maps_layer", "maps_head"))
+    pictures.follow(follow, "maps_layer", "maps_head")
     pictures.fact("traces", lambda service, read: {of: one.trace(read) for of, one in service.items()})
     pictures.fact("of", lambda traces, maps_of: maps_of if maps_of in traces else OF[0])
     pictures.fact("choice", choice_of)

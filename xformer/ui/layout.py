@@ -1,0 +1,131 @@
+"""A tab, or a part of one, while it is laid out: its controls and its other components, each under one name.
+
+By these names a handler is given its inputs and answers: `part.listener(draw, "picture")` gives `draw` what its
+parameters name, and lets it set the picture.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from inspect import Parameter, signature
+from typing import Any
+
+import gradio as gr
+
+from xformer.ui import components, places
+from xformer.ui.controls import Controls, Kind, OneOf, Values
+from xformer.ui.handlers import ANNOTATED, DEFAULTS, Ask
+from xformer.ui.pictures import Pictures
+from xformer.ui.tabs import Listener, Page
+
+
+class Layout(dict[str, Any]):
+    """Components by name: those laid out here, and what the page shares with all its tabs."""
+
+    def __init__(self, page: Page, tab: str | None = None, ask: Ask | None = None) -> None:
+        """tab: the id of the tab that it stands in. ask: makes its listeners, `page.ask` if not given."""
+        super().__init__(trace=page.trace, translation=page.translation, lock=page.lock, spanish=page.spanish)
+        self.page, self.tab, self.ask, self.language = page, tab, ask or page.ask, page.language
+        self.say, self.html, self.controls = page.language.say, page.language.html, Controls(page.service)
+
+    def control(self, key: str, kind: Kind | Callable[[Any, Values], Kind], make: Callable[..., Any], text: str = "",
+                info: str = "", **how: Any) -> Any:
+        """Declare a control, as `Controls.add` does; -> its component. text: the key of its label, if that is not its
+        own. info: the key of what is said below the label."""
+        said = {"label": self.say(text or key), **({"info": self.say(info)} if info else {})}
+        self[key] = self.controls.add(key, kind, make, **{**said, **how})
+        return self[key]
+
+    def choice(self, key: str, options: Iterable[str], default: str, text: str = "",
+               make: Callable[..., Any] = gr.Radio, **how: Any) -> Any:
+        """Declare a control that holds one of some names, each labelled by the text "{text}_{name}"."""
+        labels = self.language.choices(f"{text or key}_{{}}", options)
+        return self.control(key, OneOf((*options,), default), make, text, **{"choices": labels, **how})
+
+    def number(self, key: str, kind: Kind | Callable[[Any, Values], Kind], text: str = "", **how: Any) -> Any:
+        """Declare a control that holds a number as it was typed. It has no limits of its own: Gradio refuses what is
+        beyond a minimum or maximum with words of its own."""
+        return self.control(key, kind, gr.Number, text, **{"precision": 0, "minimum": None, "maximum": None, **how})
+
+    def hidden(self, key: str, kind: Kind | Callable[[Any, Values], Kind], make: Callable[..., Any] = gr.Number) -> Any:
+        """Declare a control that nobody sees, for the address."""
+        whole: dict[str, Any] = {"precision": 0} if make is gr.Number else {}
+        self[key] = self.controls.add(key, kind, make, visible=False, **whole)
+        return self[key]
+
+    def include(self, other: "Layout") -> None:
+        """Add the controls of another part after the own ones."""
+        self.controls.include(other.controls)
+        self.update(other.controls.named())
+
+    def canvas(self, script: str, template: str, name: str, value: Any = None, **how: Any) -> gr.HTML:
+        """Lay out what a script draws, as `components.canvas` does, with a toolbar that saves it."""
+        return components.canvas(script, template, name, value, save=self.language, **how)
+
+    def table(self, name: str) -> gr.HTML:
+        """Lay out HTML with a toolbar that saves it."""
+        return self.canvas("part.js", "${value}", name)
+
+    def plot(self, name: str) -> gr.HTML:
+        """Lay out a Plotly figure."""
+        return components.plot(name, self.language)
+
+    def map(self, name: str) -> gr.HTML:
+        """Lay out the map of one head."""
+        return components.one_map(name, self.language)
+
+    def beside(self, make: Callable[[str], gr.HTML], classes: Mapping[str, str], of: str = "detail",
+               min_width: int = 300) -> dict[str, Any]:
+        """Lay out components side by side, each named and of its class; -> them. of: the class of the row, if any."""
+        with gr.Row(elem_classes=of or None):
+            for name, its_own in classes.items():
+                with gr.Column(min_width=min_width):
+                    self[name] = make(its_own)
+        return {name: self[name] for name in classes}
+
+    def status(self) -> gr.HTML:
+        """Lay out where problems are said."""
+        self["problem"] = gr.HTML(elem_classes="status")
+        return self["problem"]
+
+    def note(self, key: str, of: str = "note", /, **values: object) -> None:
+        """Explain something, as `places.note` does."""
+        gr.HTML(places.note(self.language, key, of, **values))
+
+    def look(self, key: str) -> None:
+        """Say at the beginning of a part what to look at."""
+        gr.HTML(places.note(self.language, key, ""), elem_classes="summary")
+
+    @contextmanager
+    def folded(self, key: str, pictures: Pictures | None = None, name: str = "") -> Iterator[gr.Accordion]:
+        """Lay out a part that is closed at first, with its question. pictures: get an input, "{name or key}_open",
+        that tells whether it is open."""
+        with places.folded(self.language, key) as fold:
+            yield fold
+        if pictures is not None:
+            pictures.opens(f"{name or key}_open", fold)
+
+    def changes(self) -> list[Any]:
+        """List the events that tell of a change of a control, whoever makes it."""
+        return [control.component.change for control in self.controls.values()]
+
+    def pictures(self, name: str, **how: Any) -> Pictures:
+        """Begin the `Pictures` of this part."""
+        return Pictures(self.page, self.controls, name, **{"tab": self.tab, "ask": self.ask, **how})
+
+    def listener(self, handler: Callable[..., Any], *outputs: str, problem: str | None = None, only_here: bool = False,
+                 ask: Ask | None = None, **fixed: Any) -> Listener:
+        """Make a listener, as `Ask` does: the parameters of the handler that are not `fixed` are the names of its
+        inputs; one that takes more by ** is given all controls.
+
+        outputs: names of what its answer may set. problem: the name of where a refusal is said. only_here: nothing is
+        done unless the tab is open.
+        """
+        names = dict[str, None]()
+        for one in signature(handler).parameters.values():
+            if one.kind is Parameter.VAR_KEYWORD:
+                names |= dict.fromkeys(self.controls)
+            elif one.kind is Parameter.KEYWORD_ONLY and (one.default is Parameter.empty or one.name in self):
+                names[one.name] = None
+        inputs = {name: self[name] for name in names if name not in (*fixed, *ANNOTATED, *DEFAULTS)}
+        return (ask or self.ask)(handler, inputs, {name: self[name] for name in outputs},
+                                 self[problem] if problem else None, self.tab if only_here else None, **fixed)
