@@ -9,10 +9,9 @@ from xformer.results import ModelInfo, Trace, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import tab as attention
-from xformer.ui.components import PICTURES, canvas
-from xformer.ui.controls import Controls
+from xformer.ui.components import PICTURES
 from xformer.ui.handlers import QUIET, number_of, text_of
-from xformer.ui.places import folded, note
+from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "architecture"
@@ -21,35 +20,36 @@ OF_SENTENCE = False  # each new trace draws it again anyway
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
-    language, info = page.language, page.service.info
-    towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
+    language, part, reader = page.language, Layout(page), page.reviews
+
+    def blocks(value: str, **how: Any) -> gr.HTML:
+        return part.canvas("blocks.js", "${value}", "architecture", value, **how)
+
+    part["towers"] = blocks(towers_of(page.service, language))
     heading = gr.HTML(heading_of(page.service, language))
-    reader = page.reviews
     with gr.Column(elem_classes="folds"):
-        with folded(language, "orders"):
-            gr.HTML(note(language, "arch_orders_text"))
-            orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
-                            files=PICTURES)
+        with part.folded("orders"):
+            part.note("arch_orders_text")
+            orders = blocks(orders_of(page.service.info, language), files=PICTURES)
         if reader is not None and not isinstance(reader, UserError):
-            with folded(language, "reader"):
-                gr.HTML(note(language, "arch_reader_text"))
-                canvas("blocks.js", "${value}", "architecture", figure.classifier(
-                    reader.info, reader.blocks(), language=language), save=language)
-        with folded(language, "terms"):
+            with part.folded("reader"):
+                part.note("arch_reader_text")
+                blocks(figure.classifier(reader.info, reader.blocks(), language=language))
+        with part.folded("terms"):
             gr.HTML(figure.terms(language))
-    page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
+    page.trace.change(**part.listener(draw, "towers"), **QUIET)
 
     def connect() -> None:
         if attention.ID in page.opened:
-            chosen = towers.choose(**page.ask(open_attention, {}, {
-                "tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}), **QUIET)
+            opens = {"tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}
+            chosen = part["towers"].choose(**page.ask(open_attention, {}, opens), **QUIET)
             for listener in page.on_choice:
                 chosen = chosen.then(**listener)
 
     page.connections.append(connect)
-    return Tab(Controls(page.service), {
+    return Tab(part.controls, {
         "heading": View(heading, lambda service, values: heading_of(service, language)),
-        "towers": View(towers, lambda service, values: towers_of(service, language)),
+        "towers": View(part["towers"], lambda service, values: towers_of(service, language)),
         "orders": View(orders, lambda service, values: orders_of(service.info, language))})
 
 
