@@ -53,6 +53,14 @@ class Within(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_part(kinds: Any, run: Callable[[argparse.Namespace], int | None], help: str, description: str,
+             name: str = "", **more: Any) -> argparse.ArgumentParser:
+    """Add a command below another, named like the function that it runs; -> its parser. more: for that."""
+    p = kinds.add_parser(name or run.__name__, help=help, description=description, **more)
+    p.set_defaults(run=run)
+    return p
+
+
 def add_texts(p: argparse.ArgumentParser) -> None:
     """Let a command take a text, in one word or several, or else the lines of standard input."""
     p.add_argument("text", metavar="TEXT", nargs="*", help="English text; if not given, lines of standard input; "

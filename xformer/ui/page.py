@@ -22,17 +22,21 @@ from xformer.ui.compare import tab as pairs
 from xformer.ui.components import ROUTES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.model import tab as model_tab
+from xformer.ui.model import architecture, bugs, sizes, vocabulary, whole_pass
+from xformer.ui.parts import Parts
 from xformer.ui.places import overview
 from xformer.ui.principles import tab as walkthrough
-from xformer.ui.sentiment import tab as sentiment
+from xformer.ui.sentiment import judging, reading, writing
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import EXAMPLES, Listener, Page, TabModule, View, examples
-from xformer.ui.training import tab as training
+from xformer.ui.training import beginning, forming, generations, live, recorded
 
-TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
-                             model_tab)
+TABS: Sequence[TabModule] = (
+    translation, attention, decoding, pairs,
+    Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
+    Parts("training", "part", (generations, beginning, live, recorded, forming), generations.first),
+    Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary)))
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.

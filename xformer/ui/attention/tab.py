@@ -10,6 +10,7 @@ import gradio as gr
 import numpy as np
 
 from xformer.explain import alignment, roles
+from xformer.explain.export import encode
 from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload, locked_word
 from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, folded, picture
@@ -20,8 +21,8 @@ from xformer.figures.notice import notice
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
-from xformer.ui.components import canvas, copy_link, projector_button, save_menu, script, small_maps
+from xformer.ui.attention import ablation, attribution_methods, counterfactual, weighing, word_link
+from xformer.ui.components import canvas, copy_link, download, projector_button, save_menu, script, small_maps
 from xformer.ui.controls import Numbered, OneOf, Switch, Unlimited, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.layout import Layout
@@ -31,6 +32,7 @@ from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
 STACK = OneOf(STACKS, "cross")
+EXPORTS = ("json", "npz", "html")  # the numbers of every head
 # Of the View menu, what can be undone, each with the key of the text that names a value.
 CHIPS = {"show": "show_{}", "view": "view_{}", "rows": "chip_rows", "words": "chip_words", "hide": "chip_hide",
          "weigh": "chip_weigh", "palette": "palette_{}"}
@@ -194,7 +196,7 @@ def _act(look: Layout) -> None:
         look[locking].lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
     look["picture"].project(None, projector, projector, js=script("not"), **QUIET)
     projector.change(None, projector, None, js=script("project"), **QUIET)
-    look["picture"].export(**look.listener(export.save, "file", problem="problem"), api_visibility="private")
+    look["picture"].export(**look.listener(save, "file", problem="problem"), api_visibility="private")
     look["inspected"].input(**look.listener(inspect, "trace", "spanish", problem="problem"), api_visibility="private")
     # Another tab may choose what is looked into.
     page.spanish.change(**look.listener(name_inspected, "inspected"), **QUIET)
@@ -223,7 +225,7 @@ def _toolbar(language: Language) -> str:
     """The picture's place and what stands above it, as a template of `canvas`."""
     html = language.html
     of_all = "".join(f'<button type="button" data-export="{kind}">{html(f"export_{kind}")}</button>'
-                     for kind in export.KINDS)
+                     for kind in EXPORTS)
     menu = save_menu(language, more=f'<p class="sub">{html("export")}</p>{of_all}')
     return (f'<div class="toolbar"><span class="chips"></span>{menu}'
             f'<button type="button" data-zoom="-1" title="{html("smaller")}" aria-label="{html("smaller")}">−</button>'
@@ -345,6 +347,17 @@ def inspect(service: TranslationService, language: Language, *, translation: Tra
     return {"problem": notice([warning.say(language) for warning in warnings], "warning"),
             "trace": service.trace(translation.source, tokens),
             "spanish": "" if target == translation.best.text else target}
+
+
+@needs(trace="no_trace")
+def save(service: TranslationService, language: Language, *, trace: Trace, stack: str, layer: int, head: int,
+         event: gr.EventData) -> dict[str, Any]:
+    """Save the whole pass as a file, which travels in the answer and is made by the browser, in assets/download.js: no
+    sentence is left on the server's disk."""
+    info, kind = service.info, text_of(event, "kind")
+    given = alignment.given_heads(info, service.alignment_errors)
+    content = encode(trace, info, f".{kind}", Head(stack, layer, head), language, given)
+    return {"file": download(f"{info.name.replace('/', '-')}-attention.{kind}", content)}
 
 
 def best_heads(trace: Trace | None, stack: str) -> list[roles.Role]:

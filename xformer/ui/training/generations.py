@@ -70,6 +70,11 @@ def at_hand(models: ModelPool) -> list[str]:
     return [name for name in GENERATIONS if name in models.names]
 
 
+def first(page: Page) -> str:
+    """The part that the tab opens on: the beginning of training where there is no generation to ask."""
+    return ID if at_hand(page.models) else "beginning"
+
+
 @contextmanager
 def generation(models: ModelPool, name: str) -> Iterator[TranslationService]:
     """Lend the model of a generation; raises UserError where it cannot be had, or is not what its name says."""

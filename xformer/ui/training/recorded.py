@@ -39,14 +39,15 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     with gr.Row(elem_classes="controls"):
         part.control("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, "live_peak",
                      choices=[(say("recorded_all") if peak == ALL else peak, peak) for peak in peaks])
-        part.control("recorded_run", OneOf(("", *names), ""), gr.Dropdown,
-                     choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
+        part["chosen"] = part.control(
+            "recorded_run", OneOf(("", *names), ""), gr.Dropdown,
+            choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
     part["picture"], part["found"] = part.plot("recorded-runs"), gr.HTML(elem_classes="summary")
     with part.folded("runs"):
         part["table"] = gr.HTML(elem_classes="tables")
     gr.on([opened.change, *part.changes()], **LATEST, **part.listener(
         draw, "said", "picture", "found", "table", problem="problem", only_here=True))
-    part["picture"].pick(**part.listener(pick, "recorded_run"), **QUIET)
+    part["picture"].pick(**part.listener(pick, "chosen"), **QUIET)
     return Tab(part.controls)
 
 
@@ -74,4 +75,4 @@ def _paragraphs(sentences: Sequence[str]) -> str:
 
 def pick(_: StudyService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
     """Choose the run whose curve was clicked."""
-    return {"recorded_run": text_of(event, "curve")}
+    return {"chosen": text_of(event, "curve")}
