@@ -23,7 +23,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, weighing, word_link
 from xformer.ui.components import canvas, copy_link, download, projector_button, save_menu, script, small_maps
-from xformer.ui.controls import Numbered, OneOf, Switch, Unlimited, Values, Whole, some_heads
+from xformer.ui.controls import Kind, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
@@ -50,7 +50,7 @@ def head_of(service: TranslationService, _: Values) -> Numbered:
 
 
 @dataclass(frozen=True)
-class Locks(Unlimited):
+class Locks(Kind):
     """The locked words of `locked_word.Lock`, as text; empty for none."""
 
     default: str = ""

@@ -20,12 +20,11 @@ from xformer.serve import many as texts
 from xformer.serve.protocol import ReviewService
 from xformer.strings import Language
 from xformer.ui.components import canvas, download
-from xformer.ui.handlers import QUIET, refused
+from xformer.ui.handlers import OFF, ON, QUIET, end, refused
 from xformer.ui.layout import Layout
 
 MOST_SECONDS = 180.0  # that the texts of one person are read
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
-ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
 
 def build(part: Layout) -> None:
@@ -117,13 +116,6 @@ def run(service: ReviewService, language: Language, *, block: str, sheet: texts.
         if judged:
             yield {"result": figure.results(judged, language), "judged": judged, "keep": ON}
         raise
-
-
-def end(_: ReviewService, language: Language, *, halt: Event | None) -> dict[str, Any]:
-    """End the reading after the chunk it is at; what was read is shown by the reading itself, so in order."""
-    if halt is not None:
-        halt.set()
-    return {"stop": OFF}
 
 
 def save(service: ReviewService, language: Language, *, judged: list[Judged] | None) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from xformer.serve.protocol import (
 from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.controls import OneOf, Real, Whole
-from xformer.ui.handlers import LATEST, QUIET, refused
+from xformer.ui.handlers import LATEST, OFF, ON, QUIET, end, refused
 from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page, Tab, opened_by
 
@@ -39,7 +39,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "warm": {"live_order": "post", "live_warmup": 100, "live_peak": "0.003", "live_layers": 6}}
 USUAL: dict[str, Any] = {"live_task": "reverse", "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
                          "live_steps": 400}
-ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
 
 def build(page: Page, opened: gr.Textbox) -> Tab:
@@ -135,13 +134,6 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
                "pace": figure(figures.pace(runs, planned, language)), "runs": runs,
                "attention": figure(figures.map_now(frame, language)), "answers": figures.answers(frame, language)}
     yield {"start": ON, "stop": OFF, "clear": ON, "halt": None}
-
-
-def end(_: StudyService, language: Language, *, halt: Event | None) -> dict[str, Any]:
-    """End the run after the step it is at."""
-    if halt is not None:
-        halt.set()
-    return {"stop": OFF}
 
 
 def forget(study: StudyService, language: Language, **values: Any) -> dict[str, Any]:
