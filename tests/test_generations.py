@@ -176,7 +176,7 @@ def test_the_times_are_measured_and_said(monkeypatch):
 
 def test_the_part_is_the_first_of_its_tab(generations):
     page = laid_out(generations)
-    values, problems = page.controls.read(generations.default, {"tab": part.TAB, "gen_curve": "loss"})
+    values, problems = page.controls.read(generations.default, {"tab": "training", "gen_curve": "loss"})
     assert not problems and values["part"] == part.ID and values["gen_curve"] == "loss"
     _, problems = page.controls.read(generations.default, {"gen_curve": "weather"})
     assert problems

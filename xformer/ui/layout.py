@@ -15,7 +15,7 @@ from xformer.ui import components, places
 from xformer.ui.controls import Controls, Kind, OneOf, Values
 from xformer.ui.handlers import ANNOTATED, DEFAULTS, Ask
 from xformer.ui.pictures import Pictures
-from xformer.ui.tabs import Listener, Page
+from xformer.ui.tabs import Listener, Page, View
 
 
 class Layout(dict[str, Any]):
@@ -26,6 +26,8 @@ class Layout(dict[str, Any]):
         super().__init__(trace=page.trace, translation=page.translation, lock=page.lock, spanish=page.spanish)
         self.page, self.tab, self.ask, self.language = page, tab, ask or page.ask, page.language
         self.say, self.html, self.controls = page.language.say, page.language.html, Controls(page.service)
+        self.opened: Any = page.opened.get(tab or "")  # a box whose text changes when it comes into sight
+        self.views: dict[str, View] = {}
 
     def control(self, key: str, kind: Kind | Callable[[Any, Values], Kind], make: Callable[..., Any], text: str = "",
                 info: str = "", **how: Any) -> Any:
@@ -52,10 +54,15 @@ class Layout(dict[str, Any]):
         self[key] = self.controls.add(key, kind, make, visible=False, **whole)
         return self[key]
 
-    def include(self, other: "Layout") -> None:
-        """Add the controls of another part after the own ones."""
+    def inner(self, ask: Ask | None = None) -> "Layout":
+        """Begin a part of this one that has controls and names of its own."""
+        return Layout(self.page, self.tab, ask or self.ask)
+
+    def include(self, other: "Layout", name: str = "") -> None:
+        """Add the controls and views of another part after the own ones. name: of the part, for its views."""
         self.controls.include(other.controls)
         self.update(other.controls.named())
+        self.views.update({f"{name}.{view}": made for view, made in other.views.items()})
 
     def canvas(self, script: str, template: str, name: str, value: Any = None, **how: Any) -> gr.HTML:
         """Lay out what a script draws, as `components.canvas` does, with a toolbar that saves it."""

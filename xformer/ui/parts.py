@@ -14,13 +14,13 @@ from xformer.ui.tabs import Page, Tab
 
 
 class Part(Protocol):
-    """A module of a part of a tab; its title's key is "part_" and its ID."""
+    """A module of a part of a tab; its title's key is "part_" and its ID. Where it shows something of the sentence on
+    the page, so that a new sentence opens it again, its OF_SENTENCE is true."""
 
     ID: str
-    OF_SENTENCE: bool  # whether it shows something of the sentence on the page: a new sentence opens it again
 
-    def build(self, page: Page, opened: gr.Textbox) -> Tab:
-        """Lay the part out; called inside it. opened: a box whose text changes when the part comes into sight."""
+    def build(self, part: Layout) -> None:
+        """Lay the part out; called inside it."""
 
 
 @dataclass(eq=False)
@@ -41,23 +41,22 @@ class Parts:
         """Lay the tab out; called inside it."""
         ids, tab = [module.ID for module in self.parts], Layout(page, self.ID)
         first = self.first(page) if self.first else ids[0]
-        made = Tab(tab.controls, own_field=self.own_field)
         with gr.Row(elem_classes="controls parts"):
             part = tab.choice(self.key, ids, first, "part", container=False)
         columns, opened = [], []
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
                 question(page.language, module.ID)
-                box = gr.Textbox("0", visible=False)
-                of_part = module.build(page, box)
+                inside = tab.inner()
+                inside.opened = gr.Textbox("0", visible=False)
+                module.build(inside)
             columns.append(column)
-            opened.append(box)
-            tab.controls.include(of_part.controls)
-            made.views.update({f"{module.ID}.{name}": view for name, view in of_part.views.items()})
+            opened.append(inside.opened)
+            tab.include(inside, module.ID)
         part.change(None, part, columns, js=script("showPart", ids), **QUIET)
         gr.on([page.opened[self.ID].change, part.change], None, [page.tab, part, *opened], opened,
               js=script("countPartOpening", ids, self.ID), **QUIET)
-        of_sentence = [module.ID if module.OF_SENTENCE else None for module in self.parts]
+        of_sentence = [module.ID if getattr(module, "OF_SENTENCE", False) else None for module in self.parts]
         page.translation.change(None, [page.tab, part, *opened], opened,
                                 js=script("countPartOpening", of_sentence, self.ID), **QUIET)
-        return made
+        return Tab(tab.controls, tab.views, self.own_field)

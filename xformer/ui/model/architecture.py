@@ -12,15 +12,14 @@ from xformer.ui.attention import tab as attention
 from xformer.ui.components import PICTURES
 from xformer.ui.handlers import QUIET, number_of, text_of
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab, View
+from xformer.ui.tabs import View
 
-ID = "architecture"
-OF_SENTENCE = False  # each new trace draws it again anyway
+ID = "architecture"  # not OF_SENTENCE: each new trace draws it again anyway
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, part, reader = page.language, Layout(page), page.reviews
+    page, language, reader = part.page, part.language, part.page.reviews
 
     def blocks(value: str, **how: Any) -> gr.HTML:
         return part.canvas("blocks.js", "${value}", "architecture", value, **how)
@@ -47,10 +46,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 chosen = chosen.then(**listener)
 
     page.connections.append(connect)
-    return Tab(part.controls, {
-        "heading": View(heading, lambda service, values: heading_of(service, language)),
-        "towers": View(part["towers"], lambda service, values: towers_of(service, language)),
-        "orders": View(orders, lambda service, values: orders_of(service.info, language))})
+    part.views |= {"heading": View(heading, lambda service, values: heading_of(service, language)),
+                   "towers": View(part["towers"], lambda service, values: towers_of(service, language)),
+                   "orders": View(orders, lambda service, values: orders_of(service.info, language))}
 
 
 def heading_of(service: TranslationService, language: Language) -> str:

@@ -15,18 +15,15 @@ from xformer.strings import Language
 from xformer.ui.controls import OneOf, Whole, one_head
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
 
 ID = "bugs"
-TAB = "model"
 OF_SENTENCE = True
 SEED = Whole(1, 0, 999_999)
 GUESSES = ("none", *BUGS)  # none: the reader has said nothing yet
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part = Layout(page, TAB)
     pictures = part.pictures(ID, cleared={"texts": "", "before": None, "after": None, "reply": ""})
     pictures.follow(follow, "bug_guess")
     pictures.fact("bug", lambda bug_patient, bug_seed: figures.patients(int(bug_seed))[bug_patient])
@@ -34,12 +31,12 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     pictures.fact("ill", examined)
     pictures.fact("maps", both_maps)
     problem = part.status()
-    gr.HTML(f'<p>{page.language.html("bugs_look")}</p>', elem_classes="summary")
+    gr.HTML(f'<p>{part.html("bugs_look")}</p>', elem_classes="summary")
     with gr.Row(elem_classes="controls"):
         part.control("bug_patient", OneOf(tuple(figures.LETTERS), "A"), gr.Radio, "bugs_patient",
                      choices=[*figures.LETTERS], min_width=280)
-        part.control("bug_head", one_head(page.language), gr.Dropdown, "bugs_head", min_width=240)
-        button = gr.Button(page.language.say("bugs_deal"), scale=0, min_width=140)
+        part.control("bug_head", one_head(part.language), gr.Dropdown, "bugs_head", min_width=240)
+        button = gr.Button(part.say("bugs_deal"), scale=0, min_width=140)
     seed = part.hidden("bug_seed", SEED)
     texts = pictures.add("texts", part.table("tables bugs-result"), lambda healthy, ill, bug_patient, trace, language: (
         figures.translations(healthy, ill, bug_patient, trace.text, language)))
@@ -50,9 +47,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     reply = gr.HTML(elem_classes="summary bugs-reply", min_height=40)
     pictures.add("reply", reply, lambda healthy, ill, bug, bug_guess, language: (
         "" if bug_guess == GUESSES[0] else figures.reply(healthy, ill, bug, bug_guess, language)))
-    pictures.listen(problem, opened.change, page.trace.change, how={**QUIET, "show_progress_on": [texts]})
+    pictures.listen(problem, part.opened.change, part["trace"].change, how={**QUIET, "show_progress_on": [texts]})
     button.click(**pictures.listener(problem, deal, outputs={"bug_seed": seed}), **QUIET)
-    return Tab(part.controls)
 
 
 def follow(bug_patient: str, bug_seed: int, bug_guess: str, before: dict[str, Any]) -> dict[str, str]:

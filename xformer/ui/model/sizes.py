@@ -15,11 +15,8 @@ from xformer.ui.components import figure
 from xformer.ui.controls import Kind, OneOf, Switch, Values, Whole
 from xformer.ui.handlers import LATEST, QUIET
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
 
 ID = "sizes"
-TAB = "model"
-OF_SENTENCE = False
 PIECES, BATCH = 20, 32
 # Name in the address, field of Sizes, and its limits; the default is the loaded model's.
 NUMBERS = {"size_encoder": ("encoder_layers", 1, 200), "size_decoder": ("decoder_layers", 0, 200),
@@ -29,13 +26,12 @@ LENGTHS = {"size_pieces": (PIECES, 1, 1_000_000), "size_batch": (BATCH, 1, 1_000
 OWN = "own"
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part, say = Layout(page, TAB), page.language.say
     part.status()
     part.look("sizes_look")
     with gr.Row(elem_classes="controls presets"):
-        presets = [(name, gr.Button(say(f"sizes_preset_{name}"), size="sm")) for name in (OWN, *PRESETS)]
+        presets = [(name, gr.Button(part.say(f"sizes_preset_{name}"), size="sm")) for name in (OWN, *PRESETS)]
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
             part["picture"] = part.plot("size-parameters")
@@ -44,17 +40,16 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             for key, (field, least, most) in NUMBERS.items():
                 part.number(key, _of_model(field, least, most), f"sizes_{field}")
             part.control("size_norm", _norm, gr.Radio, "train_order",
-                         choices=page.language.choices("train_order_{}", NORMS))
+                         choices=part.language.choices("train_order_{}", NORMS))
             part.control("size_shared", Switch(True), gr.Checkbox, "sizes_shared")
             for key, (default, least, most) in LENGTHS.items():
                 part.number(key, Whole(default, least, most), f"sizes_{key[5:]}")
     with part.folded("blocks"):
         part["table"] = part.table("tables")
-    gr.on([opened.change, *part.changes()],
+    gr.on([part.opened.change, *part.changes()],
           **part.listener(draw, "picture", "said", "table", problem="problem", only_here=True), **LATEST)
     for name, button in presets:
         button.click(**part.listener(choose, *part.controls, problem="problem", preset=name), **QUIET)
-    return Tab(part.controls)
 
 
 def _own(service: TranslationService) -> Sizes:

@@ -13,18 +13,15 @@ from xformer.strings import Language
 from xformer.ui.controls import Kind, Values, Whole, only_own
 from xformer.ui.handlers import LATEST, needs, refused
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
 
 ID = "vocabulary"
-TAB = "model"
 OF_SENTENCE = True
 MOST_PIECES = 256
 WAYS, SHOWN_WAYS = 256, 8  # splits of a word that are weighed, and shown
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part = Layout(page, TAB)
     part.status()
     part.look("vocab_look")
     part["splits"] = part.table("tables splits")
@@ -39,9 +36,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             part["nearest"], part["found"] = part.table("tables nearest"), gr.HTML(elem_classes="summary")
             with part.folded("ways"):
                 part["others"] = part.table("tables")
-    gr.on([opened.change, part["vocab_piece"].input, part["vocab_layer"].input], **LATEST, **part.listener(
+    gr.on([part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input], **LATEST, **part.listener(
         draw, "found", "splits", "others", "nearest", "contexts", "vocab_piece", problem="problem", only_here=True))
-    return Tab(part.controls)
 
 
 def _layers(service: TranslationService, so_far: Values) -> Kind:

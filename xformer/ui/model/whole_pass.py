@@ -13,17 +13,14 @@ from xformer.ui.components import TRANSPORT, script
 from xformer.ui.controls import OneOf, Values, Whole
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
 
 ID = "whole"
-TAB = "model"
 OF_SENTENCE = True
 FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part = Layout(page, TAB)
     pictures, problem = part.pictures(ID, cleared={"picture": None, "block": ""}), part.status()
     pictures.follow(first_step, "whole_step")
     pictures.fact("passed", passed)
@@ -35,9 +32,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     chosen = [part.hidden("whole_step", FIRST), part.hidden("whole_block", block_of, gr.Textbox)]
     # What is chosen is set in the browser, and one listener draws it: an older answer never comes after a newer one.
     # (An event that Gradio sends again when the first is answered has the data of the first.)
-    picture.choose(None, None, [*chosen, page.lock], js=script("shownPass"), trigger_mode="multiple", **QUIET)
-    pictures.listen(problem, opened.change, page.lock.change, by_change=["whole_step", "whole_block"])
-    return Tab(part.controls)
+    picture.choose(None, None, [*chosen, part["lock"]], js=script("shownPass"), trigger_mode="multiple", **QUIET)
+    pictures.listen(problem, part.opened.change, part["lock"].change, by_change=["whole_step", "whole_block"])
 
 
 def block_of(service: TranslationService, so_far: Values) -> OneOf:

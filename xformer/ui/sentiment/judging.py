@@ -22,23 +22,21 @@ from xformer.ui.handlers import LATEST, QUIET, Ask
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 from xformer.ui.sentiment import many
-from xformer.ui.tabs import ALL_EXAMPLES, Page, Tab
+from xformer.ui.tabs import ALL_EXAMPLES
 
 ID = "judge"
-OF_SENTENCE = False
-TAB = "sentiment"
 EXAMPLES: list[str] = ALL_EXAMPLES["reviews"]
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
 PATIENCE = 1.0  # seconds after which the progress is shown
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
-    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    language, reader, part = page.language, page.reviews, Layout(page, TAB)
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    page, language, reader = part.page, part.language, part.page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
         part.hidden("review", Words(), gr.Textbox)
-        return Tab(part.controls)
+        return
     readers = {reader.info.name: reader, **page.other_reviews}
     which = page.reviewer = part.control(
         "classifier", OneOf((*readers,), reader.info.name), gr.Radio,
@@ -58,7 +56,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             part["gives_picture"] = part.plot("gives-picture")
         with gr.Column(scale=4, min_width=280):
             part["gives_table"] = part.table("tables sentiment gives-table")
-    shipped = Layout(page, TAB, page.always(reader))
+    shipped = part.inner(page.always(reader))
     with gr.Column(elem_classes="folds"):
         _looked(part, reader.info)
         _pairs(part)
@@ -68,8 +66,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                 gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
             many.build(shipped)
     part["attribution"] = gr.State()
-    _listen(part, opened)
-    return Tab(part.controls)
+    _listen(part)
 
 
 def _review(part: Layout, reader: ReviewService) -> None:
@@ -105,7 +102,7 @@ def _looked(part: Layout, info: ModelInfo) -> None:
         part["looked"] = gr.HTML(elem_classes="sentiment looked")
 
 
-def _listen(part: Layout, opened: gr.Textbox) -> None:
+def _listen(part: Layout) -> None:
     """Judge the review when it is asked for, and draw what follows from that."""
     live = ("verdict", "moves", "stale")
     explained = ("attribution", "effects", "review", "gives", "gives_picture", "gives_table", *live)
@@ -115,7 +112,7 @@ def _listen(part: Layout, opened: gr.Textbox) -> None:
         **part.listener(offer, "layer", "head"), **QUIET)
     gr.on([part["button"].click, part["text"].submit], **part.listener(judge, *explained, problem="moves"), **waits)
     part["sample"].click(**part.listener(judge_example, "text", *explained, problem="moves"), **waits)
-    opened.change(**part.listener(open_tab, "text", *explained, problem="moves", only_here=True), **waits)
+    part.opened.change(**part.listener(open_tab, "text", *explained, problem="moves", only_here=True), **waits)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
     judged, kind = part["attribution"].change, part["kind"]

@@ -16,17 +16,14 @@ from xformer.figures.reading import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
 from xformer.ui.components import figure, small_maps
-from xformer.ui.controls import Controls, OneOf, Switch, Whole
+from xformer.ui.controls import OneOf, Switch, Whole
 from xformer.ui.handlers import LATEST, QUIET, SWIFT, number_of, refused
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import note
 from xformer.ui.sentiment import judging
-from xformer.ui.tabs import Page, Tab
 
 ID = "maps"
-TAB = "sentiment"
-OF_SENTENCE = False
 MOST = 256  # layers, and heads of a layer, that an address may name
 PLOTS = ("before", "after", "difference")
 LOOK = ("layer", "head", "show", "view", "words", "hide", "weigh")
@@ -35,14 +32,15 @@ EMPTY: dict[str, Any] = {"read": None, "grid": None, "picture": None, "below": "
 Readers = Mapping[str, Any]  # ReviewService and WriterService, by names of figures.reading.OF or of classifiers
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
-    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    page, language = part.page, part.language
     reader, writer = page.reviews, None if isinstance(page.writer, UserError) else page.writer
     if reader is None or isinstance(reader, UserError):
-        gr.HTML(judging.missing(reader, page.language))
-        return Tab(Controls(page.service))
+        gr.HTML(judging.missing(reader, language))
+        return
     readers: Readers = {OF[0]: reader, **({} if writer is None else {OF[1]: writer}), **page.other_reviews}
-    part = Layout(page, TAB, page.always(readers))
+    part.ask = page.always(readers)
     pictures = part.pictures(ID, cleared=EMPTY)
     part["read"] = pictures.input("read", gr.State())  # the text that was read; None for none
     pictures.follow(follow, "maps_layer", "maps_head")
@@ -59,7 +57,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
         with gr.Column(scale=7, min_width=300):
             pictures.add("picture", part.map("reading-view"), draw_picture)
             pictures.add("rules", gr.HTML(elem_classes="summary"), draw_rules)
-            about = gr.HTML(figures.about(reader.info, reader.info, page.language), elem_classes="summary about-mask")
+            about = gr.HTML(figures.about(reader.info, reader.info, language), elem_classes="summary about-mask")
             pictures.add("about", about, lambda service, of, language: figures.about(
                 service[of].info, service[classifier_of(of)].info, language))
             pictures.add("below", gr.HTML(elem_classes="summary words-of-picture"), lambda seen, language: (
@@ -74,14 +72,13 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     def connect() -> None:
         review = pictures.input("review", page.controls["review"].component)
         pictures.input("field", page.review)
-        opened.change(**pictures.listener(problem, run, outputs={**outputs, "review": review}), **LATEST)
+        part.opened.change(**pictures.listener(problem, run, outputs={**outputs, "review": review}), **LATEST)
         page.on_return.append({**pictures.listener(problem, run_again, outputs=outputs), **QUIET})
         if page.reviewer is not None:
             part["name"] = page.reviewer
             page.reviewer.input(**part.listener(take, "read", "maps_of"), **QUIET)
 
     page.connections.append(connect)
-    return Tab(part.controls)
 
 
 def _settings(part: Layout, readers: Readers) -> None:

@@ -12,14 +12,12 @@ from xformer.results import Message, Options, Scored, UserError
 from xformer.serve.protocol import WriterService
 from xformer.strings import ASSETS, Language
 from xformer.ui.components import TRANSPORT
-from xformer.ui.controls import Controls, Real, Whole, Words
+from xformer.ui.controls import Real, Whole, Words
 from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab, opened_by
+from xformer.ui.tabs import opened_by
 
 ID = "writer"
-OF_SENTENCE = False
-TAB = "sentiment"
 BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads((ASSETS / "likelier.json").read_text(encoding="utf-8"))
 MOST_PLACES = 100_000  # no text has as many pieces
@@ -28,14 +26,14 @@ SAMPLING: dict[str, Real | Whole] = {
     "lm_seed": Whole(1, 0, 999_999)}
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
-    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    say, html, writer = page.language.say, page.language.html, page.writer
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    page, say, html, writer = part.page, part.say, part.html, part.page.writer
     if writer is None or isinstance(writer, UserError):
         gr.HTML(notice([say("lm_missing") if writer is None else writer.say(page.language)], "error"))
-        return Tab(Controls(page.service))
-    ask, info = page.always(writer), writer.info
-    part, of_two = Layout(page, TAB, ask), Layout(page, TAB, ask)
+        return
+    part.ask, info = page.always(writer), writer.info
+    of_two = part.inner()
     part.status()
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
@@ -57,7 +55,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     gr.on([button.click, text.submit], **part.listener(read, *answered, problem="problem"),
           trigger_mode="always_last", api_visibility="private", show_progress_on=[picture])
     opening = {**part.listener(read_first, *answered, problem="problem", only_here=True), **QUIET}
-    opened.change(trigger_mode="always_last", **opening)
+    part.opened.change(trigger_mode="always_last", **opening)
     page.on_return.append(opening)
     # One listener: what is done to a text comes after what was done before, and its answer too.
     picture.act(**part.listener(act, *answered, problem="problem"), **LATEST)
@@ -66,7 +64,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     with part.folded("likelier") as fold:
         _likelier(of_two)
     part.include(of_two)
-    return Tab(part.controls, {"likelier": opened_by(of_two.controls, fold)})
+    part.views["likelier"] = opened_by(of_two.controls, fold)
 
 
 def options_of(sampling: dict[str, Any]) -> Options:

@@ -13,16 +13,14 @@ from xformer.ui.components import figure
 from xformer.ui.controls import Whole
 from xformer.ui.handlers import LATEST
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
 
 ID = "beginning"
-OF_SENTENCE = False
 ORDERS = ("both", *NORMS)
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part = Layout(page, "training", page.always(page.study))
+    part.ask = part.page.always(part.page.study)
     part.status()
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
@@ -34,9 +32,8 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             part.control("grad_width", Whole(128, 32, WIDEST, 32), gr.Slider, "train_width")
             part.number("grad_seed", Whole(0, 0, LARGEST_SEED), "train_seed")
             part.note("train_beginning_text")
-    gr.on([opened.change, *part.changes()],
+    gr.on([part.opened.change, *part.changes()],
           **part.listener(draw, "said", "picture", problem="problem", only_here=True), **LATEST)
-    return Tab(part.controls)
 
 
 def draw(study: StudyService, language: Language, *, grad_order: str, grad_layers: int, grad_width: int,

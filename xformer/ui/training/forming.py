@@ -20,21 +20,19 @@ from xformer.ui.components import figure, small_maps
 from xformer.ui.controls import OneOf, Whole, only_own
 from xformer.ui.handlers import LATEST, QUIET, number_of, refused
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Listener, Page, Tab
+from xformer.ui.tabs import Listener
 from xformer.ui.training.generations import generation, kept_moment
 
 ID = "forming"
-TAB = "training"
-OF_SENTENCE = False
 MOMENTS, MOST_MOMENTS, MOST_SENTENCES, MOST_HEADS = 12, 20, 40, 64
 HIDDEN = gr.update(value=None, visible=False)
 NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN, "picture": HIDDEN,
                            "errors": None, "errors_part": gr.update(visible=False)}
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, part = page.language, Layout(page, TAB, page.always(page.models))
+    part.ask, language = part.page.always(part.page.models), part.language
     part.status()
     part.look("form_look")
     with gr.Row(elem_classes="controls"):
@@ -63,10 +61,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                              "form_sentence", "form_moment", "form_layer", "form_head", problem="problem",
                              only_here=True, **fixed)
 
-    gr.on([opened.change, model.input, course.input, moment.input], **listener(draw), **LATEST)
+    gr.on([part.opened.change, model.input, course.input, moment.input], **listener(draw), **LATEST)
     stack.input(**listener(draw, other_stack=True), **LATEST)
     part["grid"].choose(**listener(choose), trigger_mode="multiple", **QUIET)
-    return Tab(part.controls)
 
 
 def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments, str, Moment | None]:

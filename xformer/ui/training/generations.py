@@ -21,22 +21,21 @@ from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.handlers import LATEST, QUIET, needs
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.tabs import Page
 
 ID = "generations"
-TAB = "training"
 OF_SENTENCE = True  # drawn again for another sentence
 WITH_MAPS = GENERATIONS[1:]
 WIDTH = 256  # of the layers that are compared, and measured in explain/complexity.py
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, part = page.language, Layout(page, TAB, page.always(page.models))
+    page, part.ask = part.page, part.page.always(part.page.models)
     part.status()
     part["table"] = gr.HTML(elem_classes="tables gen-said")
     part.look("gen_look")
-    gr.HTML(figures.missing(page.models.names, language))
+    gr.HTML(figures.missing(page.models.names, part.language))
     with gr.Row(elem_classes="detail maps-of-all"):  # never hidden: what is not mounted loses its value
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
@@ -56,13 +55,12 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
                 part["picture"], part["said"] = part.plot("gen-times"), gr.HTML(elem_classes="summary")
     part |= {"compared": gr.State(), "found": gr.State(), "measured": gr.State()}
-    opened.change(**part.listener(compare, "compared", "table", "costs", *WITH_MAPS, problem="problem",
+    part.opened.change(**part.listener(compare, "compared", "table", "costs", *WITH_MAPS, problem="problem",
                                   only_here=True), **LATEST)
-    gr.on([opened.change, curve.input],
+    gr.on([part.opened.change, curve.input],
           **part.listener(draw, "found", "facts", "lengths", "curves", only_here=True), **LATEST)
-    opened.change(**part.listener(measure, "measured", "picture", "said", only_here=True,
+    part.opened.change(**part.listener(measure, "measured", "picture", "said", only_here=True,
                                   ask=page.always(page.study)), **QUIET)
-    return Tab(part.controls)
 
 
 def at_hand(models: ModelPool) -> list[str]:

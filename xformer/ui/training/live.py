@@ -26,10 +26,9 @@ from xformer.ui.components import figure
 from xformer.ui.controls import OneOf, Real, Whole
 from xformer.ui.handlers import LATEST, OFF, ON, QUIET, end, refused
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab, opened_by
+from xformer.ui.tabs import opened_by
 
 ID = "live"
-OF_SENTENCE = False
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
 PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
 # What to try, in this order; what they showed is in docs/TRAINING.md.
@@ -41,15 +40,15 @@ USUAL: dict[str, Any] = {"live_task": "reverse", "live_schedule": "cosine", "liv
                          "live_steps": 400}
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    ask, say = page.always(page.study), page.language.say
-    part, others = Layout(page, "training", ask), Layout(page, "training", ask)
+    part.ask, say = part.page.always(part.page.study), part.say
+    others = part.inner()
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
             part.look("live_look")
             with gr.Row(elem_classes="try"):
-                gr.HTML(f'<p>{page.language.html("live_try")}</p>')
+                gr.HTML(f'<p>{part.html("live_try")}</p>')
                 presets = {name: gr.Button(say(f"live_try_{name}"), size="sm", min_width=120) for name in PRESETS}
             with gr.Row():
                 part["start"] = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
@@ -80,7 +79,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     part.include(others)
     part |= {"runs": gr.State(()), "halt": gr.State()}
     shown, drawn = ("told", "progress", "pace"), ("attention", "answers", "runs")
-    gr.on([opened.change, *part.changes()],
+    gr.on([part.opened.change, *part.changes()],
           **part.listener(plan, *shown, problem="problem", only_here=True), **LATEST)
     part["start"].click(
         **part.listener(run, *shown, "start", "stop", "clear", *drawn, "halt", problem="problem"),
@@ -89,7 +88,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     part["clear"].click(**part.listener(forget, *shown, *drawn, problem="problem"), **QUIET)
     for name, button in presets.items():
         button.click(**part.listener(preset, *part.controls, name=name), **QUIET)
-    return Tab(part.controls, {"settings": opened_by(others.controls, fold)})
+    part.views["settings"] = opened_by(others.controls, fold)
 
 
 def settings_of(values: dict[str, Any]) -> RunSettings:

@@ -18,18 +18,17 @@ from xformer.ui.components import figure
 from xformer.ui.controls import OneOf
 from xformer.ui.handlers import LATEST, QUIET, text_of
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Page, Tab
 
 ID = "recorded"
-OF_SENTENCE = False
 ALL = "all"
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    part, language, say = Layout(page, "training", page.always(page.study)), page.language, page.language.say
+    study, language, say = part.page.study, part.language, part.say
+    part.ask = part.page.always(study)
     try:
-        runs = page.study.recorded().courses
+        runs = study.recorded().courses
     except UserError:
         runs = ()  # which `draw` says
     peaks = (*dict.fromkeys(f"{one.settings.peak:g}" for one in runs), ALL)
@@ -45,10 +44,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     part["picture"], part["found"] = part.plot("recorded-runs"), gr.HTML(elem_classes="summary")
     with part.folded("runs"):
         part["table"] = gr.HTML(elem_classes="tables")
-    gr.on([opened.change, *part.changes()], **LATEST, **part.listener(
+    gr.on([part.opened.change, *part.changes()], **LATEST, **part.listener(
         draw, "said", "picture", "found", "table", problem="problem", only_here=True))
     part["picture"].pick(**part.listener(pick, "chosen"), **QUIET)
-    return Tab(part.controls)
 
 
 def draw(study: StudyService, language: Language, *, recorded_peak: str, recorded_run: str) -> dict[str, Any]:
