@@ -180,7 +180,9 @@ def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
         "about": View(frame["about"], lambda service, values: _about(service, page.language)),
         "examples": View(frame["sample"], lambda service, values: gr.Dataset(
             samples=[[example] for example in examples(service)])),
-        "models": View(frame["models"], lambda service, values: _menu(models, values["model"] or models.names[0])),
+        "models": View(frame["models"], lambda service, values: gr.update(
+            choices=[*dict.fromkeys((*models.names, values["model"] or models.names[0]))],
+            value=values["model"] or models.names[0])),
         LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
                        lambda service, values: controls.left_out(service))})
 
@@ -195,8 +197,9 @@ def _translate(page: Page, frame: Mapping[str, Any]) -> None:
     """Translate what is typed or chosen, and do with it what the tabs do."""
     first, *others = page.on_sentence
     _then(gr.on([frame["button"].click, page.sentence.submit], **first, trigger_mode="always_last"), *others)
-    _then(frame["sample"].click(**page.ask(_first, {"sample": frame["sample"]}, {"sentence": page.sentence}), **QUIET),
-          first, *others)
+    _then(frame["sample"].click(**page.ask(
+        lambda service, language, *, sample: {"sentence": sample[0]}, {"sample": frame["sample"]},
+        {"sentence": page.sentence}), **QUIET), first, *others)
     gr.on([control.component.change for key, control in page.controls.items() if key != "model"], **_write(page))
 
 
@@ -302,14 +305,6 @@ def _loading(name: str, language: Language) -> str:
     return notice([language.say("model_loading", name=name)], "warning")
 
 
-def _first(service: TranslationService, language: Language, *, sample: list[str]) -> dict[str, str]:
-    return {"sentence": sample[0]}
-
-
-def _menu(models: ModelPool, shown: str) -> dict[str, Any]:
-    return gr.update(choices=[*models.names, *({shown} - {*models.names})], value=shown)
-
-
 def _about(service: TranslationService, language: Language) -> str:
     """Say which model the page shows."""
     info = service.info
@@ -333,15 +328,11 @@ def _links(language: Language) -> str:
 
 
 def _languages(language: Language) -> str:
-    """Link to the page in every language."""
-    links = " ".join(_link(other, path, current=other == language) for other, path in PATHS.items())
-    return f"<nav>{links}</nav>"
-
-
-def _link(language: Language, path: str, current: bool) -> str:
-    """A link to the page in a language, which keeps what the address says; a bold name where it is the page's own."""
-    code, label = language.code, language.code.upper()
-    if current:
-        return f'<b lang="{code}">{label}</b>'
-    return (f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
-            f'aria-label="{label}: {language.name}">{label}</a>')
+    """Link to the page in every language, keeping what the address says; a bold name where it is the page's own."""
+    links = []
+    for other, path in PATHS.items():
+        code, label = other.code, other.code.upper()
+        links.append(f'<b lang="{code}">{label}</b>' if other == language else (
+            f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
+            f'aria-label="{label}: {other.name}">{label}</a>'))
+    return f'<nav>{" ".join(links)}</nav>'

@@ -74,18 +74,14 @@ def build(page: Page, look: Layout, drawer: gr.Textbox) -> Layout:
     pictures.listen(problem, drawer.change, page.translation.change, by_change=["weigh_head"],
                     how={"api_visibility": "private", "show_progress_on": [result]})
     part |= look.controls.named("stack", "layer", "head")
-    this.click(**part.listener(take, "weigh_head"), **QUIET)
+    this.click(**part.listener(lambda service, language, *, stack, layer, head: {
+        "weigh_head": str(Head(stack, int(layer), int(head)))}, "weigh_head"), **QUIET)
     return part
 
 
 def in_sight(drawer: str) -> bool:
     """Whether this part of the drawer is the one that is looked at."""
     return drawer == TAB
-
-
-def take(service: TranslationService, language: Language, *, stack: str, layer: int, head: int) -> dict[str, str]:
-    """Take the head that the tab shows."""
-    return {"weigh_head": str(Head(stack, int(layer), int(head)))}
 
 
 def kind_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:

@@ -36,12 +36,14 @@ def build(part: Layout) -> None:
                 blocks(figure.classifier(reader.info, reader.blocks(), language=language))
         with part.folded("terms"):
             gr.HTML(figure.terms(language))
-    page.trace.change(**part.listener(draw, "towers"), **QUIET)
+    page.trace.change(**part.listener(lambda service, language, *, trace: {
+        "towers": towers_of(service, language, trace)}, "towers"), **QUIET)
 
     def connect() -> None:
         if attention.ID in page.opened:
             opens = {"tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}
-            chosen = part["towers"].choose(**page.ask(open_attention, {}, opens), **QUIET)
+            chosen = part["towers"].choose(**page.ask(lambda service, language, *, event: attention.open_layer(
+                service, language, text_of(event, "stack"), number_of(event, "layer")), {}, opens), **QUIET)
             for listener in page.on_choice:
                 chosen = chosen.then(**listener)
 
@@ -69,13 +71,3 @@ def towers_of(service: TranslationService, language: Language, trace: Trace | No
     """Draw the towers of a model, with the lengths of the sentence where there is one."""
     source, target = (None, None) if trace is None else (len(trace.source), len(trace.target))
     return figure.architecture(service.info, service.blocks(), source, target, language)
-
-
-def draw(service: TranslationService, language: Language, *, trace: Trace | None) -> dict[str, str]:
-    """Draw the towers for the sentence on the page."""
-    return {"towers": towers_of(service, language, trace)}
-
-
-def open_attention(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
-    """Open the Attention tab at the block that was clicked."""
-    return attention.open_layer(service, language, text_of(event, "stack"), number_of(event, "layer"))

@@ -10,7 +10,6 @@ import numpy as np
 from xformer.explain import alignment
 from xformer.explain import key_value_store as key_values
 from xformer.explain import principles as explain
-from xformer.explain.principles import Split
 from xformer.figures import principles as figures
 from xformer.figures import stream as stream_figures
 from xformer.figures.attention import Choice, named_by
@@ -76,7 +75,9 @@ def build(page: Page) -> Tab:
 def _facts(pictures: Pictures) -> None:
     """Declare what is asked and worked out of a head of the pair that the page looks into."""
     pictures.follow(follow, "first_layer", "query", "mask")
-    pictures.fact("head", head_in)
+    # The head that is chosen, in the last layer of its stack where that has fewer.
+    pictures.fact("head", lambda service, first_stack, first_layer, first_head: Head(
+        first_stack, min(int(first_layer), layer_of(service, {"stack": first_stack}).most), int(first_head)))
     pictures.fact("walk", walk_through)
     pictures.fact("asks", asked)
     pictures.fact("pair", lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)])
@@ -84,7 +85,8 @@ def _facts(pictures: Pictures) -> None:
     pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
     pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
     pictures.fact("layer", lambda head: head.layer)
-    pictures.fact("ways", splits_of)
+    pictures.fact("ways", lambda service: [explain.split(service.info.d_model, heads) for heads in HEADS
+                                           if service.info.d_model % heads == 0])
 
 
 def _walk(part: Layout, pictures: Pictures) -> None:
@@ -143,7 +145,8 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
         pictures.add("map", plot("first-map"), figures.all_queries, seen="map_open", rule="scoring")
     with part.folded("variance", pictures):
         gr.HTML(figures.heading("variance", language))
-        pictures.add("variance", plot("first-variance"), draw_variance, seen="variance_open")
+        pictures.add("variance", plot("first-variance"), lambda service, language: figures.variance(
+            explain.variance(), service.info.d_model // service.info.n_heads, language), seen="variance_open")
     with part.folded("split", pictures):
         gr.HTML(figures.heading("split", language))
         pictures.add("costs", gr.HTML(elem_classes="tables"), figures.split_costs, seen="split_open")
@@ -165,11 +168,6 @@ def follow(service: TranslationService, language: Language, head: Head, query: i
         if asks not in (None, query):
             answer["query"] = asks
     return answer
-
-
-def head_in(service: TranslationService, first_stack: str, first_layer: int, first_head: int) -> Head:
-    """The head that is chosen, in the last layer of its stack where that has fewer."""
-    return Head(first_stack, min(int(first_layer), layer_of(service, {"stack": first_stack}).most), int(first_head))
 
 
 @needs(trace="no_trace")
@@ -204,17 +202,6 @@ def locked_query(service: TranslationService, lock: str, head: Head) -> int | No
 def asked(walk: Walk, query: int | None) -> int:
     """The query that is chosen, from 0, where the walk has it; else the second, which has something to look at."""
     return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
-
-
-def draw_variance(service: TranslationService, language: Language) -> Any:
-    """Draw the variance of dot products with and without the scaling."""
-    return figures.variance(explain.variance(), service.info.d_model // service.info.n_heads, language)
-
-
-def splits_of(service: TranslationService) -> list[Split]:
-    """Split one d_model into several heads."""
-    d_model = service.info.d_model
-    return [explain.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
 
 
 def _store(page: Page) -> tuple[Layout, gr.Accordion]:

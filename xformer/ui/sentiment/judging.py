@@ -119,7 +119,8 @@ def _listen(part: Layout) -> None:
     gr.on([part["text"].change, judged], **part.listener(follow, *live, problem="moves"), **LATEST)
     gr.on([judged, kind.input, part["layer"].input, part["head"].input],
           **part.listener(draw, "looked", "strongest"), **LATEST)
-    kind.input(**part.listener(show_head, "of_head"), **QUIET)
+    kind.input(**part.listener(lambda service, language, *, kind: {"of_head": gr.update(visible=kind == "head")},
+                               "of_head"), **QUIET)
 
 
 def _about(info: ModelInfo, language: Language) -> str:
@@ -141,11 +142,6 @@ def _line(info: ModelInfo, language: Language) -> str:
 def missing(reason: UserError | None, language: Language) -> str:
     """Say what to do where there is no classifier."""
     return notice([language.say("review_missing") if reason is None else reason.say(language)], "error")
-
-
-def show_head(_: ReviewService, language: Language, *, kind: str) -> dict[str, Any]:
-    """Show the choice of a head where a head is looked at."""
-    return {"of_head": gr.update(visible=kind == "head")}
 
 
 def judge(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:
@@ -293,25 +289,16 @@ def _quality(part: Layout, reader: ReviewService) -> None:
             gr.HTML(figures.calibration_text(reader.calibration, language) + model)
             part["calibration"] = part.plot("calibration")
             gr.HTML(figures.calibration_found(reader.calibration, language), elem_classes="summary")
-        fold.expand(**part.listener(draw_calibration, "calibration"), **QUIET)
+        fold.expand(**part.listener(lambda service, language: {
+            "calibration": figure(figures.reliability(service.calibration, language))}, "calibration"), **QUIET)
     if reader.label_shares:
         with part.folded("shares") as fold:
             gr.HTML(f'{note(language, "shares_text")}{model}')
             part["shares"] = part.plot("shares")
             gr.HTML(figures.shares_found(reader.label_shares, language), elem_classes="summary")
-        fold.expand(**part.listener(draw_shares, "shares"), **QUIET)
+        fold.expand(**part.listener(lambda service, language: {
+            "shares": figure(figures.label_shares(service.label_shares, language))}, "shares"), **QUIET)
     if scores:
         with part.folded("poolings"):
             gr.HTML(f'<p class="note">{figures.poolings_text(scores, language)}</p>{model}')
             part.canvas("part.js", "${value}", "tables poolings-view", figures.poolings(scores, language))
-
-
-def draw_calibration(service: ReviewService, language: Language) -> dict[str, Any]:
-    """Draw how far the probabilities can be trusted, where that was measured."""
-    calibration = service.calibration
-    return {} if calibration is None else {"calibration": figure(figures.reliability(calibration, language))}
-
-
-def draw_shares(service: ReviewService, language: Language) -> dict[str, Any]:
-    """Draw accuracy by the share of the labels that was learned from."""
-    return {"shares": figure(figures.label_shares(service.label_shares, language))}
