@@ -1,4 +1,5 @@
-"""Score a model: its translations, alignments, translations by length, verdicts on reviews, and pre-training."""
+"""Score a model: its translations, alignments, translations by length, verdicts on reviews, and pre-training; and keep
+what was measured in the files of the checkpoint."""
 
 from __future__ import annotations
 
@@ -21,7 +22,6 @@ from xformer.commands.arguments import (
     read_pairs,
     search_options,
 )
-from xformer.commands.keep import keep, keep_score, own_folder, set_name
 from xformer.hub.shipped import SENTIMENT, TRANSLATION
 from xformer.results import UserError
 
@@ -306,3 +306,37 @@ def poolings(args: argparse.Namespace) -> None:
         lines.append(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
                      f"{score.sst2:>9.4f}")
     _tell_runs(args, "poolings", [asdict(score) for score in scores], lines)
+
+
+def own_folder(folder: Path, save: bool) -> Path:
+    """Return a checkpoint folder; raises UserError for one in the Hub's cache if results are to be kept in it."""
+    if save and folder.resolve().parent.name == "snapshots":
+        raise UserError("--save writes into the checkpoint, but the Hub's cache is kept as it was fetched; copy it out "
+                        "with “python -m xformer checkpoint pull owner/name DIR” and name that folder.")
+    return folder
+
+
+def keep(folder: Path, key: str, value: Any) -> None:
+    """Put an entry into the metrics of a checkpoint, in place of an earlier one."""
+    from xformer.hub import checkpoint
+    metrics = {**checkpoint.read_metrics(folder), key: value}
+    try:
+        checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    except OSError as error:
+        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
+                        f"copy the checkpoint to where it can.") from error
+
+
+def set_name(file: Path) -> str:
+    """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
+    return file.name.removesuffix(".xz").removesuffix(".tsv")
+
+
+def keep_score(folder: Path, name: str, score: dict[str, Any]) -> None:
+    """Put a score on the set of this name into the metrics and the card of a checkpoint."""
+    from xformer.hub import card
+    try:
+        card.keep(folder, {"set": name, **score})
+    except OSError as error:
+        raise UserError(f"The files of {folder} cannot be written ({error.strerror}); copy the checkpoint to where "
+                        f"they can.") from error

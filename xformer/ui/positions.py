@@ -38,25 +38,10 @@ NOISE = np.linspace(0, 3, 31)
 SIZE = ("length", "d_model", "base_power")  # keys of the controls that all pictures of the table depend on
 
 
-def width(service: TranslationService, _: Values) -> Whole:
-    """The width of the table, the model's own by default."""
-    return Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2)
-
-
-def base_power(service: TranslationService, _: Values) -> Real:
-    """The base as a power of ten, the model's own by default."""
-    return Real(math.log10(service.info.position_base), *POWERS, step=0.05)
-
-
 def dimensions_of(_: TranslationService, so_far: Values) -> Several:
     """The dimensions of the table that are drawn as curves."""
     middle = so_far["d_model"] // 4 * 2
     return Several((0, 1, middle, middle + 1), so_far["d_model"] - 1, MOST_CURVES)
-
-
-def pair_of(_: TranslationService, so_far: Values) -> Whole:
-    """The pair of dimensions that is turned."""
-    return Whole(min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1)
 
 
 def build(page: Page) -> Tab:
@@ -105,8 +90,12 @@ def _table(part: Layout) -> gr.Accordion:
         gr.HTML(figures.heading("table", language))
         with gr.Row(elem_classes="controls"):
             part.control("length", LENGTH, gr.Slider, "pos_length", min_width=200)
-            part.control("d_model", width, gr.Slider, "pos_width", min_width=200)
-            part.control("base_power", base_power, gr.Slider, "pos_power", "pos_power_info", min_width=200)
+            # By default those of the model.
+            part.control("d_model", lambda service, _: Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2),
+                         gr.Slider, "pos_width", min_width=200)
+            part.control("base_power", lambda service, _: Real(
+                math.log10(service.info.position_base), *POWERS, step=0.05), gr.Slider, "pos_power", "pos_power_info",
+                min_width=200)
         with gr.Row(elem_classes="detail"):
             with gr.Column(min_width=300):
                 pictures.add("table", part.plot("pos-table"), lambda length, d_model, base, language: (
@@ -145,7 +134,9 @@ def _why(part: Layout, pictures: Pictures) -> None:
         with gr.Column(min_width=300):
             heading("rotation")
             with gr.Row(elem_classes="controls"):
-                part.control("pair", pair_of, gr.Slider, "pos_pair_label", min_width=140)
+                part.control("pair", lambda _, so_far: Whole(
+                    min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1), gr.Slider, "pos_pair_label",
+                    min_width=140)
                 part.control("position", Whole(2, 0, LENGTH.most), gr.Slider, "pos_from", min_width=140)
                 part.control("steps", Whole(3, 0, MOST_STEPS), gr.Slider, "pos_steps", min_width=140)
             late("circle", part.plot("pos-rotation"), draw_rotation)

@@ -1,6 +1,7 @@
 """Part of the Model tab: a calculator for transformers of any size."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -12,7 +13,7 @@ from xformer.results import Message, UserError
 from xformer.serve.protocol import NORMS, TranslationService
 from xformer.strings import Language
 from xformer.ui.components import figure
-from xformer.ui.controls import Kind, OneOf, Switch, Values, Whole
+from xformer.ui.controls import OneOf, Switch, Values, Whole
 from xformer.ui.handlers import LATEST, QUIET
 from xformer.ui.layout import Layout
 
@@ -38,9 +39,9 @@ def build(part: Layout) -> None:
             part["said"] = gr.HTML(elem_classes="summary", min_height=225)
         with gr.Column(scale=4, min_width=300, elem_classes="controls size-numbers"):
             for key, (field, least, most) in NUMBERS.items():
-                part.number(key, _of_model(field, least, most), f"sizes_{field}")
-            part.control("size_norm", _norm, gr.Radio, "train_order",
-                         choices=part.language.choices("train_order_{}", NORMS))
+                part.number(key, partial(_of_model, field, least, most), f"sizes_{field}")
+            part.control("size_norm", lambda service, _: OneOf(tuple(NORMS), _own(service).norm), gr.Radio,
+                         "train_order", choices=part.language.choices("train_order_{}", NORMS))
             part.control("size_shared", Switch(True), gr.Checkbox, "sizes_shared")
             for key, (default, least, most) in LENGTHS.items():
                 part.number(key, Whole(default, least, most), f"sizes_{key[5:]}")
@@ -57,14 +58,8 @@ def _own(service: TranslationService) -> Sizes:
     return counts.of_model(service.info, service.blocks()) or PRESETS["base"]
 
 
-def _of_model(field: str, least: int, most: int) -> Any:
-    def kind(service: TranslationService, so_far: Values) -> Kind:
-        return Whole(getattr(_own(service), field), least, most)
-    return kind
-
-
-def _norm(service: TranslationService, so_far: Values) -> Kind:
-    return OneOf(tuple(NORMS), _own(service).norm)
+def _of_model(field: str, least: int, most: int, service: TranslationService, _: Values) -> Whole:
+    return Whole(getattr(_own(service), field), least, most)
 
 
 def choose(service: TranslationService, language: Language, *, preset: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from xformer.pieces import WORD_START, words
 from xformer.results import NearestContexts, NearestPieces, Pieced, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.controls import Kind, Values, Whole, only_own
+from xformer.ui.controls import Whole, only_own
 from xformer.ui.handlers import LATEST, needs, refused
 from xformer.ui.layout import Layout
 
@@ -28,7 +28,8 @@ def build(part: Layout) -> None:
     with gr.Row(elem_classes="controls"):
         # 0: the longest piece of the sentence
         part.control("vocab_piece", Whole(0, 0, MOST_PIECES), gr.Dropdown, properties=only_own("vocab_piece"))
-        part.control("vocab_layer", _layers, gr.Slider)
+        part.control("vocab_layer", lambda service, _: Whole(
+            layers := service.info.layers("encoder_self"), 0, max(1, layers)), gr.Slider)
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=280):
             part["contexts"] = part.table("tables contexts")
@@ -38,11 +39,6 @@ def build(part: Layout) -> None:
                 part["others"] = part.table("tables")
     gr.on([part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input], **LATEST, **part.listener(
         draw, "found", "splits", "others", "nearest", "contexts", "vocab_piece", problem="problem", only_here=True))
-
-
-def _layers(service: TranslationService, so_far: Values) -> Kind:
-    layers = service.info.layers("encoder_self")
-    return Whole(layers, 0, max(1, layers))
 
 
 def slip(word: str) -> str:
