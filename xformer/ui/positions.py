@@ -1,7 +1,5 @@
 """The Positions tab: a sentence without its positions, the sinusoidal table, why it works, and how far it carries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

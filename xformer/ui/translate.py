@@ -3,8 +3,6 @@
 In the menu of the bar stand the settings of the search. Where they say to sample, two draws stand side by side.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence

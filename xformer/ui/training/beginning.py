@@ -1,7 +1,5 @@
 """Part of the Training tab: the gradients of a transformer that has learned nothing yet, by depth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

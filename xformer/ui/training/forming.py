@@ -1,7 +1,5 @@
 """Part of the Training tab: moments of a training run, through which translations and attention maps come to be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

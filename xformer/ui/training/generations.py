@@ -1,7 +1,5 @@
 """Part of the Training tab: the page's sentence through four generations of translators, their scores and costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

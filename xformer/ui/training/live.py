@@ -1,7 +1,5 @@
 """Part of the Training tab in which a tiny transformer is trained while one watches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from threading import Event
 from typing import Any

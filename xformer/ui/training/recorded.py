@@ -1,7 +1,5 @@
 """Part of the Training tab that compares recorded runs on English and Spanish."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any
