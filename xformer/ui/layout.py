@@ -54,15 +54,17 @@ class Layout(dict[str, Any]):
         self[key] = self.controls.add(key, kind, make, visible=False, **whole)
         return self[key]
 
-    def inner(self, ask: Ask | None = None) -> "Layout":
+    def inner(self, ask: Ask | None = None, opened: Any = None) -> "Layout":
         """Begin a part of this one that has controls and names of its own."""
-        return Layout(self.page, self.tab, ask or self.ask)
+        made = Layout(self.page, self.tab, ask or self.ask)
+        made.opened = made.opened if opened is None else opened
+        return made
 
     def include(self, other: "Layout", name: str = "") -> None:
-        """Add the controls and views of another part after the own ones. name: of the part, for its views."""
+        """Add the controls and views of another part after the own ones. name: what those of its views begin with."""
         self.controls.include(other.controls)
         self.update(other.controls.named())
-        self.views.update({f"{name}.{view}": made for view, made in other.views.items()})
+        self.views.update({f"{name}.{view}" if name else view: made for view, made in other.views.items()})
 
     def canvas(self, script: str, template: str, name: str, value: Any = None, **how: Any) -> gr.HTML:
         """Lay out what a script draws, as `components.canvas` does, with a toolbar that saves it."""

@@ -47,8 +47,7 @@ class Parts:
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
                 question(page.language, module.ID)
-                inside = tab.inner()
-                inside.opened = gr.Textbox("0", visible=False)
+                inside = tab.inner(opened=gr.Textbox("0", visible=False))
                 module.build(inside)
             columns.append(column)
             opened.append(inside.opened)

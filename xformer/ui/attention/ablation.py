@@ -13,11 +13,11 @@ from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 
 
-def build(look: Layout) -> Layout:
-    """Lay the part out, called inside the tab; -> it. look: the tab, whose stack, layer and head it adds."""
-    part, say = Layout(look.page), look.say
-    gr.HTML(f'<h3>{look.html("ablation")}</h3>')
-    part.control("off", some_heads(look.language), gr.Dropdown, "ablation_off", multiselect=True)
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it adds."""
+    say = part.say
+    gr.HTML(f'<h3>{part.html("ablation")}</h3>')
+    part.control("off", some_heads(part.language), gr.Dropdown, "ablation_off", multiselect=True)
     with gr.Row():
         this = gr.Button(say("ablation_add"), size="sm", min_width=140)
         whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
@@ -29,7 +29,6 @@ def build(look: Layout) -> Layout:
     whole.click(**part.listener(add, "off", head=None), **QUIET)
     for button, handler in ((run_button, run), (rank_button, rank)):
         button.click(**part.listener(handler, "result", problem="result"), api_visibility="private")
-    return part
 
 
 def add(service: TranslationService, language: Language, *, off: list[str], stack: str, layer: int,

@@ -20,10 +20,10 @@ from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
 
-def build(look: Layout) -> None:
-    """Lay the part out, called inside the tab; it asks about the pair and the head that the tab looks into."""
-    part, say = Layout(look.page), look.say
-    gr.HTML(f'<h3>{look.html("occlusion")}</h3>{note(look.language, "occlusion_text")}')
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. It asks about the pair and the head that the tab, `look`, looks into."""
+    say = part.say
+    gr.HTML(f'<h3>{part.html("occlusion")}</h3>{note(part.language, "occlusion_text")}')
     with gr.Row(elem_classes="ask"):
         part["word"] = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160,
                                    elem_classes="compared-word")

@@ -17,23 +17,22 @@ from xformer.ui.components import figure
 from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
-from xformer.ui.tabs import Page
 
 NOTHING: dict[str, Any] = {"choices": [], "value": None}
 
 
-def build(page: Page) -> None:
-    """Lay the part out, called inside the tab."""
-    part, say = Layout(page), page.language.say
-    gr.HTML(f'<h3>{part.html("rivals_part")}</h3>{note(page.language, "rivals_text")}')
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it."""
+    say = part.say
+    gr.HTML(f'<h3>{part.html("rivals_part")}</h3>{note(part.language, "rivals_text")}')
     with gr.Row(elem_classes="controls"):
         part["step"] = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
         part["piece"] = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
     button = gr.Button(say("rivals_run"), variant="primary", size="sm")
     part["result"], part["picture"] = gr.HTML(elem_classes="tables another-word"), part.plot("difference")
-    page.translation.change(**part.listener(offer, "step", "piece", "result", "picture"), **QUIET)
+    part["translation"].change(**part.listener(offer, "step", "piece", "result", "picture"), **QUIET)
     part["step"].input(**part.listener(offer_pieces, "piece"), **QUIET)
-    page.lock.change(**part.listener(follow, "step", "piece"), **QUIET)
+    part["lock"].change(**part.listener(follow, "step", "piece"), **QUIET)
     button.click(**part.listener(run, "result", "picture", problem="result"), api_visibility="private")
 
 

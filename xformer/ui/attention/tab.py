@@ -79,16 +79,22 @@ def build(page: Page) -> Tab:
     look["clearest"] = gr.HTML(render=False, elem_classes="summary")
     pictures = _pictures(look)
     open_drawer = gr.Textbox("", visible=False)  # the id of the part of the drawer that is looked at
+    parts = dict[str, Layout]()
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
-        of_ablation, of_weighing = _drawer(look, open_drawer)
+        for key, lay_out in DRAWER.items():
+            with in_drawer(look.language, key) as one:
+                parts[key] = look.inner(opened=open_drawer)
+                lay_out(parts[key], look)
+            one.select(None, None, open_drawer, js=f"() => {json.dumps(key)}", **QUIET)
     _choose(look, pictures)
     _act(look)
-    look.include(of_ablation)
-    look.include(of_weighing)
+    of_weighing = parts[weighing.TAB].controls
+    for part in parts.values():
+        look.include(part)
 
     def opened(selected: Any) -> Callable[[TranslationService, Values], Any]:
         """Open the part that weighs otherwise where the address asks something of it."""
-        return lambda service, values: selected if of_weighing.controls.asked(service, values) else gr.skip()
+        return lambda service, values: selected if of_weighing.asked(service, values) else gr.skip()
 
     return Tab(look.controls, {"drawer": View(drawer, opened(gr.update(selected=weighing.TAB))),
                                "open_drawer": View(open_drawer, opened(weighing.TAB))})
@@ -118,27 +124,18 @@ def _columns(look: Layout) -> None:
     look["below"] = gr.HTML(elem_classes="summary words-of-picture")
 
 
-def _drawer(look: Layout, opened: gr.Textbox) -> tuple[Layout, Layout]:
-    """Lay out what the tab asks the model; -> the two parts that have controls. opened: the id of the part that is
-    looked at."""
-    language, page = look.language, look.page
-    with in_drawer(language, "finder") as of_finder:
-        gr.HTML(f'<h3>{language.html("finder")}</h3>{note(language, "finder_text")}')
-        look["finder"].render()
-        look["clearest"].render()
-    with in_drawer(language, "ablation") as of_heads:
-        of_ablation = ablation.build(look)
-    with in_drawer(language, weighing.TAB) as of_weights:
-        of_weighing = weighing.build(page, look, opened)
-    with in_drawer(language, "occlusion") as of_words:
-        attribution_methods.build(look)
-    with in_drawer(language, "rivals") as of_rivals:
-        counterfactual.build(page)
-    with in_drawer(language, word_link.TAB) as of_link:
-        word_link.build(page)
-    for part in (of_finder, of_heads, of_weights, of_words, of_rivals, of_link):
-        part.select(None, None, opened, js=f"() => {json.dumps(part.id or '')}", **QUIET)
-    return of_ablation, of_weighing
+def _finder(part: Layout, look: Layout) -> None:
+    """Lay out which heads play which role."""
+    gr.HTML(f'<h3>{part.html("finder")}</h3>{note(part.language, "finder_text")}')
+    look["finder"].render()
+    look["clearest"].render()
+
+
+# What the tab asks the model, by the keys of the drawer's parts. Each is given its own Layout, whose `opened` holds the
+# key of the part that is looked at, and the tab's.
+DRAWER: dict[str, Callable[[Layout, Layout], None]] = {
+    "finder": _finder, "ablation": ablation.build, weighing.TAB: weighing.build,
+    "occlusion": attribution_methods.build, "rivals": counterfactual.build, word_link.TAB: word_link.build}
 
 
 def _pictures(look: Layout) -> Pictures:

@@ -17,7 +17,6 @@ from xformer.ui.controls import OneOf, Real, Values, one_head
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
-from xformer.ui.tabs import Page
 
 TAB = "weighing"  # id of the part among the tabs of the drawer
 POWER = Real(POWERS[1], *POWERS, step=0.25)  # hard attention at first
@@ -31,14 +30,10 @@ def kind_of(service: TranslationService, so_far: Values) -> OneOf:
     return OneOf(WEIGHINGS if own else WEIGHINGS[:-1], "beta")
 
 
-def build(page: Page, look: Layout, drawer: gr.Textbox) -> Layout:
-    """Lay the part out, called inside its tab; -> it.
-
-    look: the tab, whose stack, layer and head it takes. drawer: the id of the part that is looked at.
-    """
-    language, say, part = page.language, page.language.say, Layout(page)
-    pictures = part.pictures(TAB, cleared=NOTHING)
-    pictures.input("drawer", drawer)
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it takes."""
+    language, pictures = part.language, part.pictures(TAB, tab=None, cleared=NOTHING)
+    drawer = pictures.input("drawer", part.opened)
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)
     pictures.fact("kind", lambda service, weigh_head, weigh_kind: (
         weigh_kind if weigh_kind in kind_of(service, {"weigh_head": weigh_head}).options else "beta"))
@@ -54,10 +49,10 @@ def build(page: Page, look: Layout, drawer: gr.Textbox) -> Layout:
                     figures.translations(done, change, translation.best.text, language)), seen=in_sight)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             part.control("weigh_head", one_head(language), gr.Dropdown)
-            this = gr.Button(say("weigh_this"), size="sm")
+            this = gr.Button(part.say("weigh_this"), size="sm")
             part.choice("weigh_scope", SCOPES, "stack")
             kind = part.control("weigh_kind", kind_of, gr.Radio, properties=lambda values: {
-                "choices": kind_choices(page.service, language, values)})
+                "choices": kind_choices(part.page.service, language, values)})
             power = part.control("weigh_power", POWER, gr.Slider, info="weigh_power_info", properties=lambda values: {
                 "visible": values["weigh_kind"] == "beta"})
     problem = part.status()
@@ -71,12 +66,11 @@ def build(page: Page, look: Layout, drawer: gr.Textbox) -> Layout:
     pictures.add("weigh_power", power, lambda kind: gr.update(visible=kind == "beta"), seen=in_sight)
     pictures.add("curve", curve, draw_curve, seen=in_sight, late=True)  # when both translations and the head are there
     pictures.add_all("maps", part.beside(part.map, {"before": "weigh-before", "after": "weigh-after"}), seen=in_sight)
-    pictures.listen(problem, drawer.change, page.translation.change, by_change=["weigh_head"],
+    pictures.listen(problem, drawer.change, part["translation"].change, by_change=["weigh_head"],
                     how={"api_visibility": "private", "show_progress_on": [result]})
     part |= look.controls.named("stack", "layer", "head")
     this.click(**part.listener(lambda service, language, *, stack, layer, head: {
         "weigh_head": str(Head(stack, int(layer), int(head)))}, "weigh_head"), **QUIET)
-    return part
 
 
 def in_sight(drawer: str) -> bool:

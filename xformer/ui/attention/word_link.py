@@ -14,15 +14,14 @@ from xformer.strings import Language
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
-from xformer.ui.tabs import Page
 
 TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/locked_word.js opens
 
 
-def build(page: Page) -> None:
-    """Lay the part out, called inside its tab. The words that are locked are those it is about."""
-    part, say = Layout(page), page.language.say
-    gr.HTML(f'<h3>{part.html("link_title")}</h3>{note(page.language, "link_text")}')
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. The words that are locked are those it is about."""
+    say = part.say
+    gr.HTML(f'<h3>{part.html("link_title")}</h3>{note(part.language, "link_text")}')
     with gr.Row(elem_classes="ask two-sentences"):
         part["asks"] = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
         part["seen"] = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)
@@ -32,7 +31,7 @@ def build(page: Page) -> None:
         leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
     part.status()
     part["shares"], part["result"] = part.table("tables word-links"), part.table("compared")
-    gr.on([page.trace.change, page.lock.change], trigger_mode="always_last", **SWIFT,
+    gr.on([part["trace"].change, part["lock"].change], trigger_mode="always_last", **SWIFT,
           **part.listener(draw, "asks", "seen", "shares", "result", problem="problem"))
     gr.on([part["asks"].input, part["seen"].input], **part.listener(choose, "lock"), **QUIET)
     for events, handler in (([replace_button.click, part["other"].submit], replace), ([leave_button.click], leave_out)):

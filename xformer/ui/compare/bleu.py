@@ -14,7 +14,6 @@ from xformer.ui.controls import Words
 from xformer.ui.handlers import QUIET, SWIFT, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
-from xformer.ui.tabs import Page
 
 PART = "bleu"
 # The classic examples: of Papineni et al. (2002) for clipping; one that is only too short; one without n-grams of four;
@@ -26,17 +25,16 @@ PRESETS = {"the": ("the the the the the the the", "the cat is on the mat"),
 PAGE = "page"  # the translation on the page
 
 
-def build(page: Page, shown: gr.Radio, tab: str) -> Layout:
-    """Lay the part out, called inside the tab; -> it. shown: which of the tab's parts is; tab: its id."""
-    part, say = Layout(page, tab, page.always(None)), page.language.say
-    part["part"] = shown
+def build(part: Layout, shown: gr.Radio) -> None:
+    """Lay the part out; called inside it. shown: which of the tab's parts is."""
+    part.ask, part["part"], say = part.page.always(None), shown, part.say
     with gr.Row(elem_classes="ask two-sentences"):
-        part["preset"] = gr.Dropdown(page.language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
+        part["preset"] = gr.Dropdown(part.language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
                                      label=say("bleu_preset"), filterable=False, scale=3, min_width=220)
         fields = [part.control(key, Words(text), gr.Textbox, lines=1, max_lines=4, scale=4, min_width=240)
                   for key, text in zip(("bleu_said", "bleu_wanted"), PRESETS["the"], strict=True)]
     part.status()
-    gr.HTML(note(page.language, "bleu_lab_look", ""), elem_classes="look")
+    gr.HTML(note(part.language, "bleu_lab_look", ""), elem_classes="look")
     with gr.Row(elem_classes="detail bleu-lab"):
         with gr.Column(scale=3, min_width=300):
             part["ngrams"] = part.table("bleu-ngrams")
@@ -44,11 +42,10 @@ def build(page: Page, shown: gr.Radio, tab: str) -> Layout:
             part["scores"] = part.table("bleu-sums")
             with part.folded("brevity"):
                 part["curve"] = part.plot("brevity")
-    gr.on([page.opened[tab].change, shown.change, *(field.change for field in fields)],
+    gr.on([part.opened.change, shown.change, *(field.change for field in fields)],
           **part.listener(run, "preset", "ngrams", "scores", "curve", problem="problem", only_here=True),
           trigger_mode="always_last", **SWIFT)
     part["preset"].input(**part.listener(choose, "bleu_said", "bleu_wanted"), **QUIET)
-    return part
 
 
 @needs(preset="bleu_preset")

@@ -13,25 +13,22 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
-from xformer.ui.tabs import Page
 
 PART = "lecture"
 SENTENCES = figures.read()
 
 
-def build(page: Page, shown: gr.Radio, tab: str) -> Layout:
-    """Lay the part out, called inside the tab; -> it. shown: which of the tab's parts is; tab: its id."""
-    language, part = page.language, Layout(page, tab)
-    part["part"] = shown
+def build(part: Layout, shown: gr.Radio) -> None:
+    """Lay the part out; called inside it. shown: which of the tab's parts is."""
+    language, part["part"] = part.language, shown
     gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
             f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>', elem_classes="look")
     part.status()
     part["summary"] = gr.HTML(elem_classes="summary")
     part["table"], part["done"] = part.table("lecture"), gr.State(False)
-    gr.on([page.opened[tab].change, shown.change], trigger_mode="always_last", api_visibility="private",
+    gr.on([part.opened.change, shown.change], trigger_mode="always_last", api_visibility="private",
           show_progress_on=[part["summary"]],
           **part.listener(run, "table", "summary", "done", problem="problem", only_here=True))
-    return part
 
 
 def run(service: TranslationService, language: Language, *, part: str, done: bool, progress: Any

@@ -40,7 +40,9 @@ def build(page: Page) -> Tab:
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
         with gr.Column(visible=name == PARTS[0]) as whole[name]:
             question(page.language, name)
-            whole.include(lay_out(page, shown, ID))
+            part = whole.inner()
+            lay_out(part, shown)
+        whole.include(part)
     shown.change(**whole.listener(show, *PARTS, ask=page.always(None)), **SWIFT)
     return Tab(whole.controls, own_field=True)
 
@@ -66,10 +68,10 @@ class Asked(NamedTuple):
     length_penalty: float
 
 
-def _sentences(page: Page, shown: gr.Radio, tab: str) -> Layout:
-    """Lay out two sentences side by side; -> the part."""
-    language, say, part = page.language, page.language.say, Layout(page, tab)
-    pictures = part.pictures(tab, cleared=NOTHING)
+def _sentences(part: Layout, shown: gr.Radio) -> None:
+    """Lay out two sentences side by side."""
+    page, language, say = part.page, part.language, part.say
+    pictures = part.pictures(ID, cleared=NOTHING)
     asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
     pictures.input("pairs_part", shown)
     pictures.fact("compared", compare)
@@ -83,7 +85,7 @@ def _sentences(page: Page, shown: gr.Radio, tab: str) -> Layout:
         with gr.Column(scale=3, min_width=280):
             preset = part["preset"] = gr.Dropdown(**_listed(page.service, language), label=say("pairs_preset"),
                                                   filterable=False)
-            page.views[f"{tab}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
+            page.views[f"{ID}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
             first, second = (part.control(key, partial(_text, i), gr.Textbox, label, lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
@@ -102,12 +104,11 @@ def _sentences(page: Page, shown: gr.Radio, tab: str) -> Layout:
                 pictures.input(key, page.controls[key].component)
         listener: Listener = {**pictures.listener(problem, run, outputs={"asked": asked, "preset": preset}),
                               "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [result]}
-        gr.on([page.opened[tab].change, shown.change, button.click, first.submit, second.submit], **listener)
+        gr.on([part.opened.change, shown.change, button.click, first.submit, second.submit], **listener)
         preset.input(**part.listener(choose, "pair_a", "pair_b"), **QUIET).then(**listener)
         page.on_return.append(listener)
 
     page.connections.append(connect)
-    return part
 
 
 def _listed(service: TranslationService, language: Language) -> dict[str, Any]:

@@ -15,16 +15,16 @@ from xformer.ui.components import figure
 from xformer.ui.controls import Real, Words
 from xformer.ui.handlers import QUIET, SWIFT, refused, text_of
 from xformer.ui.layout import Layout
-from xformer.ui.tabs import Listener, Page
+from xformer.ui.tabs import Listener, opened_by
 
 POWER = Real(-1, *kernels.POWERS, step=0.25)
 FORMULA = ("<i>f</i>(<i>x</i>) = Σ<sub><i>i</i></sub> softmax<sub><i>i</i></sub>( −(<i>x</i> − "
            "<i>x<sub>i</sub></i>)² / 2<i>h</i>² ) <i>y<sub>i</sub></i>")
 
 
-def build(page: Page) -> tuple[Layout, gr.Accordion]:
-    """Lay the part out; -> it, and its accordion."""
-    part, say = Layout(page, ask=page.always(page.models)), page.language.say
+def build(part: Layout) -> None:
+    """Lay the part out, and what it folds into."""
+    say = part.say
     with part.folded("kernels") as fold:
         gr.HTML(lesson(say("kernel_heading"), FORMULA, say("kernel_look")))
         with gr.Row(elem_classes="detail"):
@@ -50,7 +50,7 @@ def build(page: Page) -> tuple[Layout, gr.Accordion]:
     part["curve"].move(**listener(move), **latest)
     fit.click(**listener(descend), **QUIET)
     again.click(**listener(draw, kernel_points="", reset=True), **QUIET)
-    return part, fold
+    part.views["kernels"] = opened_by(part.controls, fold)
 
 
 @refused(curve=None, said="", weights=None, errors=None)

@@ -62,14 +62,14 @@ def build(page: Page) -> Tab:
         _walk(part, pictures)
     with gr.Column(elem_classes="folds"):
         state = _folds(part, pictures)
-        kernels, of_kernels = kernel_regression.build(page)
-        store, of_store = _store(page)
+        kernels, store = part.inner(page.always(page.models)), part.inner()
+        kernel_regression.build(kernels)
+        _store(store)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
     part.include(kernels)
     part.include(store)
-    return Tab(part.controls, {
-        "store": opened_by(store.controls, of_store), "kernels": opened_by(kernels.controls, of_kernels),
-        "state": View(state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
+    return Tab(part.controls, {**part.views, "state": View(
+        state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
 
 
 def _facts(pictures: Pictures) -> None:
@@ -204,11 +204,11 @@ def asked(walk: Walk, query: int | None) -> int:
     return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
 
 
-def _store(page: Page) -> tuple[Layout, gr.Accordion]:
-    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all;
-    -> it, and its accordion."""
-    part, say = Layout(page, ID), page.language.say
-    with part.folded("store") as store:
+def _store(part: Layout) -> None:
+    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
+    """
+    say = part.say
+    with part.folded("store") as fold:
         part.note("store_text")
         part["records"] = part.controls.add(
             "records", RECORDS, gr.Textbox, label=say("store_records"), lines=6, max_lines=14,
@@ -219,10 +219,11 @@ def _store(page: Page) -> tuple[Layout, gr.Accordion]:
         part.status()
         power = part.control("store_power", POWER, gr.Slider, "first_power", "store_power_info")
         part["table"], part["matches"] = gr.HTML(elem_classes="tables store", min_height=120), gr.State()
-    gr.on([page.opened[ID].change, button.click, query.submit],
+    gr.on([part.opened.change, button.click, query.submit],
           **part.listener(look_up, "matches", problem="problem", only_here=True), **LATEST)
-    gr.on([part["matches"].change, power.input], **part.listener(retrieve, "table", ask=page.always(None)), **LATEST)
-    return part, store
+    gr.on([part["matches"].change, power.input],
+          **part.listener(retrieve, "table", ask=part.page.always(None)), **LATEST)
+    part.views["store"] = opened_by(part.controls, fold)
 
 
 def look_up(service: TranslationService, language: Language, *, records: str, store_query: str) -> dict[str, Any]:
