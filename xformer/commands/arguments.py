@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
 SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
-
-
-PRECISION_HELP = ("int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 on CUDA, else float32 "
-                  "(default auto)")
 TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that ask it
 
 
@@ -76,7 +72,9 @@ def add_device(p: argparse._ActionsContainer) -> None:
 
 
 def add_precision(p: argparse._ActionsContainer) -> None:
-    p.add_argument("--precision", choices=ANSWERS_IN, default="auto", help=PRECISION_HELP)
+    p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
+                   help="int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 on CUDA, else "
+                        "float32 (default auto)")
 
 
 def add_search(p: argparse.ArgumentParser) -> None:

@@ -75,12 +75,13 @@ class Layout(dict[str, Any]):
         return self.canvas("part.js", "${value}", name)
 
     def plot(self, name: str) -> gr.HTML:
-        """Lay out a Plotly figure."""
-        return components.plot(name, self.language)
+        """Lay out a Plotly figure, sent as `components.figure` makes it. gr.Plot draws each figure twice and from
+        nothing, which is seen when a slider moves; this one draws what changed."""
+        return self.canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}")
 
     def map(self, name: str) -> gr.HTML:
         """Lay out the map of one head."""
-        return components.one_map(name, self.language)
+        return self.canvas("head_view.js", '<div class="drawing"></div>', f"view {name}")
 
     def beside(self, make: Callable[[str], gr.HTML], classes: Mapping[str, str], of: str = "detail",
                min_width: int = 300) -> dict[str, Any]:
@@ -96,9 +97,10 @@ class Layout(dict[str, Any]):
         self["problem"] = gr.HTML(elem_classes="status")
         return self["problem"]
 
-    def note(self, key: str, of: str = "note", /, **values: object) -> None:
-        """Explain something, as `places.note` does."""
-        gr.HTML(places.note(self.language, key, of, **values))
+    def note(self, key: str, heading: str = "", /, **values: object) -> None:
+        """Explain something, as `places.note` does. heading: the key of what stands above it, if anything."""
+        above = f"<h3>{self.html(heading)}</h3>" if heading else ""
+        gr.HTML(f"{above}{places.note(self.language, key, **values)}")
 
     def look(self, key: str) -> None:
         """Say at the beginning of a part what to look at."""
@@ -108,7 +110,8 @@ class Layout(dict[str, Any]):
     def folded(self, key: str, pictures: Pictures | None = None, name: str = "") -> Iterator[gr.Accordion]:
         """Lay out a part that is closed at first, with its question. pictures: get an input, "{name or key}_open",
         that tells whether it is open."""
-        with places.folded(self.language, key) as fold:
+        with gr.Accordion(self.say(places.NAMES[key]), open=False, elem_classes=f"at-{key}") as fold:
+            places.question(self.language, key)
             yield fold
         if pictures is not None:
             pictures.opens(f"{name or key}_open", fold)

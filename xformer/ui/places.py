@@ -5,8 +5,7 @@ the fragment of an address names, such as /?tab=principles#store.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from html import escape
@@ -90,22 +89,6 @@ def note(language: Language, key: str, of: str = "note", /, **values: object) ->
     of: the paragraph's class.
     """
     return f'<p class="{of}">{linked(language.html(key, **values), language, _linked.get(set()))}</p>'
-
-
-@contextmanager
-def folded(language: Language, key: str) -> Iterator[gr.Accordion]:
-    """Lay out a part that is closed at first, with its question."""
-    with gr.Accordion(language.say(NAMES[key]), open=False, elem_classes=f"at-{key}") as part:
-        question(language, key)
-        yield part
-
-
-@contextmanager
-def in_drawer(language: Language, key: str) -> Iterator[gr.Tab]:
-    """Lay out a part of a drawer, with its question."""
-    with gr.Tab(language.say(NAMES[key]), id=key) as part:
-        question(language, key)
-        yield part
 
 
 def overview(language: Language) -> gr.HTML:

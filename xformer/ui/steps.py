@@ -23,7 +23,7 @@ from xformer.ui.controls import OneOf, Real, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import note, question
+from xformer.ui.places import question
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
@@ -80,13 +80,13 @@ def build(page: Page) -> Tab:
 
 def _steps(part: Layout, pictures: Pictures) -> None:
     """Lay out the decoding step by step, and its beam as a tree, in which one goes on from a hypothesis."""
-    say, html, tree = part.say, part.html, part.pictures(f"{ID}.tree", cleared=NO_TREE)
+    say, tree = part.say, part.pictures(f"{ID}.tree", cleared=NO_TREE)
     tree.follow(first_node, "tree_node")
     tree.fact("grown", grow)
     tree.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
     part["player"] = part.canvas("step_player.js", TRANSPORT, "step-player")
     with gr.Row(elem_classes="tree-head"):
-        gr.HTML(f'<h3>{html("tree_heading")}</h3>{note(part.language, "tree_text")}')
+        part.note("tree_text", "tree_heading")
         part.control("tree_width", WIDTH, gr.Slider, min_width=260, scale=0)
     part["tree_problem"] = gr.HTML(elem_classes="status")
     part["tree"] = part.canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree")

@@ -17,13 +17,12 @@ from xformer.strings import Language
 from xformer.ui.components import figure, script
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
-from xformer.ui.places import note
 
 
 def build(part: Layout, look: Layout) -> None:
     """Lay the part out; called inside it. It asks about the pair and the head that the tab, `look`, looks into."""
     say = part.say
-    gr.HTML(f'<h3>{part.html("occlusion")}</h3>{note(part.language, "occlusion_text")}')
+    part.note("occlusion_text", "occlusion")
     with gr.Row(elem_classes="ask"):
         part["word"] = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160,
                                    elem_classes="compared-word")

@@ -16,7 +16,6 @@ from xformer.strings import Language
 from xformer.ui.components import figure
 from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.layout import Layout
-from xformer.ui.places import note
 
 NOTHING: dict[str, Any] = {"choices": [], "value": None}
 
@@ -24,7 +23,7 @@ NOTHING: dict[str, Any] = {"choices": [], "value": None}
 def build(part: Layout, look: Layout) -> None:
     """Lay the part out; called inside it."""
     say = part.say
-    gr.HTML(f'<h3>{part.html("rivals_part")}</h3>{note(part.language, "rivals_text")}')
+    part.note("rivals_text", "rivals_part")
     with gr.Row(elem_classes="controls"):
         part["step"] = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
         part["piece"] = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)

@@ -27,7 +27,7 @@ from xformer.ui.controls import Kind, Numbered, OneOf, Switch, Values, Whole, so
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
-from xformer.ui.places import in_drawer, note, question
+from xformer.ui.places import NAMES, question
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
@@ -82,7 +82,8 @@ def build(page: Page) -> Tab:
     parts = dict[str, Layout]()
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
         for key, lay_out in DRAWER.items():
-            with in_drawer(look.language, key) as one:
+            with gr.Tab(say(NAMES[key]), id=key) as one:
+                question(look.language, key)
                 parts[key] = look.inner(opened=open_drawer)
                 lay_out(parts[key], look)
             one.select(None, None, open_drawer, js=f"() => {json.dumps(key)}", **QUIET)
@@ -126,7 +127,7 @@ def _columns(look: Layout) -> None:
 
 def _finder(part: Layout, look: Layout) -> None:
     """Lay out which heads play which role."""
-    gr.HTML(f'<h3>{part.html("finder")}</h3>{note(part.language, "finder_text")}')
+    part.note("finder_text", "finder")
     look["finder"].render()
     look["clearest"].render()
 

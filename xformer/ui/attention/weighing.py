@@ -16,7 +16,6 @@ from xformer.strings import Language
 from xformer.ui.controls import OneOf, Real, Values, one_head
 from xformer.ui.handlers import QUIET, needs
 from xformer.ui.layout import Layout
-from xformer.ui.places import note
 
 TAB = "weighing"  # id of the part among the tabs of the drawer
 POWER = Real(POWERS[1], *POWERS, step=0.25)  # hard attention at first
@@ -41,7 +40,7 @@ def build(part: Layout, look: Layout) -> None:
     pictures.fact("done", weigh_again)
     pictures.fact("maps", both_maps)
     pictures.fact("swept", lambda service, translation: service.ask(SweepBeta(translation, translation.best.tokens)))
-    gr.HTML(f'<h3>{language.html("weigh_title")}</h3>{note(language, "weigh_look")}')
+    part.note("weigh_look", "weigh_title")
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
             result = pictures.add(

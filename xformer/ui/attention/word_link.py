@@ -13,7 +13,6 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.layout import Layout
-from xformer.ui.places import note
 
 TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/locked_word.js opens
 
@@ -21,7 +20,7 @@ TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/l
 def build(part: Layout, look: Layout) -> None:
     """Lay the part out; called inside it. The words that are locked are those it is about."""
     say = part.say
-    gr.HTML(f'<h3>{part.html("link_title")}</h3>{note(part.language, "link_text")}')
+    part.note("link_text", "link_title")
     with gr.Row(elem_classes="ask two-sentences"):
         part["asks"] = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
         part["seen"] = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)
