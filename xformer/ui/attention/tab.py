@@ -189,7 +189,8 @@ def _choose(look: Layout, pictures: Pictures) -> None:
 
 def _act(look: Layout) -> None:
     """Lock words, show the picture to a room, save the numbers, and choose which translation is looked into."""
-    page, projector, look["target"] = look.page, look["projector"], look["inspected"]
+    page, projector = look.page, look["projector"]
+    look["target"] = look["inspected"]
     for locking in ("picture", "word"):
         look[locking].lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
     look["picture"].project(None, projector, projector, js=script("not"), **QUIET)

@@ -27,7 +27,8 @@ PAGE = "page"  # the translation on the page
 
 def build(part: Layout, shown: gr.Radio) -> None:
     """Lay the part out; called inside it. shown: which of the tab's parts is."""
-    part.ask, part["part"], say = part.page.always(None), shown, part.say
+    part.ask, say = part.page.always(None), part.say
+    part["part"] = shown
     with gr.Row(elem_classes="ask two-sentences"):
         part["preset"] = gr.Dropdown(part.language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
                                      label=say("bleu_preset"), filterable=False, scale=3, min_width=220)

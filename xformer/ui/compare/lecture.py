@@ -20,7 +20,8 @@ SENTENCES = figures.read()
 
 def build(part: Layout, shown: gr.Radio) -> None:
     """Lay the part out; called inside it. shown: which of the tab's parts is."""
-    language, part["part"] = part.language, shown
+    language = part.language
+    part["part"] = shown
     gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
             f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>', elem_classes="look")
     part.status()
