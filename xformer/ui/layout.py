@@ -37,11 +37,11 @@ class Layout(dict[str, Any]):
         self[key] = self.controls.add(key, kind, make, **{**said, **how})
         return self[key]
 
-    def choice(self, key: str, options: Iterable[str], default: str, text: str = "",
+    def choice(self, key: str, options: Iterable[str], default: str, each: str, text: str = "",
                make: Callable[..., Any] = gr.Radio, **how: Any) -> Any:
-        """Declare a control that holds one of some names, each labelled by the text "{text}_{name}"."""
-        labels = self.language.choices(f"{text or key}_{{}}", options)
-        return self.control(key, OneOf((*options,), default), make, text, **{"choices": labels, **how})
+        """Declare a control that holds one of some names. each: the key of the text of a name, with {} for the name."""
+        labels = self.language.choices(each, options)
+        return self.control(key, OneOf((*options,), default), make, text, choices=labels, **how)
 
     def number(self, key: str, kind: Kind | Callable[[Any, Values], Kind], text: str = "", **how: Any) -> Any:
         """Declare a control that holds a number as it was typed. It has no limits of its own: Gradio refuses what is

@@ -42,7 +42,7 @@ class Parts:
         ids, tab = [module.ID for module in self.parts], Layout(page, self.ID)
         first = self.first(page) if self.first else ids[0]
         with gr.Row(elem_classes="controls parts"):
-            part = tab.choice(self.key, ids, first, "part", container=False)
+            part = tab.choice(self.key, ids, first, "part_{}", "part", container=False)
         columns, opened = [], []
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:

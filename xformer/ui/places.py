@@ -36,8 +36,8 @@ def _folded(*names: tuple[str, str], **address: str) -> tuple[Place, ...]:
 
 
 def _chosen(control: str, text: str, *keys: str) -> tuple[Place, ...]:
-    """Parts of which a control shows one, each named by the text "{text}_{key}"."""
-    return tuple(Place(key, f"{text}_{key}", {control: key}) for key in keys)
+    """Parts of which a control shows one. text: the key of the text that names a part, with {} for its own key."""
+    return tuple(Place(key, text.format(key), {control: key}) for key in keys)
 
 
 PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
@@ -45,10 +45,10 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "attention": (Place("attention", "tab_attention"), *_folded(
         ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
         ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
-    "decoding": _chosen("decode", "decode", "steps", "yours", "layers"),
-    "pairs": (*_chosen("pairs_part", "pairs_part", "sentences", "bleu", "lecture"),
+    "decoding": _chosen("decode", "decode_{}", "steps", "yours", "layers"),
+    "pairs": (*_chosen("pairs_part", "pairs_part_{}", "sentences", "bleu", "lecture"),
               *_folded(("brevity", "bleu_brevity_part"), pairs_part="bleu")),
-    "sentiment": (*_chosen("review_part", "part", "judge", "maps", "writer"),
+    "sentiment": (*_chosen("review_part", "part_{}", "judge", "maps", "writer"),
                   *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),
                            ("shares", "shares_title"), ("poolings", "poolings_title"), ("texts", "texts_title"),
                            review_part="judge"),
@@ -60,11 +60,11 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
         ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
         ("kernels", "kernel_title"), ("store", "store_title"))),
-    "training": (*_chosen("part", "part", "generations", "beginning", "live", "recorded", "forming"),
+    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming"),
                  *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),
                  *_folded(("settings", "live_more"), part="live"), *_folded(("runs", "recorded_runs"), part="recorded"),
                  *_folded(("errors", "form_plot_errors"), part="forming")),
-    "model": (*_chosen("model_part", "part", "whole", "architecture", "bugs", "sizes", "vocabulary"),
+    "model": (*_chosen("model_part", "part_{}", "whole", "architecture", "bugs", "sizes", "vocabulary"),
               *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
                        model_part="architecture"),
               *_folded(("blocks", "sizes_blocks"), model_part="sizes"),

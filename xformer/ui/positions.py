@@ -224,7 +224,7 @@ def _experiment(page: Page) -> Layout:
         with gr.Column(scale=7, min_width=320):
             result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            kind = part.choice("positions", POSITION_KINDS, "none", "pos_kind")
+            kind = part.choice("positions", POSITION_KINDS, "none", "pos_kind_{}", "pos_kind")
             shift = part.control("shift", Whole(5, 0, MOST_SHIFT), gr.Number, "pos_shift", properties=SHOWN["shift"],
                                  precision=0)
             base = part.number("base", Real(1_000, *LIMITS), "pos_base", properties=SHOWN["base"], precision=None)

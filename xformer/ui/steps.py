@@ -19,7 +19,7 @@ from xformer.results import BeamTree, Force, Forced, GrowTree, ReadDecoder, Trac
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import TRANSPORT
-from xformer.ui.controls import OneOf, Real, Whole
+from xformer.ui.controls import Real, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
@@ -45,8 +45,7 @@ def build(page: Page) -> Tab:
     pictures.fact("free_text", free_text)
     with gr.Column(elem_classes="decoding"):
         with gr.Row(elem_classes="controls parts"):
-            part.control("decode", OneOf((*PARTS,), "steps"), gr.Radio, "decode_part", container=False,
-                         choices=language.choices("decode_{}", PARTS))
+            part.choice("decode", PARTS, "steps", "decode_{}", "decode_part", container=False)
         problem = part.status()
         with gr.Row(elem_classes="looked-into", visible=False) as other:
             other_text = gr.HTML()

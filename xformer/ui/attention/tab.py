@@ -107,7 +107,7 @@ def _columns(look: Layout) -> None:
     with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
         question(language, ID)
         with gr.Row(elem_classes="controls stacks"):
-            look.choice("stack", STACKS, STACK.default, always=True, container=False)
+            look.choice("stack", STACKS, STACK.default, "stack_{}", always=True, container=False)
         # The small maps are the menu of layers and heads.
         look.hidden("layer", layer_of)
         look.hidden("head", head_of)
@@ -207,17 +207,17 @@ def _act(look: Layout) -> None:
 def _view_menu(look: Layout) -> None:
     """Lay out how the picture is drawn, inside its menu."""
     with gr.Row(elem_classes="controls"):
-        look.choice("show", SHOW, Choice.show, always=True)
+        look.choice("show", SHOW, Choice.show, "show_{}", always=True)
     look.control("heads", some_heads(look.language, "stack"), gr.Dropdown, "joined", "joined_info", multiselect=True,
                  visible=False, elem_classes="joined")
     with gr.Row(elem_classes="controls"):
-        look.choice("view", VIEWS, Choice.view, always=True)
+        look.choice("view", VIEWS, Choice.view, "view_{}", always=True)
     look.control("threshold", Whole(Choice.threshold, 1, 50), gr.Slider, always=True)
     with gr.Row(elem_classes="controls"):
-        look.choice("rows", ROWS, Choice.rows)
+        look.choice("rows", ROWS, Choice.rows, "rows_{}")
     for key, text in (("words", "words"), ("hide", "hide_sinks"), ("weigh", "weigh")):
         look.control(key, Switch(), gr.Checkbox, text, always=True, min_width=150)
-    look.choice("palette", PALETTES, Choice.palette, make=gr.Dropdown, always=True, filterable=False)
+    look.choice("palette", PALETTES, Choice.palette, "palette_{}", make=gr.Dropdown, always=True, filterable=False)
 
 
 def _toolbar(language: Language) -> str:

@@ -49,7 +49,7 @@ def build(part: Layout, look: Layout) -> None:
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             part.control("weigh_head", one_head(language), gr.Dropdown)
             this = gr.Button(part.say("weigh_this"), size="sm")
-            part.choice("weigh_scope", SCOPES, "stack")
+            part.choice("weigh_scope", SCOPES, "stack", "weigh_scope_{}")
             kind = part.control("weigh_kind", kind_of, gr.Radio, properties=lambda values: {
                 "choices": kind_choices(part.page.service, language, values)})
             power = part.control("weigh_power", POWER, gr.Slider, info="weigh_power_info", properties=lambda values: {

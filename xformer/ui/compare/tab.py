@@ -36,7 +36,7 @@ def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
     whole = Layout(page, ID)
     with gr.Row(elem_classes="controls parts"):
-        shown = whole.choice("pairs_part", PARTS, PARTS[0], show_label=False, container=False)
+        shown = whole.choice("pairs_part", PARTS, PARTS[0], "pairs_part_{}", show_label=False, container=False)
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
         with gr.Column(visible=name == PARTS[0]) as whole[name]:
             question(page.language, name)

@@ -43,7 +43,7 @@ def build(part: Layout) -> None:
     pictures.add_all("maps", part.beside(part.map, {"before": "bug-before", "after": "bug-after"},
                                          "detail maps-of-all"))
     with gr.Row(elem_classes="controls"):
-        part.choice("bug_guess", GUESSES, GUESSES[0], "bugs_guess")
+        part.choice("bug_guess", GUESSES, GUESSES[0], "bugs_guess_{}", "bugs_guess")
     reply = gr.HTML(elem_classes="summary bugs-reply", min_height=40)
     pictures.add("reply", reply, lambda healthy, ill, bug, bug_guess, language: (
         "" if bug_guess == GUESSES[0] else figures.reply(healthy, ill, bug, bug_guess, language)))

@@ -27,7 +27,7 @@ def build(part: Layout) -> None:
     with gr.Column(elem_classes="whole"):
         picture = pictures.add("picture", part.canvas("whole_pass.js", TRANSPORT, "whole-pass"), draw_picture)
         with gr.Row(elem_classes="controls whole-heads"):
-            part.choice("whole_heads", figure.HOWS, "mean", container=False)
+            part.choice("whole_heads", figure.HOWS, "mean", "whole_heads_{}", container=False)
         pictures.add("block", part.table("tables whole-block"), draw_block)
     chosen = [part.hidden("whole_step", FIRST), part.hidden("whole_block", block_of, gr.Textbox)]
     # What is chosen is set in the browser, and one listener draws it: an older answer never comes after a newer one.

@@ -99,7 +99,7 @@ def _walk(part: Layout, pictures: Pictures) -> None:
                 f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
                 f'{note(language, "first_text_switches")}</details>')
     with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-        part.choice("first_stack", STACKS, "cross", "stack")
+        part.choice("first_stack", STACKS, "cross", "stack_{}", "stack")
         with gr.Row(elem_classes="of-one-head"):
             part.control("first_layer", layer_of_stack, gr.Radio, "layer", scale=2, min_width=90)
             part.control("first_head", head_of, gr.Radio, "head", scale=5, min_width=200)
@@ -109,7 +109,7 @@ def _walk(part: Layout, pictures: Pictures) -> None:
                                render=False)
         gr.HTML(f'<h3>{language.html("first_title_switches")}</h3>')
         part.control("beta_power", POWER, gr.Slider, "first_power", "first_power_info")
-        part.choice("scoring", explain.RULES, "scaled", "first_rule")
+        part.choice("scoring", explain.RULES, "scaled", "first_rule_{}", "first_rule")
         part.control("mask", mask_of, gr.Radio, "first_mask", "first_mask_info",
                      properties=lambda values: {"choices": mask_choices(part.page.service, language, values)})
         padding.render()

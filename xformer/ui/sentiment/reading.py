@@ -90,8 +90,8 @@ def _settings(part: Layout, readers: Readers) -> None:
     part.hidden("maps_head", Whole(1, 1, MOST))
     part["grid"] = small_maps(part.language)
     with gr.Column(elem_classes="reading-settings"):
-        part.choice("maps_show", SHOW, "head", "show")
-        part.choice("maps_view", VIEWS, "auto", "view")
+        part.choice("maps_show", SHOW, "head", "show_{}", "show")
+        part.choice("maps_view", VIEWS, "auto", "view_{}", "view")
         with gr.Row(elem_classes="controls"):
             for key, text in (("maps_words", "words"), ("maps_hide", "hide_sinks"), ("maps_weigh", "weigh")):
                 part.control(key, Switch(), gr.Checkbox, text, min_width=150)

@@ -25,7 +25,7 @@ def build(part: Layout) -> None:
             part["picture"] = part.plot("train-gradients")
             part["said"] = gr.HTML(elem_classes="summary", min_height=60)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            part.choice("grad_order", ORDERS, "both", "train_order")
+            part.choice("grad_order", ORDERS, "both", "train_order_{}", "train_order")
             part.control("grad_layers", Whole(6, 1, DEEPEST), gr.Slider, "train_layers")
             part.control("grad_width", Whole(128, 32, WIDEST, 32), gr.Slider, "train_width")
             part.number("grad_seed", Whole(0, 0, LARGEST_SEED), "train_seed")

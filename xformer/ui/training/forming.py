@@ -43,7 +43,7 @@ def build(part: Layout) -> None:
     with gr.Row(elem_classes="detail forming"):
         with gr.Column(scale=5, min_width=300):
             part["story"] = gr.HTML(elem_classes="tables form-story")
-            stack = part.choice("form_stack", STACKS, "cross", "stack", container=False)
+            stack = part.choice("form_stack", STACKS, "cross", "stack_{}", "stack", container=False)
             # 0: the head that aligns best in the end
             part.hidden("form_layer", Whole(0, 0, MOST_HEADS))
             part.hidden("form_head", Whole(0, 0, MOST_HEADS))

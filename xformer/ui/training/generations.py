@@ -45,7 +45,7 @@ def build(part: Layout) -> None:
                 with gr.Column(min_width=300):
                     part["lengths"] = part.plot("gen-lengths")
                 with gr.Column(min_width=300):
-                    curve = part.choice("gen_curve", CURVES, CURVES[0], container=False)
+                    curve = part.choice("gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False)
                     part["curves"] = part.plot("gen-curves")
         with part.folded("costs"):
             part.note("gen_costs_text")

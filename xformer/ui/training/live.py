@@ -62,14 +62,14 @@ def build(part: Layout) -> None:
                     part["answers"] = gr.HTML(elem_classes="tables")
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
             first = PRESETS["pre"]
-            part.choice("live_task", TASKS, USUAL["live_task"])
-            part.choice("live_order", NORMS, first["live_order"], "train_order")
+            part.choice("live_task", TASKS, USUAL["live_task"], "live_task_{}")
+            part.choice("live_order", NORMS, first["live_order"], "train_order_{}", "train_order")
             part.control("live_warmup", Whole(0, 0, LIVE_WARMUP, 20), gr.Slider)
             part.control("live_peak", OneOf(PEAKS, first["live_peak"]), gr.Radio, choices=list(PEAKS))
             part.control("live_layers", Whole(first["live_layers"], 1, LIVE_LAYERS), gr.Slider, "train_layers")
             part.note("live_tried")
             with part.folded("settings") as fold:
-                others.choice("live_schedule", SCHEDULES, USUAL["live_schedule"])
+                others.choice("live_schedule", SCHEDULES, USUAL["live_schedule"], "live_schedule_{}")
                 others.control("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider)
                 others.control("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider)
                 others.number("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), "train_seed")
