@@ -23,7 +23,6 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui.handlers import Ask
 from xformer.ui.training import generations as part
-from xformer.ui.training import tab
 
 
 @pytest.fixture
@@ -177,7 +176,7 @@ def test_the_times_are_measured_and_said(monkeypatch):
 
 def test_the_part_is_the_first_of_its_tab(generations):
     page = laid_out(generations)
-    values, problems = page.controls.read(generations.default, {"tab": tab.ID, "gen_curve": "loss"})
+    values, problems = page.controls.read(generations.default, {"tab": "training", "gen_curve": "loss"})
     assert not problems and values["part"] == part.ID and values["gen_curve"] == "loss"
     _, problems = page.controls.read(generations.default, {"gen_curve": "weather"})
     assert problems

@@ -184,7 +184,7 @@ def test_controls_follow_others_before_anything_is_drawn(declared):
 
     def declare(pictures, controls):
         two(pictures, controls)
-        pictures.follow(follow, **controls.named("colour"))
+        pictures.follow(follow, "colour")
 
     _, draw, _ = declared(declare)
     assert draw(number=0) == {"problem": ""}

@@ -25,7 +25,7 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
 from xformer.translator import pad, translate_ids
 from xformer.ui import translate as translation_tab
-from xformer.ui.attention import attribution_methods, counterfactual, export
+from xformer.ui.attention import attribution_methods, counterfactual, tab
 from xformer.ui.handlers import Ask
 from xformer.ui.page import open_at
 
@@ -249,7 +249,7 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_se
     said = ask.answer(attribution_methods.compare, trace=trace, result=occlusion, word=0, head="cross.1.1")
     assert (lacking in said["table"]) != attention
     for kind in ("json", "npz", "html"):
-        said = ask.answer(export.save, trace=trace, stack="cross", layer=1, head=1, event=SimpleNamespace(kind=kind))
+        said = ask.answer(tab.save, trace=trace, stack="cross", layer=1, head=1, event=SimpleNamespace(kind=kind))
         if kind == "html" and not attention:
             assert "has no attention heads to show" in said["problem"]  # that file would be an empty page
         else:

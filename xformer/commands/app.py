@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from xformer.commands.arguments import Within, add_device, add_token, token_of
 from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
@@ -23,7 +21,6 @@ if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts
     from xformer.serve.reviews import SentimentService
     from xformer.serve.writer import Writer
 
-T = TypeVar("T")
 HELP = "start the page"
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
          "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
@@ -69,42 +66,40 @@ def remote(address: str, token: str = "") -> tuple[Models, Any]:
 def reader(checkpoint: str | None = None, device: str | None = None) -> SentimentService | UserError | None:
     """Open the classifier of reviews; returns None where none ships, and the reason where the one that ships cannot be
     used. Raises UserError where one was named and cannot be used."""
-    _prepare()
-    from xformer.serve.lent_gpu import open_service
-    from xformer.serve.reviews import SentimentService
-    return _usable(SENTIMENT, checkpoint, lambda folder: open_service(SentimentService, folder, device))
+    return _usable(SENTIMENT, checkpoint, device)
+
+
+@cache
+def writer(checkpoint: str | None = None, device: str | None = None) -> Writer | UserError | None:
+    """Open the language model of reviews, as `reader` does the classifier."""
+    return _usable(WRITER, checkpoint, device)
 
 
 def other_readers(named: str | None, device: str | None = None) -> dict[str, SentimentService]:
     """Open the classifiers that are offered beside the one that ships, by name: none where another was named."""
     if SENTIMENT.named(named) or not LECTURE.there():
         return {}
-    _prepare()
-    from xformer.serve.lent_gpu import open_service
-    from xformer.serve.reviews import SentimentService
-    service = open_service(SentimentService, LECTURE.find(), device)
+    service = _open(LECTURE, None, device)
     return {service.info.name: service}
 
 
-@cache
-def writer(checkpoint: str | None = None, device: str | None = None) -> Writer | UserError | None:
-    """Open the language model of reviews, as `reader` does the classifier."""
-    _prepare()
-    from xformer.serve.lent_gpu import open_service
-    from xformer.serve.writer import Writer
-    return _usable(WRITER, checkpoint, lambda folder: open_service(Writer, folder, device))
-
-
-def _usable(one: Shipped, given: str | None, opened: Callable[[Path], T]) -> T | UserError | None:
+def _usable(one: Shipped, given: str | None, device: str | None) -> Any:
     """Open what is named in place of one that ships, or else that one, where it is there and can be used."""
-    if not one.there(given):
-        return None
     try:
-        return opened(one.find(given))
+        return _open(one, given, device) if one.there(given) else None
     except UserError as error:
         if one.named(given):
             raise
         return error
+
+
+def _open(one: Shipped, given: str | None, device: str | None) -> Any:
+    _prepare()
+    from xformer.serve.lent_gpu import open_service
+    from xformer.serve.reviews import SentimentService
+    from xformer.serve.writer import Writer
+    kind: Any = Writer if one is WRITER else SentimentService
+    return open_service(kind, one.find(given), device)
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:

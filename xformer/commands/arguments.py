@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
 SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
-
-
-PRECISION_HELP = ("int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 on CUDA, else float32 "
-                  "(default auto)")
 TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that ask it
 
 
@@ -53,6 +49,14 @@ class Within(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_part(kinds: Any, run: Callable[[argparse.Namespace], int | None], help: str, description: str,
+             name: str = "", **more: Any) -> argparse.ArgumentParser:
+    """Add a command below another, named like the function that it runs; -> its parser. more: for that."""
+    p = kinds.add_parser(name or run.__name__, help=help, description=description, **more)
+    p.set_defaults(run=run)
+    return p
+
+
 def add_texts(p: argparse.ArgumentParser) -> None:
     """Let a command take a text, in one word or several, or else the lines of standard input."""
     p.add_argument("text", metavar="TEXT", nargs="*", help="English text; if not given, lines of standard input; "
@@ -68,7 +72,9 @@ def add_device(p: argparse._ActionsContainer) -> None:
 
 
 def add_precision(p: argparse._ActionsContainer) -> None:
-    p.add_argument("--precision", choices=ANSWERS_IN, default="auto", help=PRECISION_HELP)
+    p.add_argument("--precision", choices=ANSWERS_IN, default="auto",
+                   help="int8: 8-bit weights, faster on a CPU and a little less exact; auto: float16 on CUDA, else "
+                        "float32 (default auto)")
 
 
 def add_search(p: argparse.ArgumentParser) -> None:

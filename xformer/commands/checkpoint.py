@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from xformer.commands.arguments import Within
+from xformer.commands.arguments import Within, add_part
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import Options, UserError
 
@@ -13,29 +13,63 @@ HELP = "look at a checkpoint, fetch it from the Hub, upload it"
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    _add_push(kinds.add_parser("push", help="upload a folder to the Hub"))
-    _add_pull(kinds.add_parser("pull", help="fetch from the Hub"))
-    _add_import(kinds.add_parser("import", help="make one of a translation model of others, as opus-mt-en-es"))
-    _add_info(kinds.add_parser("info", help="what a checkpoint is"))
-    _add_average(kinds.add_parser("average", help="make one of several runs of the same model"))
-    _add_extend(kinds.add_parser("extend", help="make one whose vocabulary spells every character"))
-    _add_verify(kinds.add_parser("verify", help="whether a checkpoint is whole and its card true"))
-
-
-def _add_push(p: argparse.ArgumentParser) -> None:
-    p.description = ("Check a checkpoint and its model card (README.md) and upload them as one commit to a repository "
-                     "of the Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
-    p.set_defaults(run=push)
-    p.add_argument("folder", metavar="DIR")
-    p.add_argument("repository", metavar="owner/name")
-    p.add_argument("--private", action="store_true", default=None, help="make the repository private, if it is new")
-    p.add_argument("--message", default="Upload checkpoint", help="message of the commit")
-    p.add_argument("--branch", metavar="NAME", help="upload to this branch; it is made if it does not exist")
-    p.add_argument("--pull-request", action="store_true", help="only propose the commit, as a pull request")
-    p.add_argument("--license", metavar="ID",
+    q = add_part(kinds, push, "upload a folder to the Hub",
+                 "Check a checkpoint and its model card (README.md) and upload them as one commit to a repository of "
+                 "the Hugging Face Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
+    q.add_argument("folder", metavar="DIR")
+    q.add_argument("repository", metavar="owner/name")
+    q.add_argument("--private", action="store_true", default=None, help="make the repository private, if it is new")
+    q.add_argument("--message", default="Upload checkpoint", help="message of the commit")
+    q.add_argument("--branch", metavar="NAME", help="upload to this branch; it is made if it does not exist")
+    q.add_argument("--pull-request", action="store_true", help="only propose the commit, as a pull request")
+    q.add_argument("--license", metavar="ID",
                    help="if the checkpoint has no card, write one with this licence: cc-by-4.0 …")
-    p.add_argument("--base-model", metavar="owner/name",
+    q.add_argument("--base-model", metavar="owner/name",
                    help="for that card: the model from which this one was fine-tuned")
+
+    q = add_part(kinds, pull, "fetch from the Hub",
+                 "Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; with "
+                 "DIR, copy it there.")
+    q.add_argument("checkpoint", metavar="owner/name[@revision]")
+    q.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
+    q.add_argument("--cache-dir", metavar="DIR", help="keep files here, not in the Hub's cache")
+    q.add_argument("--local-files-only", action="store_true", help="make no request")
+    q.add_argument("--force-download", action="store_true", help="fetch files again that are in the cache")
+
+    q = add_part(kinds, import_, "make one of a translation model of others, as opus-mt-en-es",
+                 "Make a checkpoint of a translation model that was trained elsewhere: Marian's, as Helsinki-NLP/"
+                 "opus-mt-en-es, M2M-100, SMaLL-100 or NLLB. Its numbers stay what they are. Only safetensors, or with "
+                 "--local Marian's own .npz, is read, which runs no code.", name="import")
+    q.add_argument("name", metavar="owner/name[@revision]", nargs="?", help="a model on the Hugging Face Hub")
+    q.add_argument("folder", metavar="DIR", help="of the new checkpoint; empty or not there yet")
+    q.add_argument("--local", metavar="FOLDER", help="with the files of a model that you have, in place of a name")
+    q.add_argument("--source", default="", metavar="CODE", help="language that it reads, where its files do not tell")
+    q.add_argument("--target", default="", metavar="CODE", help="language to write, of a model that writes several")
+    q.add_argument("--float16", action="store_true", help="store half as much; probabilities change in the third digit")
+
+    q = add_part(kinds, info, "what a checkpoint is", "Say what a checkpoint is.")
+    q.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
+    q.add_argument("--json", action="store_true", help="one JSON object")
+
+    q = add_part(kinds, average, "make one of several runs of the same model",
+                 "Make a checkpoint whose weights are the mean of those of several runs, which began with the same "
+                 "weights; measure it before you use it.")
+    q.add_argument("folders", metavar="DIR", nargs="+")
+    q.add_argument("--shares", type=float, action=Within, above=0, nargs="+", metavar="X",
+                   help="one weight for each DIR; if not given, all are equal")
+    q.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
+
+    q = add_part(kinds, extend, "make one whose vocabulary spells every character",
+                 "Make a checkpoint of a translation model whose vocabulary also has the letters and signs of Latin "
+                 "scripts, and bytes for all other characters; train on from it before you use it.")
+    q.add_argument("folder", metavar="DIR")
+    q.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
+
+    q = add_part(kinds, verify, "whether a checkpoint is whole and its card true",
+                 "Check that the files of a checkpoint are there and fit together, that its weights are numbers, that "
+                 "they are what the Hub sent, and that its model card has the metadata the Hub wants and the scores of "
+                 "these weights.")
+    q.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
 
 
 def push(args: argparse.Namespace) -> None:
@@ -48,35 +82,11 @@ def push(args: argparse.Namespace) -> None:
                           branch=args.branch, create_pr=args.pull_request))
 
 
-def _add_pull(p: argparse.ArgumentParser) -> None:
-    p.description = ("Fetch a checkpoint from the Hugging Face Hub into its cache, what is new of it, and check it; "
-                     "with DIR, copy it there.")
-    p.set_defaults(run=pull)
-    p.add_argument("checkpoint", metavar="owner/name[@revision]")
-    p.add_argument("folder", metavar="DIR", nargs="?", help="empty or not there yet")
-    p.add_argument("--cache-dir", metavar="DIR", help="keep files here, not in the Hub's cache")
-    p.add_argument("--local-files-only", action="store_true", help="make no request")
-    p.add_argument("--force-download", action="store_true", help="fetch files again that are in the cache")
-
-
 def pull(args: argparse.Namespace) -> None:
     """Fetch a checkpoint; print its folder."""
     from xformer.hub import repository
     access = repository.Access(None, args.cache_dir, args.local_files_only, args.force_download)
     print(repository.pull(args.checkpoint, Path(args.folder) if args.folder else None, access))
-
-
-def _add_import(p: argparse.ArgumentParser) -> None:
-    p.description = ("Make a checkpoint of a translation model that was trained elsewhere: Marian's, as Helsinki-NLP/"
-                     "opus-mt-en-es, M2M-100, SMaLL-100 or NLLB. Its numbers stay what they are. Only safetensors, or "
-                     "with --local Marian's own .npz, is read, which runs no code.")
-    p.set_defaults(run=import_)
-    p.add_argument("name", metavar="owner/name[@revision]", nargs="?", help="a model on the Hugging Face Hub")
-    p.add_argument("folder", metavar="DIR", help="of the new checkpoint; empty or not there yet")
-    p.add_argument("--local", metavar="FOLDER", help="with the files of a model that you have, in place of a name")
-    p.add_argument("--source", default="", metavar="CODE", help="language that it reads, where its files do not tell")
-    p.add_argument("--target", default="", metavar="CODE", help="language to write, of a model that writes several")
-    p.add_argument("--float16", action="store_true", help="store half as much; probabilities change in the third digit")
 
 
 def import_(args: argparse.Namespace) -> None:
@@ -104,13 +114,6 @@ def import_(args: argparse.Namespace) -> None:
         print(f"Note: {warning}")
     print(f"{args.folder}: {one.model.parameter_count():,} parameters, {size:,} bytes, "
           f"{one.model.config.source} → {one.model.config.target}")
-
-
-def _add_info(p: argparse.ArgumentParser) -> None:
-    p.description = "Say what a checkpoint is."
-    p.set_defaults(run=info)
-    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
-    p.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def info(args: argparse.Namespace) -> None:
@@ -144,16 +147,6 @@ def info(args: argparse.Namespace) -> None:
         print(f"{label:<12}{value}")
 
 
-def _add_average(p: argparse.ArgumentParser) -> None:
-    p.description = ("Make a checkpoint whose weights are the mean of those of several runs, which began with the same "
-                     "weights; measure it before you use it.")
-    p.set_defaults(run=average)
-    p.add_argument("folders", metavar="DIR", nargs="+")
-    p.add_argument("--shares", type=float, action=Within, above=0, nargs="+", metavar="X",
-                   help="one weight for each DIR; if not given, all are equal")
-    p.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
-
-
 def average(args: argparse.Namespace) -> None:
     """Average checkpoints; print the folder of the new one."""
     from xformer.hub import checkpoint
@@ -166,27 +159,11 @@ def average(args: argparse.Namespace) -> None:
     print(args.out)
 
 
-def _add_extend(p: argparse.ArgumentParser) -> None:
-    p.description = ("Make a checkpoint of a translation model whose vocabulary also has the letters and signs of "
-                     "Latin scripts, and bytes for all other characters; train on from it before you use it.")
-    p.set_defaults(run=extend)
-    p.add_argument("folder", metavar="DIR")
-    p.add_argument("--out", metavar="DIR", required=True, help="empty or not there yet")
-
-
 def extend(args: argparse.Namespace) -> None:
     """Extend the vocabulary of a checkpoint; print the folder of the new one."""
     from xformer.hub import checkpoint
     checkpoint.extend(Path(args.folder), Path(args.out))
     print(args.out)
-
-
-def _add_verify(p: argparse.ArgumentParser) -> None:
-    p.description = ("Check that the files of a checkpoint are there and fit together, that its weights are numbers, "
-                     "that they are what the Hub sent, and that its model card has the metadata the Hub wants and the "
-                     "scores of these weights.")
-    p.set_defaults(run=verify)
-    p.add_argument("checkpoint", metavar="NAME", nargs="?", help=TRANSLATION.help)
 
 
 def verify(args: argparse.Namespace) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from xformer.commands.arguments import add_device, add_options, add_precision, plainly, record
+from xformer.commands.arguments import add_device, add_options, add_part, add_precision, plainly, record
 from xformer.training.options import NearestRun, SentimentDownload, TranslationDownload
 
 HELP = "fetch training data, and make more of them"
@@ -11,22 +11,27 @@ HELP = "fetch training data, and make more of them"
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
     defaults = argparse.ArgumentDefaultsHelpFormatter
-    _add_translation(kinds.add_parser("translation", help="English-Spanish sentence pairs", formatter_class=defaults))
-    _add_sentiment(kinds.add_parser("sentiment", help="reviews and phrases, labelled and not",
-                                    formatter_class=defaults))
-    _add_nearest(kinds.add_parser("nearest", help="translations of a model's own, nearest to the references",
-                                  formatter_class=defaults))
-
-
-# Translation
-
-
-def _add_translation(p: argparse.ArgumentParser) -> None:
-    p.description = ("Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
-                     "ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project (CC0); no "
-                     "sentence of dev, on either side, occurs in either of the two to train on.")
-    p.set_defaults(run=translation)
-    add_options(p, TranslationDownload)
+    q = add_part(kinds, translation, "English-Spanish sentence pairs",
+                 "Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
+                 "ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project (CC0); no sentence "
+                 "of dev, on either side, occurs in either of the two to train on.", formatter_class=defaults)
+    add_options(q, TranslationDownload)
+    q = add_part(kinds, sentiment, "reviews and phrases, labelled and not",
+                 "Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
+                 "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no "
+                 "film of imdb-validation occurs in imdb-train.", formatter_class=defaults)
+    add_options(q, SentimentDownload, "out")
+    q.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
+                   help="tar archive of reviews, and zip archive of trees")
+    add_options(q, SentimentDownload, "seed")
+    q = add_part(kinds, nearest, "translations of a model's own, nearest to the references",
+                 "Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the "
+                 "hypotheses of each beam the one nearest to the references, by the mean of sentence BLEU and chrF, "
+                 "but for those that share a sentence with dev. The model, trained on from its weights, learns from "
+                 "both (sequence-level interpolation, Kim & Rush 2016).", formatter_class=defaults)
+    add_options(q, NearestRun)
+    add_device(q)
+    add_precision(q)
 
 
 def translation(args: argparse.Namespace) -> None:
@@ -43,40 +48,12 @@ def translation(args: argparse.Namespace) -> None:
           f"{download.out / 'ATTRIBUTION.txt'}: source and licence, to be handed on with the data", flush=True)
 
 
-# Sentiment
-
-
-def _add_sentiment(p: argparse.ArgumentParser) -> None:
-    p.description = ("Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
-                     "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and "
-                     "ATTRIBUTION.txt; no film of imdb-validation occurs in imdb-train.")
-    p.set_defaults(run=sentiment)
-    add_options(p, SentimentDownload, "out")
-    p.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
-                   help="tar archive of reviews, and zip archive of trees")
-    add_options(p, SentimentDownload, "seed")
-
-
 def sentiment(args: argparse.Namespace) -> None:
     """Download reviews and phrases; print how many texts each file has."""
     from xformer.training.data.fetch_reviews import fetch_sentiment
     imdb, sst = args.url
     texts = fetch_sentiment(SentimentDownload(args.out, imdb, sst, args.seed))
     print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
-
-
-# Nearest hypotheses
-
-
-def _add_nearest(p: argparse.ArgumentParser) -> None:
-    p.description = ("Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the "
-                     "hypotheses of each beam the one nearest to the references, by the mean of sentence BLEU and "
-                     "chrF, but for those that share a sentence with dev. The model, trained on from its weights, "
-                     "learns from both (sequence-level interpolation, Kim & Rush 2016).")
-    p.set_defaults(run=nearest)
-    add_options(p, NearestRun)
-    add_device(p)
-    add_precision(p)
 
 
 def nearest(args: argparse.Namespace) -> None:

@@ -1,4 +1,5 @@
-"""Score a model: its translations, alignments, translations by length, verdicts on reviews, and pre-training."""
+"""Score a model: its translations, alignments, translations by length, verdicts on reviews, and pre-training; and keep
+what was measured in the files of the checkpoint."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from xformer.commands.arguments import (
     add_checkpoint,
     add_device,
     add_pairs,
+    add_part,
     add_search,
     plainly,
     read_pairs,
     search_options,
 )
-from xformer.commands.keep import keep, keep_score, own_folder, set_name
 from xformer.hub.shipped import SENTIMENT, TRANSLATION
 from xformer.results import UserError
 
@@ -34,34 +35,89 @@ SENTIMENT_KEPT = ("accuracy", "calibration_error", "rows", "identity")
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    _add_translation(kinds.add_parser("translation", help="BLEU and chrF of a file of pairs"))
-    _add_alignment(kinds.add_parser("alignment", help="alignment error rate of every cross-attention head"))
-    _add_lengths(kinds.add_parser("lengths", help="BLEU and chrF by the length of the sentences"))
-    _add_guesses(kinds.add_parser("guesses", help="the probability below which a translation is marked as a guess"))
-    _add_quality(kinds.add_parser("quality", help="how far a translation can be trusted, as page and API say it"))
-    _add_sentiment(kinds.add_parser("sentiment", help="accuracy on a file of labelled texts"))
-    _add_pretraining(kinds.add_parser("pretraining",
-                                      help="what pre-training is worth, from several runs of train sentiment"))
-    _add_poolings(kinds.add_parser("poolings", help="what classifiers of each pooling and mask reach"))
-
-
-# Translation
-
-
-def _add_translation(p: argparse.ArgumentParser) -> None:
-    p.description = ("Translate what the model reads of a file of pairs, English or Spanish, and score it with "
-                     "sacrebleu, one reference a line.")
-    p.set_defaults(run=translation)
-    add_pairs(p)
-    add_search(p)
-    p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
-    p.add_argument("--plain", action="store_true",
+    q = add_part(kinds, translation, "BLEU and chrF of a file of pairs",
+                 "Translate what the model reads of a file of pairs, English or Spanish, and score it with sacrebleu, "
+                 "one reference a line.")
+    add_pairs(q)
+    add_search(q)
+    q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
+    q.add_argument("--plain", action="store_true",
                    help="write what is translated in lower case and without punctuation at its ends, as many type")
-    p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
-    p.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
+    q.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
+    q.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
                                                      "sentence with it; if its third column marks pairs as in-test, "
                                                      "only with those")
-    p.add_argument("--save", action="store_true", help=SAVE_HELP)
+    q.add_argument("--save", action="store_true", help=SAVE_HELP)
+
+    q = add_part(kinds, alignment, "alignment error rate of every cross-attention head",
+                 "Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
+                 "2003); 0 is best, 1 worst.")
+    add_checkpoint(q)
+    q.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
+                                                  "words counted from 0; assets/alignments.tsv if not given")
+    add_device(q)
+    q.add_argument("--json", action="store_true", help="one JSON object")
+    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+    q = add_part(kinds, lengths, "BLEU and chrF by the length of the sentences",
+                 "Translate what the model reads of a file of pairs and score it by the number of its pieces, beside "
+                 "how many sentences of that length the model has learned from.")
+    add_pairs(q)
+    q.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, where they were used, "
+                                                  "extra.tsv, extra2.tsv and written.tsv: their sentences are counted "
+                                                  "by length too")
+    add_search(q)
+    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+    _add_trust(kinds)
+    _add_reviews(kinds)
+
+
+def _add_trust(kinds: Any) -> None:
+    """Add what measures how far a translation can be trusted."""
+    q = add_part(kinds, guesses, "the probability below which a translation is marked as a guess",
+                 "Find the mean log-probability of pieces below which page, API and command say that the model is "
+                 "guessing: the bound marks less than --share of held-out sentences. Count how many wrong translations "
+                 "it catches.")
+    add_pairs(q)
+    add_search(q)
+    q.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
+                   help="mark less than this share of the sentences (default 0.02)")
+    q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
+                   help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
+    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+    q = add_part(kinds, quality, "how far a translation can be trusted, as page and API say it",
+                 "Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how "
+                 "many translations like one say what was meant, and test it on the other half.")
+    q.add_argument("--pairs", required=True, metavar="FILE", nargs="+", help="files of English, a tab, Spanish")
+    add_search(q)
+    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+
+def _add_reviews(kinds: Any) -> None:
+    """Add what scores classifiers of reviews."""
+    q = add_part(kinds, sentiment, "accuracy on a file of labelled texts",
+                 "Classify the texts of a file and compare with their labels; also says how well the probabilities are "
+                 "calibrated (expected calibration error, Guo et al. 2017).")
+    q.add_argument("--rows", required=True, metavar="FILE",
+                   help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
+    add_checkpoint(q, SENTIMENT.help)
+    add_device(q)
+    q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
+    q.add_argument("--json", action="store_true", help="one JSON object")
+    q.add_argument("--save", action="store_true", help=SAVE_HELP)
+    for run, help, description in (
+            (pretraining, "what pre-training is worth, from several runs of train sentiment",
+             "Gather what classifiers learned from shares of the labels, from a language model and from nothing: their "
+             "accuracy on the validation sets."),
+            (poolings, "what classifiers of each pooling and mask reach",
+             "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets.")):
+        q = add_part(kinds, run, help, description)
+        q.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
+        add_checkpoint(q, SENTIMENT.help)
+        q.add_argument("--json", action="store_true", help="one JSON array")
+        q.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
 
 
 def _opened(args: argparse.Namespace) -> tuple[Path, Service]:
@@ -101,21 +157,6 @@ def translation(args: argparse.Namespace) -> None:
               f"checkpoint {scores.checkpoint} {scores.identity}")
 
 
-# Alignment
-
-
-def _add_alignment(p: argparse.ArgumentParser) -> None:
-    p.description = ("Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
-                     "2003); 0 is best, 1 worst.")
-    p.set_defaults(run=alignment)
-    add_checkpoint(p)
-    p.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
-                                                  "words counted from 0; assets/alignments.tsv if not given")
-    add_device(p)
-    p.add_argument("--json", action="store_true", help="one JSON object")
-    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
-
-
 def alignment(args: argparse.Namespace) -> None:
     """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
     from xformer.explain.alignment import GOLD, read_gold
@@ -138,21 +179,6 @@ def alignment(args: argparse.Namespace) -> None:
     _tell(args, folder, "alignment", scores.to_json(), lines, service)
 
 
-# Lengths
-
-
-def _add_lengths(p: argparse.ArgumentParser) -> None:
-    p.description = ("Translate what the model reads of a file of pairs and score it by the number of its pieces, "
-                     "beside how many sentences of that length the model has learned from.")
-    p.set_defaults(run=lengths)
-    add_pairs(p)
-    p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, where they were used, "
-                                                  "extra.tsv, extra2.tsv and written.tsv: their sentences are counted "
-                                                  "by length too")
-    add_search(p)
-    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
-
-
 def lengths(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
     from xformer.training import evaluation
@@ -170,23 +196,6 @@ def lengths(args: argparse.Namespace) -> None:
     _tell(args, folder, "lengths", asdict(scores), lines, service)
 
 
-# Guesses, and how far a translation can be trusted
-
-
-def _add_guesses(p: argparse.ArgumentParser) -> None:
-    p.description = ("Find the mean log-probability of pieces below which page, API and command say that the model is "
-                     "guessing: the bound marks less than --share of held-out sentences. Count how many wrong "
-                     "translations it catches.")
-    p.set_defaults(run=guesses)
-    add_pairs(p)
-    add_search(p)
-    p.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
-                   help="mark less than this share of the sentences (default 0.02)")
-    p.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
-                   help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
-    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
-
-
 def guesses(args: argparse.Namespace) -> None:
     """Print the bound and what it catches; keep it if asked to."""
     from xformer.training import evaluation
@@ -196,15 +205,6 @@ def guesses(args: argparse.Namespace) -> None:
     _tell(args, folder, "guesses", asdict(scores), [
         f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
         f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}"], service)
-
-
-def _add_quality(p: argparse.ArgumentParser) -> None:
-    p.description = ("Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how "
-                     "many translations like one say what was meant, and test it on the other half.")
-    p.set_defaults(run=quality)
-    p.add_argument("--pairs", required=True, metavar="FILE", nargs="+", help="files of English, a tab, Spanish")
-    add_search(p)
-    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
 
 
 def quality(args: argparse.Namespace) -> None:
@@ -244,22 +244,6 @@ def _training_pairs(folder: Path) -> list[tuple[str, str]]:
     return [pair for file in files for pair in read_pairs(file)]
 
 
-# Sentiment
-
-
-def _add_sentiment(p: argparse.ArgumentParser) -> None:
-    p.description = ("Classify the texts of a file and compare with their labels; also says how well the probabilities "
-                     "are calibrated (expected calibration error, Guo et al. 2017).")
-    p.set_defaults(run=sentiment)
-    p.add_argument("--rows", required=True, metavar="FILE",
-                   help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
-    add_checkpoint(p, SENTIMENT.help)
-    add_device(p)
-    p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
-    p.add_argument("--json", action="store_true", help="one JSON object")
-    p.add_argument("--save", action="store_true", help=SAVE_HELP)
-
-
 def sentiment(args: argparse.Namespace) -> None:
     """Print the accuracy on a file of labelled texts; keep it if asked to."""
     from xformer.serve.reviews import SentimentService
@@ -279,23 +263,6 @@ def sentiment(args: argparse.Namespace) -> None:
         print(f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}")
         print(f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {scores.device}, "
               f"checkpoint {scores.checkpoint} {scores.identity}")
-
-
-# Several runs of train sentiment: what pre-training is worth, and poolings
-
-
-def _add_runs(p: argparse.ArgumentParser) -> None:
-    p.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-    add_checkpoint(p, SENTIMENT.help)
-    p.add_argument("--json", action="store_true", help="one JSON array")
-    p.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
-
-
-def _add_pretraining(p: argparse.ArgumentParser) -> None:
-    p.description = ("Gather what classifiers learned from shares of the labels, from a language model and from "
-                     "nothing: their accuracy on the validation sets.")
-    p.set_defaults(run=pretraining)
-    _add_runs(p)
 
 
 def pretraining(args: argparse.Namespace) -> None:
@@ -319,12 +286,6 @@ def _tell_runs(args: argparse.Namespace, name: str, kept: list[dict[str, Any]], 
         keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), name, kept)
 
 
-def _add_poolings(p: argparse.ArgumentParser) -> None:
-    p.description = "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets."
-    p.set_defaults(run=poolings)
-    _add_runs(p)
-
-
 def poolings(args: argparse.Namespace) -> None:
     """Print how well classifiers do by their pooling and mask; keep it if asked to."""
     from xformer.classifier import ClassifierConfig
@@ -345,3 +306,37 @@ def poolings(args: argparse.Namespace) -> None:
         lines.append(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
                      f"{score.sst2:>9.4f}")
     _tell_runs(args, "poolings", [asdict(score) for score in scores], lines)
+
+
+def own_folder(folder: Path, save: bool) -> Path:
+    """Return a checkpoint folder; raises UserError for one in the Hub's cache if results are to be kept in it."""
+    if save and folder.resolve().parent.name == "snapshots":
+        raise UserError("--save writes into the checkpoint, but the Hub's cache is kept as it was fetched; copy it out "
+                        "with “python -m xformer checkpoint pull owner/name DIR” and name that folder.")
+    return folder
+
+
+def keep(folder: Path, key: str, value: Any) -> None:
+    """Put an entry into the metrics of a checkpoint, in place of an earlier one."""
+    from xformer.hub import checkpoint
+    metrics = {**checkpoint.read_metrics(folder), key: value}
+    try:
+        checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    except OSError as error:
+        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
+                        f"copy the checkpoint to where it can.") from error
+
+
+def set_name(file: Path) -> str:
+    """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
+    return file.name.removesuffix(".xz").removesuffix(".tsv")
+
+
+def keep_score(folder: Path, name: str, score: dict[str, Any]) -> None:
+    """Put a score on the set of this name into the metrics and the card of a checkpoint."""
+    from xformer.hub import card
+    try:
+        card.keep(folder, {"set": name, **score})
+    except OSError as error:
+        raise UserError(f"The files of {folder} cannot be written ({error.strerror}); copy the checkpoint to where "
+                        f"they can.") from error

@@ -2,26 +2,23 @@
 
 import argparse
 
+from xformer.commands.arguments import add_part
 from xformer.hub import shipped
 
 HELP = "host the page on the Hugging Face Hub"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
-    _add_push(p.add_subparsers(dest="what", required=True).add_parser("push", help="upload the page as a Space"))
-
-
-def _add_push(p: argparse.ArgumentParser) -> None:
-    p.description = ("Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face "
-                     "Hub, made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
-    p.set_defaults(run=push)
-    p.add_argument("repository", metavar="owner/name")
+    q = add_part(p.add_subparsers(dest="what", required=True), push, "upload the page as a Space",
+                 "Upload what the page needs, checkpoints included, as one commit to a Space of the Hugging Face Hub, "
+                 "made if it is not there. Needs HF_TOKEN, or a login by “hf auth login”.")
+    q.add_argument("repository", metavar="owner/name")
     for kind in ("checkpoint", "sentiment"):
-        p.add_argument(f"--{kind}", metavar="NAME", help="public owner/name[@revision] on the Hub, which the Space "
+        q.add_argument(f"--{kind}", metavar="NAME", help="public owner/name[@revision] on the Hub, which the Space "
                                                          "fetches when it is built; if not given, the shipped one")
-    p.add_argument("--mcp", action="store_true", help="let the Space be an MCP server too")
-    p.add_argument("--private", action="store_true", default=None, help="make the Space private, if it is new")
-    p.add_argument("--message", default="Upload the page", help="message of the commit")
+    q.add_argument("--mcp", action="store_true", help="let the Space be an MCP server too")
+    q.add_argument("--private", action="store_true", default=None, help="make the Space private, if it is new")
+    q.add_argument("--message", default="Upload the page", help="message of the commit")
 
 
 def push(args: argparse.Namespace) -> None:

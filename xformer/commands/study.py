@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from xformer.commands.arguments import Within, add_options, plainly, read_pairs, record
+from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
 from xformer.strings import ASSETS
 from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, DivergenceRuns
 
@@ -14,27 +14,21 @@ DIVERGENCE = ASSETS / "divergence.json"
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
     defaults = argparse.ArgumentDefaultsHelpFormatter
-    beginning = kinds.add_parser("beginning", help="gradients of an untrained model by depth", formatter_class=defaults)
-    beginning.description = ("Print the norm of the gradient of each sub-layer's weights before the first step, for "
-                             "post-norm and pre-norm (Xiong et al. 2020, figure 3).")
-    beginning.set_defaults(run=run)
-    beginning.add_argument("--n-layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6)
-    beginning.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
-                           help="a multiple of 8; d_ff is four times as wide")
-    beginning.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0)
-    _add_divergence(kinds.add_parser("divergence", help="short runs of both orders, with and without a warm-up",
-                                     formatter_class=defaults))
-
-
-def _add_divergence(p: argparse.ArgumentParser) -> None:
-    p.description = ("Train a small deep model on short sentence pairs, for both orders of normalisation with and "
-                     "without a warm-up, at two learning rates, and record what happens. Stopped at any moment, the "
-                     "same command goes on with the run it was at.")
-    p.set_defaults(run=divergence)
-    p.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
-    p.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
-    add_options(p, DivergenceRuns)
-    p.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
+    q = add_part(kinds, run, "gradients of an untrained model by depth",
+                 "Print the norm of the gradient of each sub-layer's weights before the first step, for post-norm and "
+                 "pre-norm (Xiong et al. 2020, figure 3).", "beginning", formatter_class=defaults)
+    q.add_argument("--n-layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6)
+    q.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
+                   help="a multiple of 8; d_ff is four times as wide")
+    q.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0)
+    q = add_part(kinds, divergence, "short runs of both orders, with and without a warm-up",
+                 "Train a small deep model on short sentence pairs, for both orders of normalisation with and without "
+                 "a warm-up, at two learning rates, and record what happens. Stopped at any moment, the same command "
+                 "goes on with the run it was at.", formatter_class=defaults)
+    q.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
+    q.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
+    add_options(q, DivergenceRuns)
+    q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
 
 
 def divergence(args: argparse.Namespace) -> None:

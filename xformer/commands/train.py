@@ -1,8 +1,10 @@
 """Train a model: translation, a language model of reviews, or a classifier of them."""
 
 import argparse
+from functools import partial
+from typing import Any
 
-from xformer.commands.arguments import add_options, record
+from xformer.commands.arguments import add_options, add_part, record
 from xformer.training.options import LanguageModelRun, SentimentRun, TranslationRun
 
 HELP = "train a model"
@@ -10,29 +12,21 @@ HELP = "train a model"
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    for name, kind, run, about, description in (
-            ("translation", TranslationRun, translation, "English to Spanish",
-             "Train a translation model on sentence pairs."),
-            ("language-model", LanguageModelRun, language_model, "pre-train on reviews without labels",
+    for name, kind, about, description in (
+            ("translation", TranslationRun, "English to Spanish", "Train a translation model on sentence pairs."),
+            ("language-model", LanguageModelRun, "pre-train on reviews without labels",
              "Train a stack of layers to predict the next piece of reviews (Radford et al. 2018)."),
-            ("sentiment", SentimentRun, sentiment, "classify reviews and phrases",
+            ("sentiment", SentimentRun, "classify reviews and phrases",
              "Fine-tune a language model on labelled texts, or train a classifier from nothing.")):
-        q = kinds.add_parser(name, help=about, formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-                             description=f"{description} If a run is stopped, the same command continues it.")
-        q.set_defaults(run=run)
+        q = add_part(kinds, partial(train, kind), about,
+                     f"{description} If a run is stopped, the same command continues it.", name,
+                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
         add_options(q, kind)
 
 
-def translation(args: argparse.Namespace) -> None:
-    from xformer.training.run import train_translation
-    train_translation(record(TranslationRun, args))
-
-
-def language_model(args: argparse.Namespace) -> None:
-    from xformer.training.run import train_language_model
-    train_language_model(record(LanguageModelRun, args))
-
-
-def sentiment(args: argparse.Namespace) -> None:
-    from xformer.training.run import train_sentiment
-    train_sentiment(record(SentimentRun, args))
+def train(kind: type, args: argparse.Namespace) -> None:
+    """Train what the options of this kind say."""
+    from xformer.training import run
+    trains: dict[type, Any] = {TranslationRun: run.train_translation, LanguageModelRun: run.train_language_model,
+                               SentimentRun: run.train_sentiment}
+    trains[kind](record(kind, args))

@@ -1,7 +1,5 @@
 """Translate a text, or each line of standard input."""
 
-from __future__ import annotations
-
 import argparse
 
 from xformer.commands.arguments import Within, add_search, add_texts, search_options

@@ -96,23 +96,9 @@ def small_maps(language: Language, below: str = "") -> gr.HTML:
     return canvas("head_grid.js", maps + below, "heads", save=language, files=PICTURES)
 
 
-def one_map(name: str, language: Language) -> gr.HTML:
-    """The map of one head."""
-    return canvas("head_view.js", '<div class="drawing"></div>', f"view {name}", save=language)
-
-
 def download(name: str, content: bytes) -> dict[str, Any]:
     """A file for assets/download.js. The same file twice is a new value, so it is offered again."""
     return {"name": name, "data": base64.b64encode(content).decode("ascii"), "made": time.time()}
-
-
-def plot(name: str, language: Language) -> gr.HTML:
-    """Make a component for a Plotly figure, sent as `figure` makes it.
-
-    gr.Plot draws each figure twice and from nothing, which is seen when a slider moves; this one draws what changed.
-    """
-    return canvas("plot.js", '<p class="caption"></p><div class="plot"></div>', f"picture {name}",
-                  save=language)
 
 
 def plotly_script(request: Request) -> FileResponse:

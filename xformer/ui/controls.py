@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import gradio as gr
 
@@ -26,29 +26,22 @@ Values = Mapping[str, Any]  # what controls hold, by their keys
 C = TypeVar("C", bound=gr.components.Component)
 
 
-class Kind(Protocol):
+class Kind:
     """What a control may hold: its default, its limits, and how it is read from an address."""
 
-    @property
-    def default(self) -> Any:
-        """The value of a control that the address does not name."""
+    default: Any  # the value of a control that the address does not name, as a dataclass of each kind declares it
 
     def read(self, key: str, value: str) -> Any:
         """Read the value that an address gives, as the component has it; raises UserError for nonsense."""
+        raise NotImplementedError
 
     def properties(self) -> dict[str, Any]:
-        """Give the limits or choices, as properties of the component that suits this kind."""
-
-
-class Unlimited:
-    """A kind that leaves the properties of its component as they were declared."""
-
-    def properties(self) -> dict[str, Any]:
+        """Give the limits or choices, if any, as properties of the component that suits this kind."""
         return {}
 
 
 @dataclass(frozen=True)
-class OneOf(Unlimited):
+class OneOf(Kind):
     """One of some names; their labels are given to the component where it is declared."""
 
     options: tuple[str, ...]
@@ -61,7 +54,7 @@ class OneOf(Unlimited):
 
 
 @dataclass(frozen=True)
-class Switch(Unlimited):
+class Switch(Kind):
     """On or off, 1 or 0 in the address: a checkbox."""
 
     default: bool = False
@@ -71,7 +64,7 @@ class Switch(Unlimited):
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(Kind):
     """A whole number on a slider, from `least` to `most` in steps."""
 
     default: int
@@ -100,7 +93,7 @@ class Numbered(Whole):
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(Kind):
     """A number on a slider, from `least` to `most`; the address may be finer than the slider's step."""
 
     default: float
@@ -123,7 +116,7 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Several:
+class Several(Kind):
     """At most `count` different whole numbers from 0 to `most`, with commas in the address."""
 
     default: tuple[int, ...]
@@ -144,37 +137,31 @@ class Several:
 
 
 @dataclass(frozen=True)
-class OneHead:
-    """One of some attention heads, written "cross.1.2"; labels: of the heads, in their order."""
+class Heads(Kind):
+    """Some attention heads to choose from, each written "cross.1.2"; labels: of the heads, in their order."""
 
     options: tuple[Head, ...]
-    head: Head
     labels: tuple[str, ...]
-
-    @property
-    def default(self) -> str | None:
-        return str(self.head) if self.head in self.options else None  # a model without attention has no head
-
-    def read(self, key: str, value: str) -> str:
-        head = _head(value)
-        if head not in self.options:
-            raise UserError(Message.of("address_choice", key=key, value=value[:40],
-                                       options=", ".join(map(str, self.options))))
-        return str(head)
 
     def properties(self) -> dict[str, Any]:
         return {"choices": [*zip(self.labels, map(str, self.options), strict=True)]}
 
 
 @dataclass(frozen=True)
-class SomeHeads:
-    """Any of some attention heads, with commas in the address; labels: of the heads, in their order.
+class OneHead(Heads):
+    """One of some attention heads; None in a model that has none."""
 
-    none: whether an address may name none.
-    """
+    default: str | None = None
 
-    options: tuple[Head, ...]
-    labels: tuple[str, ...]
+    def read(self, key: str, value: str) -> str:
+        head = _head(value)  # which older links spell otherwise
+        return str(head) if head in self.options else OneOf((*map(str, self.options),), "").read(key, value)
+
+
+@dataclass(frozen=True)
+class SomeHeads(Heads):
+    """Any of some attention heads, with commas in the address. none: whether an address may name none."""
+
     none: bool = False
     default: tuple[str, ...] = ()
 
@@ -184,12 +171,9 @@ class SomeHeads:
             raise UserError(Message.of("address_some", key=key, value=value[:40], example=str(self.options[-1])))
         return list(dict.fromkeys(map(str, heads)))
 
-    def properties(self) -> dict[str, Any]:
-        return {"choices": [*zip(self.labels, map(str, self.options), strict=True)]}
-
 
 @dataclass(frozen=True)
-class Words(Unlimited):
+class Words(Kind):
     """A text of at most `longest` characters."""
 
     default: str = ""
@@ -204,19 +188,17 @@ class Words(Unlimited):
 def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:
     """Make the kind of a control that holds one of all heads of a model, the best aligned one by default."""
     def kind(service: TranslationService, _: Values) -> OneHead:
-        heads = every_head(service)
-        return OneHead(heads, service.best_head, tuple(head_label(head, language) for head in heads))
+        heads, best = every_head(service), service.best_head
+        labels = tuple(head_label(head, language) for head in heads)
+        return OneHead(heads, labels, str(best) if best in heads else None)
     return kind
 
 
 def some_heads(language: Language, stack: str = "") -> Callable[[TranslationService, Values], SomeHeads]:
     """Make the kind of a control that holds any heads of a model; stack: the key of the control that names it."""
     def kind(service: TranslationService, so_far: Values) -> SomeHeads:
-        if not stack:
-            heads = every_head(service)
-            return SomeHeads(heads, tuple(head_label(head, language) for head in heads))
-        heads = every_head(service, so_far[stack])
-        return SomeHeads(heads, tuple(place(head, language) for head in heads), none=True)
+        heads, label = every_head(service, *([so_far[stack]] if stack else [])), place if stack else head_label
+        return SomeHeads(heads, tuple(label(head, language) for head in heads), none=bool(stack))
     return kind
 
 
@@ -242,6 +224,11 @@ def _head(name: str) -> Head | None:
 def numbers(count: int) -> list[tuple[str, int]]:
     """List the choices from 1 to count."""
     return [(str(number), number) for number in range(1, count + 1)]
+
+
+def only_own(key: str) -> Callable[[Values], dict[str, Any]]:
+    """Make the properties of a control that offers its own value alone, until it is known what else there is."""
+    return lambda values: {"choices": [(str(values[key]), values[key])]}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from html import escape
 from inspect import Parameter, Signature, isgeneratorfunction, signature
+from threading import Event
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -27,12 +28,15 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 # progress either: at the beginning and the end of every call, Gradio would read that component again, with all that is
 # inside it.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
+# Of those that draw what controls say: while one answers, only the latest of further changes is kept.
+LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 # The properties of listeners that only draw: they bypass Gradio's queue, which takes 60 ms. (Gradio then sends no
 # event when a gr.State changes.)
 SWIFT: dict[str, Any] = {**QUIET, "queue": False}
 # Parameters that gradio fills in, by their names: found by annotation, or by default value.
 ANNOTATED: dict[str, Any] = {"event": gr.EventData, "request": gr.Request}
 DEFAULTS: dict[str, Any] = {"progress": gr.Progress()}
+ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 MODEL, TAB = "page_model", "open_tab"  # inputs that the page adds to those of a handler
 PROBLEM = "problem"  # the name of an answer that is shown in the listener's `problem`
 REFUSAL = "refusal"  # in place of an answer: the sentence that is said instead
@@ -55,6 +59,13 @@ def refused(**values: Any) -> Callable[[Handler], Handler]:
         handler.refused = values  # type: ignore[attr-defined]
         return handler
     return declare
+
+
+def end(_: Any, language: Language, *, halt: Event | None) -> dict[str, Any]:
+    """End what takes long after the step it is at: it looks at `halt`, and shows itself what was done until then."""
+    if halt is not None:
+        halt.set()
+    return {"stop": OFF}
 
 
 def number_of(event: Any, name: str) -> int:

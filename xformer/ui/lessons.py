@@ -17,7 +17,7 @@ from xformer.results import Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
-from xformer.ui.controls import Controls, Unlimited
+from xformer.ui.controls import Controls, Kind
 from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
 
@@ -29,7 +29,7 @@ VIEWS: Mapping[str, Callable[[Language], str]] = {
 
 
 @dataclass(frozen=True)
-class Place(Unlimited):
+class Place(Kind):
     """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "", nowhere."""
 
     controls: Controls  # of the page, once it is laid out: what steps may set

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import gradio as gr
@@ -22,17 +22,21 @@ from xformer.ui.compare import tab as pairs
 from xformer.ui.components import ROUTES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.model import tab as model_tab
+from xformer.ui.model import architecture, bugs, sizes, vocabulary, whole_pass
+from xformer.ui.parts import Parts
 from xformer.ui.places import overview
 from xformer.ui.principles import tab as walkthrough
-from xformer.ui.sentiment import tab as sentiment
+from xformer.ui.sentiment import judging, reading, writing
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Listener, Page, TabModule, View, examples
-from xformer.ui.training import tab as training
+from xformer.ui.training import beginning, forming, generations, live, recorded
 
-TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
-                             model_tab)
+TABS: Sequence[TabModule] = (
+    translation, attention, decoding, pairs,
+    Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
+    Parts("training", "part", (generations, beginning, live, recorded, forming), generations.first),
+    Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary)))
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
 # Gradio's own colours, but for those that are too pale to be read: every text has a contrast of at least 4.5 : 1.
@@ -93,21 +97,6 @@ def launch(demo: gr.Blocks, server_name: str | None = None, server_port: int | N
     return address
 
 
-class Frame(NamedTuple):
-    """What stands around the tabs."""
-
-    sentence: gr.Textbox
-    button: gr.Button
-    codes: gr.Dropdown  # of languages to write
-    examples: gr.Dataset
-    models: gr.Dropdown
-    search: gr.Column  # of the menu: how translations are searched for
-    about: gr.HTML
-    loading: gr.HTML
-    problems: gr.HTML
-    status: gr.HTML
-
-
 def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None,
           language: Language, tabs: Sequence[TabModule] = TABS, writer: WriterService | UserError | None = None,
           other_reviews: Mapping[str, ReviewService] | None = None) -> Page:
@@ -120,52 +109,52 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
     page = Page(models=models, reviews=reviews, study=study, writer=writer, other_reviews=other_reviews or {},
-                language=language, ask=Ask(models.lease, language, model, tab), sentence=frame.sentence, asked=asked,
-                status=frame.status, search=frame.search, controls=controls, spanish=spanish, tab=tab, model=model,
-                translation=gr.State(), trace=gr.State(), tabs=gr.Tabs(overflow_behavior="wrap"),
+                language=language, ask=Ask(models.lease, language, model, tab), asked=asked, controls=controls,
+                **{name: frame[name] for name in ("sentence", "status", "search")}, spanish=spanish, tab=tab,
+                model=model, translation=gr.State(), trace=gr.State(), tabs=gr.Tabs(overflow_behavior="wrap"),
                 lock=gr.Textbox("", visible=False))
     lessons.build(page)
     _lay_out(page, tabs)
     controls.include(of_model)  # the last, so that it is set first
     _add_views(page, frame)
     _translate(page, frame)
-    _open(page, demo, frame.problems)
+    _open(page, demo, frame["problems"])
     _choose_model(page, frame)
     return page
 
 
-def _frame(models: ModelPool, language: Language) -> Frame:
-    """Lay out the bar, and what is said between it and the tabs."""
+def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
+    """Lay out the bar, and what is said between it and the tabs; -> the components by name."""
     say, first = language.of(models.default.info).say, examples(models.default)
+    frame = dict[str, Any]()
     gr.Navbar(visible=False)
     with gr.Row(elem_classes="bar"):
         canvas("bar.js", f'<h1 data-language="{language.code}" data-example="{escape(first[0])}" '
                          f'data-wide="{language.html("more_right")}">{language.html("title")}</h1>', "brand")
         with gr.Column(elem_classes="ask", min_width=0):
             with gr.Row(elem_classes="field"):
-                sentence = gr.Textbox(first[0], label=say("sentence"), placeholder=say("sentence_placeholder"),
-                                      lines=1, max_lines=6, autofocus=True, show_label=False, scale=8, min_width=0,
-                                      elem_id=f"sentence-{language.code}")
-                codes = gr.Dropdown(label=say("model_codes"), show_label=False, container=False, scale=0, min_width=110,
-                                    elem_classes="codes",
-                                    **_codes(models.default))
-                button = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
-            samples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in first],
-                                  label=say("examples"), layout="gallery", type="values", elem_classes="examples")
+                frame["sentence"] = gr.Textbox(
+                    first[0], label=say("sentence"), placeholder=say("sentence_placeholder"), lines=1, max_lines=6,
+                    autofocus=True, show_label=False, scale=8, min_width=0, elem_id=f"sentence-{language.code}")
+                frame["codes"] = gr.Dropdown(
+                    label=say("model_codes"), show_label=False, container=False, scale=0, min_width=110,
+                    elem_classes="codes", **_codes(models.default))
+                frame["button"] = gr.Button(say("translate"), variant="primary", size="sm", scale=0, min_width=0)
+            frame["sample"] = gr.Dataset(
+                components=[gr.Textbox(visible=False)], samples=[[example] for example in first],
+                label=say("examples"), layout="gallery", type="values", elem_classes="examples")
         gr.HTML(f'<a class="skip" href="#">{language.html("skip")}</a>{lessons.button(language)}{_languages(language)}',
                 elem_classes="languages")
         overview(language)
         with gr.Accordion(say("menu"), open=False, elem_classes="menu"):
-            choice = gr.Dropdown(models.names, value=models.names[0], label=say("model_menu"),
-                                 allow_custom_value=models.any_name,
-                                 info=say("model_menu_info") if models.any_name else None,
-                                 visible=models.any_name or len(models.names) > 1)
-            search = gr.Column()
+            frame["models"] = gr.Dropdown(
+                models.names, value=models.names[0], label=say("model_menu"), allow_custom_value=models.any_name,
+                info=say("model_menu_info") if models.any_name else None,
+                visible=models.any_name or len(models.names) > 1)
+            frame["search"] = gr.Column()  # how translations are searched for
             gr.HTML(_links(language), elem_classes="links")
-    about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
-    frame = Frame(sentence, button, codes, samples, choice, search, about, loading=gr.HTML(elem_classes="status"),
-                  problems=gr.HTML(elem_classes="status"), status=gr.HTML(elem_classes="status"))
-    return frame
+    frame["about"] = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page
+    return {**frame, **{name: gr.HTML(elem_classes="status") for name in ("loading", "problems", "status")}}
 
 
 def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
@@ -188,15 +177,17 @@ def _lay_out(page: Page, tabs: Sequence[TabModule]) -> None:
     gr.on(None, None, page.tab, js=script("tabOpened", own_fields), **QUIET)  # at the beginning too
 
 
-def _add_views(page: Page, frame: Frame) -> None:
+def _add_views(page: Page, frame: Mapping[str, Any]) -> None:
     """Add what the frame shows of the model."""
     models, controls = page.models, page.controls
     page.views.update({
-        "about": View(frame.about, lambda service, values: _about(service, page.language)),
-        "examples": View(frame.examples, lambda service, values: gr.Dataset(
+        "about": View(frame["about"], lambda service, values: _about(service, page.language)),
+        "examples": View(frame["sample"], lambda service, values: gr.Dataset(
             samples=[[example] for example in examples(service)])),
-        "codes": View(frame.codes, lambda service, _: gr.update(**_codes(service))),
-        "models": View(frame.models, lambda service, values: _menu(models, values["model"] or models.names[0])),
+        "codes": View(frame["codes"], lambda service, _: gr.update(**_codes(service))),
+        "models": View(frame["models"], lambda service, values: gr.update(
+            choices=[*dict.fromkeys((*models.names, values["model"] or models.names[0]))],
+            value=values["model"] or models.names[0])),
         LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
                        lambda service, values: controls.left_out(service))})
 
@@ -207,13 +198,14 @@ def _write(page: Page, *move: gr.Textbox) -> Listener:
             "js": script("write") if move else script("write", ""), **QUIET}
 
 
-def _translate(page: Page, frame: Frame) -> None:
+def _translate(page: Page, frame: Mapping[str, Any]) -> None:
     """Translate what is typed or chosen, and do with it what the tabs do."""
     first, *others = page.on_sentence
-    _then(gr.on([frame.button.click, frame.sentence.submit], **first, trigger_mode="always_last"), *others)
-    _then(frame.examples.click(**page.ask(_first, {"sample": frame.examples}, {"sentence": frame.sentence}), **QUIET),
-          first, *others)
-    frame.codes.input(None, [frame.codes, frame.sentence], frame.sentence, js=script("writeIn"), **QUIET)
+    _then(gr.on([frame["button"].click, page.sentence.submit], **first, trigger_mode="always_last"), *others)
+    _then(frame["sample"].click(**page.ask(
+        lambda service, language, *, sample: {"sentence": sample[0]}, {"sample": frame["sample"]},
+        {"sentence": page.sentence}), **QUIET), first, *others)
+    frame["codes"].input(None, [frame["codes"], page.sentence], page.sentence, js=script("writeIn"), **QUIET)
     gr.on([control.component.change for key, control in page.controls.items() if key != "model"], **_write(page))
 
 
@@ -246,14 +238,14 @@ def _open(page: Page, demo: gr.Blocks, problems: gr.HTML) -> None:
     _then(moved, *page.on_opening, *page.on_return, finish)
 
 
-def _choose_model(page: Page, frame: Frame) -> None:
+def _choose_model(page: Page, frame: Mapping[str, Any]) -> None:
     """Load the model that is chosen in the menu, and then the page with it."""
     go = gr.Textbox("", visible=False)
-    inputs = {"chosen": frame.models, "name": page.model, "sentence": page.sentence, "search": go}
-    frame.models.input(
-        **Ask.always(page.models, page.language)(choose, inputs, {"go": go}, frame.loading, page=page),
-        api_visibility="private", show_progress="minimal", show_progress_on=[frame.loading],
-        js=script("withAddress")).then(None, [go, frame.models], js=script("goTo"), **QUIET)
+    inputs = {"chosen": frame["models"], "name": page.model, "sentence": page.sentence, "search": go}
+    frame["models"].input(
+        **page.always(page.models)(choose, inputs, {"go": go}, frame["loading"], page=page),
+        api_visibility="private", show_progress="minimal", show_progress_on=[frame["loading"]],
+        js=script("withAddress")).then(None, [go, frame["models"]], js=script("goTo"), **QUIET)
 
 
 def open_at(page: Page, query: Mapping[str, str]) -> tuple[str, dict[Any, Any]]:
@@ -323,14 +315,6 @@ def _loading(models: ModelPool, name: str, language: Language) -> str:
     return notice([said], "warning")
 
 
-def _first(service: TranslationService, language: Language, *, sample: list[str]) -> dict[str, str]:
-    return {"sentence": sample[0]}
-
-
-def _menu(models: ModelPool, shown: str) -> dict[str, Any]:
-    return gr.update(choices=[*models.names, *({shown} - {*models.names})], value=shown)
-
-
 def _codes(service: TranslationService) -> dict[str, Any]:
     """The languages to write among which one is chosen, of a model that writes several."""
     codes = service.info.codes or (">><<",)
@@ -362,15 +346,11 @@ def _links(language: Language) -> str:
 
 
 def _languages(language: Language) -> str:
-    """Link to the page in every language."""
-    links = " ".join(_link(other, path, current=other == language) for other, path in PATHS.items())
-    return f"<nav>{links}</nav>"
-
-
-def _link(language: Language, path: str, current: bool) -> str:
-    """A link to the page in a language, which keeps what the address says; a bold name where it is the page's own."""
-    code, label = language.code, language.code.upper()
-    if current:
-        return f'<b lang="{code}">{label}</b>'
-    return (f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
-            f'aria-label="{label}: {language.name}">{label}</a>')
+    """Link to the page in every language, keeping what the address says; a bold name where it is the page's own."""
+    links = []
+    for other, path in PATHS.items():
+        code, label = other.code, other.code.upper()
+        links.append(f'<b lang="{code}">{label}</b>' if other == language else (
+            f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
+            f'aria-label="{label}: {other.name}">{label}</a>'))
+    return f'<nav>{" ".join(links)}</nav>'

@@ -71,7 +71,7 @@ class Pictures:
         self.facts: dict[str, Function] = {}
         self.pictures: dict[str, Picture] = {}
         self.following: Function = lambda: {}
-        self.followed: dict[str, Any] = {}
+        self.followed: tuple[str, ...] = ()  # keys of controls
         self.flags: dict[str, gr.State] = {}
         self.taken: dict[Function, list[str]] = {}
         self.in_place = False  # whether a problem is said where a picture stands
@@ -97,9 +97,9 @@ class Pictures:
         self.facts[name] = make
 
     def add(self, name: str, component: Any, draw: Function, *, seen: str | Function = lambda: True,
-            late: bool = False, **names: str) -> None:
-        """Declare a picture: draw returns the component's value, or a Plotly figure of it, or `gr.skip()` to leave it;
-        UserError says why there is none.
+            late: bool = False, **names: str) -> Any:
+        """Declare a picture; -> its component. draw returns the component's value, or a Plotly figure of it, or
+        `gr.skip()` to leave it; UserError says why there is none.
 
         draw: may take `before`, the inputs it was drawn from last; empty the first time. seen: the name of an input, or
         a function of some, that says whether it is in sight. late: it is drawn after an answer in which another was,
@@ -109,6 +109,7 @@ class Pictures:
         visible = _named(lambda flag: flag, flag=seen) if isinstance(seen, str) else seen
         self._name(name)
         self.pictures[name] = Picture(component, _named(draw, **names), visible, late)
+        return component
 
     def _name(self, name: str) -> None:
         if name in self.facts or name in self.pictures:
@@ -125,10 +126,10 @@ class Pictures:
         for name, component in components.items():
             self.add(name, component, partial(_held, name), values=fact, **how)
 
-    def follow(self, function: Function, **components: Any) -> None:
+    def follow(self, function: Function, *controls: str) -> None:
         """Declare controls that follow others: before anything is drawn, the function answers with values or updates by
         name, which count as inputs then; `before` as in `add`. None: nothing can be drawn yet."""
-        self.following, self.followed = function, components
+        self.following, self.followed = function, controls
 
     def listen(self, problem: gr.HTML | None, *events: Any, by_change: Collection[str] = (),
                late_events: Sequence[Any] = (), how: Mapping[str, Any] = SWIFT) -> None:
@@ -170,8 +171,9 @@ class Pictures:
         shown = {name: one.component for name, one in self.pictures.items()
                  if (one.late == late or name in self.cleared) and name != PROBLEM}
         ticks = {TICK: self.tick} if self.ticks and not late else {}
+        followed = {name: self._component(name) for name in self.followed}
         return self.ask(drawing, {**wanted, **inputs, "made": self.made},
-                        {**self.followed, **outputs, **shown, **ticks}, problem, only_in=self.tab)
+                        {**followed, **outputs, **shown, **ticks}, problem, only_in=self.tab)
 
     def draw(self, service: Any, language: Language, made: dict[str, Made], action: Function | None = None,
              late: bool = False, **values: Any) -> dict[str, Any]:

@@ -5,8 +5,7 @@ the fragment of an address names, such as /?tab=principles#store.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from html import escape
@@ -36,9 +35,9 @@ def _folded(*names: tuple[str, str], **address: str) -> tuple[Place, ...]:
     return tuple(Place(key, name, address, folded=True) for key, name in names)
 
 
-def _chosen(control: str, *names: tuple[str, str]) -> tuple[Place, ...]:
-    """Parts of which a control shows one."""
-    return tuple(Place(key, name, {control: key}) for key, name in names)
+def _chosen(control: str, text: str, *keys: str) -> tuple[Place, ...]:
+    """Parts of which a control shows one. text: the key of the text that names a part, with {} for its own key."""
+    return tuple(Place(key, text.format(key), {control: key}) for key in keys)
 
 
 PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
@@ -46,11 +45,10 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "attention": (Place("attention", "tab_attention"), *_folded(
         ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
         ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
-    "decoding": _chosen("decode", ("steps", "decode_steps"), ("yours", "decode_yours"), ("layers", "decode_layers")),
-    "pairs": _chosen("pairs_part", ("sentences", "pairs_part_sentences"), ("bleu", "pairs_part_bleu"),
-                     ("lecture", "pairs_part_lecture"))
-             + _folded(("brevity", "bleu_brevity_part"), pairs_part="bleu"),
-    "sentiment": (*_chosen("review_part", ("judge", "part_judge"), ("maps", "part_maps"), ("writer", "part_writer")),
+    "decoding": _chosen("decode", "decode_{}", "steps", "yours", "layers"),
+    "pairs": (*_chosen("pairs_part", "pairs_part_{}", "sentences", "bleu", "lecture"),
+              *_folded(("brevity", "bleu_brevity_part"), pairs_part="bleu")),
+    "sentiment": (*_chosen("review_part", "part_{}", "judge", "maps", "writer"),
                   *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),
                            ("shares", "shares_title"), ("poolings", "poolings_title"), ("texts", "texts_title"),
                            review_part="judge"),
@@ -62,13 +60,11 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
         ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
         ("kernels", "kernel_title"), ("store", "store_title"))),
-    "training": (*_chosen("part", ("generations", "part_generations"), ("beginning", "part_beginning"),
-                          ("live", "part_live"), ("recorded", "part_recorded"), ("forming", "part_forming")),
+    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming"),
                  *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),
                  *_folded(("settings", "live_more"), part="live"), *_folded(("runs", "recorded_runs"), part="recorded"),
                  *_folded(("errors", "form_plot_errors"), part="forming")),
-    "model": (*_chosen("model_part", ("whole", "part_whole"), ("architecture", "part_architecture"),
-                       ("bugs", "part_bugs"), ("sizes", "part_sizes"), ("vocabulary", "part_vocabulary")),
+    "model": (*_chosen("model_part", "part_{}", "whole", "architecture", "bugs", "sizes", "vocabulary"),
               *_folded(("orders", "arch_orders"), ("reader", "arch_reader"), ("terms", "arch_terms"),
                        model_part="architecture"),
               *_folded(("blocks", "sizes_blocks"), model_part="sizes"),
@@ -90,22 +86,6 @@ def note(language: Language, key: str, of: str = "note", /, **values: object) ->
     of: the paragraph's class.
     """
     return f'<p class="{of}">{linked(language.html(key, **values), language, _linked.get(set()))}</p>'
-
-
-@contextmanager
-def folded(language: Language, key: str) -> Iterator[gr.Accordion]:
-    """Lay out a part that is closed at first, with its question."""
-    with gr.Accordion(language.say(NAMES[key]), open=False, elem_classes=f"at-{key}") as part:
-        question(language, key)
-        yield part
-
-
-@contextmanager
-def in_drawer(language: Language, key: str) -> Iterator[gr.Tab]:
-    """Lay out a part of a drawer, with its question."""
-    with gr.Tab(language.say(NAMES[key]), id=key) as part:
-        question(language, key)
-        yield part
 
 
 def overview(language: Language) -> gr.HTML:

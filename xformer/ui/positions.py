@@ -1,9 +1,7 @@
 """The Positions tab: a sentence without its positions, the sinusoidal table, why it works, and how far it carries."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,11 +17,12 @@ from xformer.results import MOST_SHIFT, POSITION_KINDS, Head, Message, Moved, Po
 from xformer.results.questions import EmbedSource, Move
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import one_map, plot, script
-from xformer.ui.controls import Controls, OneOf, Real, Several, Switch, Values, Whole, one_head
-from xformer.ui.handlers import QUIET, Ask, needs, refused
+from xformer.ui.components import script
+from xformer.ui.controls import Real, Several, Switch, Values, Whole, one_head
+from xformer.ui.handlers import LATEST, QUIET, needs, refused
+from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import folded, note, question
+from xformer.ui.places import note, question
 from xformer.ui.tabs import Page, Tab, View, opened_by
 
 ID = "positions"
@@ -34,18 +33,7 @@ POWERS = (1.0, 5.0)  # of ten: the base
 MOST_STEPS = 20
 MOST_CURVES = 6
 NOISE = np.linspace(0, 3, 31)
-LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 SIZE = ("length", "d_model", "base_power")  # keys of the controls that all pictures of the table depend on
-
-
-def width(service: TranslationService, _: Values) -> Whole:
-    """The width of the table, the model's own by default."""
-    return Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2)
-
-
-def base_power(service: TranslationService, _: Values) -> Real:
-    """The base as a power of ten, the model's own by default."""
-    return Real(math.log10(service.info.position_base), *POWERS, step=0.05)
 
 
 def dimensions_of(_: TranslationService, so_far: Values) -> Several:
@@ -54,103 +42,106 @@ def dimensions_of(_: TranslationService, so_far: Values) -> Several:
     return Several((0, 1, middle, middle + 1), so_far["d_model"] - 1, MOST_CURVES)
 
 
-def pair_of(_: TranslationService, so_far: Values) -> Whole:
-    """The pair of dimensions that is turned."""
-    return Whole(min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1)
-
-
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: one's own sentence without its positions, and the other parts closed."""
-    language, controls = page.language, Controls(page.service)
+    language, part, every = page.language, Layout(page, ID), Layout(page)
     question(language, ID)
     experiment = _experiment(page)
+    pictures = part.pictures(f"{ID}.sentence")
+    pictures.fact("embedded", embed)
     with gr.Column(elem_classes="folds"):
-        with folded(language, "pos-table") as table:
-            shown = _table(page, controls)
-        with folded(language, "pos-sentence") as of_sentence:
+        table = _table(part)
+        with part.folded("pos-sentence", pictures, "sentence"):
             gr.HTML(figures.heading("sentence", language))
-            problem, sentence = gr.HTML(elem_classes="status"), plot("pos-sentence", language)
-            beside = gr.HTML(elem_classes="summary")
-        with folded(language, "pos-lengths") as of_lengths:
-            gr.HTML(note(language, "pos_text_lengths", fewest=figures.FEWEST))
+            problem = part.status()
+            pictures.add("sentence", part.plot("pos-sentence"), figures.sentence, seen="sentence_open")
+            pictures.add("beside", gr.HTML(elem_classes="summary"), figures.beside, seen="sentence_open")
+        with part.folded("pos-lengths", pictures, "lengths"):
+            part.note("pos_text_lengths", fewest=figures.FEWEST)
             with gr.Column(visible=bool(page.service.length_scores)) as measured:
-                carried, lengths = gr.HTML(elem_classes="summary carried"), plot("pos-lengths", language)
+                pictures.add("carried", gr.HTML(elem_classes="summary carried"), lambda service, language: (
+                    figures.carried(service.length_scores, language)), seen="lengths_open")
+                pictures.add("lengths", part.plot("pos-lengths"), lambda service, language: (
+                    figures.lengths(service.length_scores, language) if service.length_scores else None),
+                    seen="lengths_open")
             with gr.Column(visible=not page.service.length_scores) as unmeasured:
                 gr.HTML(f'<p>{language.html("pos_no_lengths")} <code>python -m xformer evaluate lengths --pairs '
                         "dev.tsv --train DIR --save</code></p>")
-    _draw_table(page, controls, shown, table)
-    pictures = Pictures(page, controls, f"{ID}.sentence", tab=ID)
-    pictures.opens("sentence_open", of_sentence)
-    pictures.opens("lengths_open", of_lengths)
-    pictures.fact("embedded", embed)
-    pictures.add("sentence", sentence, figures.sentence, seen="sentence_open")
-    pictures.add("beside", beside, figures.beside, seen="sentence_open")
-    pictures.add("lengths", lengths, draw_lengths, seen="lengths_open")
-    pictures.add("carried", carried, say_carried, seen="lengths_open")
+    page.pictures[ID].listen(None, page.opened[ID].change, by_change=SIZE)
     pictures.listen(problem, page.translation.change, how=QUIET)
-    every = Controls(page.service)
-    every.include(controls)
+    every.include(part)
     every.include(experiment)
-    return Tab(every, {
-        "table": opened_by(controls, table),
+    return Tab(every.controls, {
+        "table": opened_by(part.controls, table),
         "measured": View(measured, lambda service, values: gr.update(visible=bool(service.length_scores))),
         "unmeasured": View(unmeasured, lambda service, values: gr.update(visible=not service.length_scores))})
 
 
-def _table(page: Page, controls: Controls) -> dict[str, Any]:
-    """Lay out the sinusoidal table, and why it works; -> the components by name."""
-    language, say, shown = page.language, page.language.say, dict[str, Any]()
-    gr.HTML(figures.heading("table", language))
-    with gr.Row(elem_classes="controls"):
-        controls.add("length", LENGTH, gr.Slider, label=say("pos_length"), min_width=200)
-        controls.add("d_model", width, gr.Slider, label=say("pos_width"), min_width=200)
-        controls.add("base_power", base_power, gr.Slider, label=say("pos_power"), min_width=200,
-                     info=say("pos_power_info"))
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            shown["table"] = plot("pos-table", language)
-        with gr.Column(min_width=300):
-            shown["curves"] = plot("pos-curves", language)
-            controls.add("dimensions", dimensions_of, gr.Dropdown, multiselect=True, max_choices=MOST_CURVES,
-                         label=say("pos_dimensions"))
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("waves", language))
-            shown["waves"] = plot("pos-waves", language)
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("distance", language))
-            shown["distances"] = plot("pos-distance", language)
-    shown["compared"] = gr.HTML(elem_classes="tables")
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("rotation", language))
-            with gr.Row(elem_classes="controls"):
-                controls.add("pair", pair_of, gr.Slider, label=say("pos_pair_label"), min_width=140)
-                controls.add("position", Whole(2, 0, LENGTH.most), gr.Slider, label=say("pos_from"), min_width=140)
-                controls.add("steps", Whole(3, 0, MOST_STEPS), gr.Slider, label=say("pos_steps"), min_width=140)
-            shown["circle"], shown["proof"] = plot("pos-rotation", language), gr.HTML(elem_classes="summary")
-        with gr.Column(min_width=300):
-            gr.HTML(figures.heading("noise", language))
-            shown["confusion"] = plot("pos-noise", language)
-    return shown
-
-
-def _draw_table(page: Page, controls: Controls, shown: Mapping[str, Any], part: gr.Accordion) -> None:
-    """Declare the pictures of the table. The ones beside the sliders come first, and none needs a model."""
-    # In the browser: a control is redrawn without being asked for.
-    following = [*controls.named("dimensions", "pair").values()]
-    controls["d_model"].component.input(None, [controls["d_model"].component, *following], following,
-                                        js=script("fitWidth"), **LATEST)
-    ask = Ask.always(page.models, page.language, page.tab)
-    pictures = Pictures(page, controls, ID, tab=ID, ask=ask, in_turn=True)
-    pictures.opens("table_open", part)
+def _table(part: Layout) -> gr.Accordion:
+    """Lay out the sinusoidal table, and why it works; -> what it stands in. The pictures beside the sliders come first,
+    and none needs a model."""
+    language, page = part.language, part.page
+    pictures = part.pictures(ID, ask=page.always(page.models), in_turn=True)
     pictures.fact("base", base_of)
     pictures.fact("turn", turn)
-    pictures.add_each(shown, {"table": draw_table, "curves": draw_curves}, seen="table_open")
-    pictures.add_each(shown, {"waves": draw_waves, "distances": draw_distances, "compared": compare_bases,
-                              "circle": draw_rotation, "proof": check_rotation, "confusion": draw_confusion},
-                      seen="table_open", late=True)
-    pictures.listen(None, page.opened[ID].change, by_change=SIZE)
+    with part.folded("pos-table", pictures, "table") as table:
+        gr.HTML(figures.heading("table", language))
+        with gr.Row(elem_classes="controls"):
+            part.control("length", LENGTH, gr.Slider, "pos_length", min_width=200)
+            # By default those of the model.
+            part.control("d_model", lambda service, _: Whole(min(WIDTHS[1], service.info.d_model), *WIDTHS, step=2),
+                         gr.Slider, "pos_width", min_width=200)
+            part.control("base_power", lambda service, _: Real(
+                math.log10(service.info.position_base), *POWERS, step=0.05), gr.Slider, "pos_power", "pos_power_info",
+                min_width=200)
+        with gr.Row(elem_classes="detail"):
+            with gr.Column(min_width=300):
+                pictures.add("table", part.plot("pos-table"), lambda length, d_model, base, language: (
+                    figures.table(explain.table(length, d_model, base), base, language)), seen="table_open")
+            with gr.Column(min_width=300):
+                pictures.add("curves", part.plot("pos-curves"), draw_curves, seen="table_open")
+                part.control("dimensions", dimensions_of, gr.Dropdown, "pos_dimensions", multiselect=True,
+                             max_choices=MOST_CURVES)
+        _why(part, pictures)
+    # In the browser: a control is redrawn without being asked for.
+    following = [part["dimensions"], part["pair"]]
+    part["d_model"].input(None, [part["d_model"], *following], following, js=script("fitWidth"), **LATEST)
+    return table
+
+
+def _why(part: Layout, pictures: Pictures) -> None:
+    """Lay out why the table works."""
+    def late(name: str, component: gr.HTML, draw: Callable[..., Any]) -> None:
+        pictures.add(name, component, draw, seen="table_open", late=True)
+
+    def heading(name: str) -> None:
+        gr.HTML(figures.heading(name, part.language))
+
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            heading("waves")
+            late("waves", part.plot("pos-waves"), lambda length, d_model, base_power, language: (
+                figures.wavelengths(d_model, _bases(base_power), length, language)))
+        with gr.Column(min_width=300):
+            heading("distance")
+            late("distances", part.plot("pos-distance"), lambda length, d_model, base_power, language: (
+                figures.distances(_tables(length, d_model, base_power), language)))
+    late("compared", gr.HTML(elem_classes="tables"), lambda length, d_model, base_power, language: (
+        figures.bases(_tables(length, d_model, base_power), language)))
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            heading("rotation")
+            with gr.Row(elem_classes="controls"):
+                part.control("pair", lambda _, so_far: Whole(
+                    min(8, so_far["d_model"] // 4), 0, so_far["d_model"] // 2 - 1), gr.Slider, "pos_pair_label",
+                    min_width=140)
+                part.control("position", Whole(2, 0, LENGTH.most), gr.Slider, "pos_from", min_width=140)
+                part.control("steps", Whole(3, 0, MOST_STEPS), gr.Slider, "pos_steps", min_width=140)
+            late("circle", part.plot("pos-rotation"), draw_rotation)
+            late("proof", gr.HTML(elem_classes="summary"), check_rotation)
+        with gr.Column(min_width=300):
+            heading("noise")
+            late("confusion", part.plot("pos-noise"), draw_confusion)
 
 
 def base_of(base_power: float) -> float:
@@ -178,34 +169,14 @@ def turn(length: int, d_model: int, pair: int, position: int, steps: int) -> Tur
     return Turn(min(pair, d_model // 2 - 1), min(position, length - 1 - steps), steps)
 
 
-def draw_table(length: int, d_model: int, base: float, language: Language) -> Any:
-    """Draw the table of positions."""
-    return figures.table(explain.table(length, d_model, base), base, language)
-
-
 def draw_curves(length: int, d_model: int, base: float, dimensions: Sequence[int], language: Language) -> Any:
     """Draw some dimensions as curves, the first one where none of them is in the table."""
     kept = [dimension for dimension in dimensions or [] if dimension < d_model] or [0]
     return figures.curves(explain.table(length, d_model, base), kept, base, language)
 
 
-def draw_waves(length: int, d_model: int, base_power: float, language: Language) -> Any:
-    """Draw the wavelengths of all dimensions."""
-    return figures.wavelengths(d_model, _bases(base_power), length, language)
-
-
 def _tables(length: int, d_model: int, base_power: float) -> dict[float, np.ndarray]:
     return {base: explain.table(length, d_model, base) for base in _bases(base_power)}
-
-
-def draw_distances(length: int, d_model: int, base_power: float, language: Language) -> Any:
-    """Draw the dot products of positions by their distance."""
-    return figures.distances(_tables(length, d_model, base_power), language)
-
-
-def compare_bases(length: int, d_model: int, base_power: float, language: Language) -> str:
-    """Compare the bases in a table."""
-    return figures.bases(_tables(length, d_model, base_power), language)
 
 
 def draw_rotation(length: int, d_model: int, base: float, turn: Turn, language: Language) -> Any:
@@ -229,17 +200,6 @@ def draw_confusion(length: int, d_model: int, base_power: float, language: Langu
     return figures.confusion(shares, NOISE, length, d_model, language)
 
 
-def draw_lengths(service: TranslationService, language: Language) -> Any:
-    """Draw translation quality by length of sentence; None where it was not measured."""
-    scores = service.length_scores
-    return figures.lengths(scores, language) if scores else None
-
-
-def say_carried(service: TranslationService, language: Language) -> str:
-    """Say what the curve of `draw_lengths` shows."""
-    return figures.carried(service.length_scores, language)
-
-
 @needs(translation="no_trace")
 def embed(service: TranslationService, translation: Translation) -> Any:
     """The vectors that the encoder is given for the sentence on the page."""
@@ -252,51 +212,43 @@ SHOWN = {"shift": lambda values: {"visible": values["positions"] == "shift"},
          "seed": lambda values: {"visible": values["shuffle"]}}
 
 
-def _experiment(page: Page) -> Controls:
-    """Lay out the part that translates again with other positions, or the words in another order; -> its controls."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+def _experiment(page: Page) -> Layout:
+    """Lay out the part that translates again with other positions, or the words in another order; -> it."""
+    language, part = page.language, Layout(page, ID)
+    pictures = part.pictures(f"{ID}.change", cleared=NO_CHANGE)
+    change = pictures.input("change", gr.State())
+    pictures.fact("moved", make_change)
+    pictures.fact("both_maps", both_maps)
+    pictures.follow(lambda change: None if change is None else {})
     with gr.Row(elem_classes="experiment"):
         with gr.Column(scale=7, min_width=320):
             result = gr.HTML(elem_classes="tables ablation pos-result", min_height=320)
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            kind = controls.add("positions", OneOf(POSITION_KINDS, "none"), gr.Radio, label=say("pos_kind"),
-                                choices=language.choices("pos_kind_{}", POSITION_KINDS))
-            shift = controls.add("shift", Whole(5, 0, MOST_SHIFT), gr.Number, properties=SHOWN["shift"], precision=0,
-                                 label=say("pos_shift"))
-            # Gradio refuses what is beyond a minimum or maximum with words of its own, so these two have none.
-            base = controls.add("base", Real(1_000, *LIMITS), gr.Number, properties=SHOWN["base"], minimum=None,
-                                maximum=None, label=say("pos_base"))
-            shuffle = controls.add("shuffle", Switch(), gr.Checkbox, label=say("pos_shuffle"))
-            seed = controls.add("seed", Whole(1, 0, 999_999), gr.Number, properties=SHOWN["seed"], precision=0,
-                                minimum=None, maximum=None, label=say("pos_seed"))
-            compare = controls.add("compare", one_head(language), gr.Dropdown, label=say("pos_head"))
-            button = gr.Button(say("pos_run"), variant="primary")
+            kind = part.choice("positions", POSITION_KINDS, "none", "pos_kind_{}", "pos_kind")
+            shift = part.control("shift", Whole(5, 0, MOST_SHIFT), gr.Number, "pos_shift", properties=SHOWN["shift"],
+                                 precision=0)
+            base = part.number("base", Real(1_000, *LIMITS), "pos_base", properties=SHOWN["base"], precision=None)
+            shuffle = part.control("shuffle", Switch(), gr.Checkbox, "pos_shuffle")
+            seed = part.number("seed", Whole(1, 0, 999_999), "pos_seed", properties=SHOWN["seed"])
+            compare = part.control("compare", one_head(language), gr.Dropdown, "pos_head")
+            button = gr.Button(language.say("pos_run"), variant="primary")
             gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
                     f'{note(language, "pos_text_change")}</details>')
-    views = {}
-    with gr.Row(elem_classes="detail maps-of-all"):
-        for name in ("before", "after"):
-            with gr.Column(min_width=300):
-                views[name] = one_map(f"pos-{name}", language)
-    gr.on([kind.change, shuffle.change],
-          **Ask.always(None, language)(show, controls.named("positions", "shuffle"), controls.named(*SHOWN)), **LATEST)
-    of_change = Pictures(page, controls, f"{ID}.change", tab=ID, cleared=NO_CHANGE)
-    change = of_change.input("change", gr.State())
-    of_change.fact("moved", make_change)
-    of_change.fact("both_maps", both_maps)
-    of_change.follow(lambda change: None if change is None else {})
-    of_change.add("result", result, lambda moved, translation, language: figures.moved(
+    pictures.add("result", result, lambda moved, translation, language: figures.moved(
         moved, translation.best.text, language))
-    of_change.add_all("both_maps", views)
+    pictures.add_all("both_maps", part.beside(part.map, {"before": "pos-before", "after": "pos-after"},
+                                              "detail maps-of-all"))
+    gr.on([kind.change, shuffle.change], **part.listener(show, *SHOWN, ask=page.always(None)), **LATEST)
     gr.on([page.opened[ID].change, page.translation.change, button.click, kind.input, shuffle.input, shift.submit,
-           base.submit, seed.submit], **of_change.listener(result, ask_for, outputs={"change": change}),
+           base.submit, seed.submit], **pictures.listener(result, ask_for, outputs={"change": change}),
           trigger_mode="always_last", api_visibility="private", show_progress_on=[result])
-    compare.input(**of_change.listener(result, outputs={"change": change}), **QUIET)
-    return controls
+    compare.input(**pictures.listener(result, outputs={"change": change}), **QUIET)
+    return part
 
 
-def show(_: None, language: Language, **values: Any) -> dict[str, Any]:
+def show(_: None, language: Language, *, positions: str, shuffle: bool) -> dict[str, Any]:
     """Show the numbers that the chosen change takes, and hide the others."""
+    values = {"positions": positions, "shuffle": shuffle}
     return {key: gr.update(**properties(values)) for key, properties in SHOWN.items()}
 
 

@@ -4,7 +4,7 @@ Three parts, one at a time: the decoding step by step with the beam as a tree; a
 piece (teacher forcing); readings after each layer. All are of the pair that the page looks into.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +18,12 @@ from xformer.pieces import EOS
 from xformer.results import BeamTree, Force, Forced, GrowTree, ReadDecoder, Trace, TranslateByLayer, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import TRANSPORT, canvas
-from xformer.ui.controls import Controls, OneOf, Real, Whole
+from xformer.ui.components import TRANSPORT
+from xformer.ui.controls import Real, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
+from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import note, question
+from xformer.ui.places import question
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "decoding"
@@ -35,70 +36,101 @@ NO_TREE: dict[str, Any] = {"tree": None, "why": "", "went": "", "go": gr.update(
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    shown: dict[str, Any] = {}
+    language, part = page.language, Layout(page, ID)
+    pictures = part.pictures(ID)
+    pictures.follow(first_step, "step")
+    pictures.fact("is_own", is_own)
+    pictures.fact("given", lambda service, trace, smoothing: service.ask(
+        Force(trace.text, trace.tokens, float(smoothing))))
+    pictures.fact("free_text", free_text)
     with gr.Column(elem_classes="decoding"):
         with gr.Row(elem_classes="controls parts"):
-            controls.add("decode", OneOf((*PARTS,), "steps"), gr.Radio, label=say("decode_part"), container=False,
-                         choices=language.choices("decode_{}", PARTS))
-        problem = gr.HTML(elem_classes="status")
-        with gr.Row(elem_classes="looked-into", visible=False) as shown["other"]:
-            shown["other_text"] = gr.HTML()
-            shown["back"] = gr.Button(say("decode_back"), size="sm", scale=0, min_width=200)
+            part.choice("decode", PARTS, "steps", "decode_{}", "decode_part", container=False)
+        problem = part.status()
+        with gr.Row(elem_classes="looked-into", visible=False) as other:
+            other_text = gr.HTML()
+            part["back"] = gr.Button(language.say("decode_back"), size="sm", scale=0, min_width=200)
+        pictures.add("other", other, lambda is_own: gr.update(visible=not is_own))
+        pictures.add("other_text", other_text, lambda is_own, trace, language: "" if is_own else (
+            f'<p>{language.html("decode_other", text=sentence(trace.predicted))}</p>'))
         for name, lay_out in PARTS.items():
             with gr.Column(elem_classes=f"part of-{name}"):
                 question(language, name)
-                shown |= lay_out(page, controls)
-    controls.add("step", FIRST, gr.Number, visible=False, precision=0)
-    controls.add("tree_node", NODE, gr.Number, visible=False, precision=0)
-    _draw_pair(page, controls, shown, problem)
-    _draw_tree(page, controls, shown)
-    _listen(page, shown, problem)
-    return Tab(controls, {"lens": View(shown["lens_note"], lambda service, values: lens_note(service, language))})
+                lay_out(part, pictures)
+    part.hidden("step", FIRST)
+    node = part.hidden("tree_node", NODE)
+    pictures.listen(problem, page.opened[ID].change, page.trace.change)
+    latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
+    part["player"].choose(**part.listener(step_to, "step"), **latest)
+    for table in ("forced", "lens"):
+        part[table].choose(**pictures.listener(problem, step_to), **latest)
+    tree, its_problem = page.pictures[f"{ID}.tree"], part["tree_problem"]
+    tree.add("tree_node", node, lambda node, tree_node: node + 1 if node + 1 == tree_node else 0, seen=in_part("steps"))
+    tree.listen(its_problem, page.opened[ID].change, page.trace.change)
+    part["tree"].choose(**tree.listener(its_problem, choose_node), **latest)
+    part["go"].click(**tree.listener(its_problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}),
+                     api_visibility="private", show_progress_on=[part["went"]])
+    looked_into = ("trace", "spanish", "remarks")
+    gr.on([part["give"].click, part["target"].submit], **part.listener(look_into, *looked_into, problem="problem"),
+          api_visibility="private", show_progress_on=[part["free"]])
+    part["back"].click(**part.listener(look_into, *looked_into, problem="problem", target=""), **QUIET)
+    return Tab(part.controls, {"lens": View(part["lens_note"], lambda service, values: lens_note(service, language))})
 
 
-def _steps(page: Page, controls: Controls) -> dict[str, Any]:
-    """Lay out the decoding step by step, and its beam as a tree; -> the components by name."""
-    language, say, html = page.language, page.language.say, page.language.html
-    player = canvas("step_player.js", TRANSPORT, "step-player", save=language)
+def _steps(part: Layout, pictures: Pictures) -> None:
+    """Lay out the decoding step by step, and its beam as a tree, in which one goes on from a hypothesis."""
+    say, tree = part.say, part.pictures(f"{ID}.tree", cleared=NO_TREE)
+    tree.follow(first_node, "tree_node")
+    tree.fact("grown", grow)
+    tree.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
+    part["player"] = part.canvas("step_player.js", TRANSPORT, "step-player")
     with gr.Row(elem_classes="tree-head"):
-        gr.HTML(f'<h3>{html("tree_heading")}</h3>{note(language, "tree_text")}')
-        controls.add("tree_width", WIDTH, gr.Slider, label=say("tree_width"), min_width=260, scale=0)
-    problem = gr.HTML(elem_classes="status")
-    tree = canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree", save=language)
+        part.note("tree_text", "tree_heading")
+        part.control("tree_width", WIDTH, gr.Slider, min_width=260, scale=0)
+    part["tree_problem"] = gr.HTML(elem_classes="status")
+    part["tree"] = part.canvas("beam_tree.js", '<div class="drawing"></div>', "beam-tree")
     with gr.Row(elem_classes="of-node"):
-        why = gr.HTML(elem_classes="tables why-node")
+        part["why"] = gr.HTML(elem_classes="tables why-node")
         with gr.Column(min_width=260):
-            go = gr.Button(say("rivals_run"), variant="primary", size="sm")
-            went = gr.HTML(elem_classes="went")
-    return {"player": player, "tree": tree, "tree_problem": problem, "why": why, "go": go, "went": went}
+            part["go"] = gr.Button(say("rivals_run"), variant="primary", size="sm")
+            part["went"] = gr.HTML(elem_classes="went")
+    pictures.add("player", part["player"], draw_player, seen=in_part("steps"))
+    tree.add_each(part, {
+        "tree": draw_tree, "why": lambda grown, node, language: beam_tree.why(grown, node, language),
+        "went": lambda grown, node: "", "go": lambda grown: gr.update(visible=True)}, seen=in_part("steps"))
 
 
-def _yours(page: Page, controls: Controls) -> dict[str, Any]:
-    """Lay out the translation that is given to the model piece by piece; -> the components by name."""
-    language, say = page.language, page.language.say
-    _note("force_text", language)
+def _yours(part: Layout, pictures: Pictures) -> None:
+    """Lay out the translation that is given to the model piece by piece."""
+    _note("force_text", part.language)
     with gr.Row(elem_classes="ask"):
-        typed = gr.Textbox(label=say("force_field"), lines=1, max_lines=4, scale=8,
-                           placeholder=say("force_placeholder"))
-        give = gr.Button(say("force_run"), scale=1, min_width=220)
-    remarks = gr.HTML(elem_classes="status")
-    forced = canvas("readings.js", "${value}", "readings forced", save=language)
-    free = gr.HTML(elem_classes="free")
-    controls.add("smoothing", SMOOTHING, gr.Slider, label=say("force_smoothing"), info=say("force_smoothing_info"))
-    shares = canvas("readings.js", "${value}", "readings distribution", save=language)
-    return {"typed": typed, "give": give, "remarks": remarks, "forced": forced, "free": free, "shares": shares}
+        part["target"] = gr.Textbox(label=part.say("force_field"), lines=1, max_lines=4, scale=8,
+                                    placeholder=part.say("force_placeholder"))
+        part["give"] = gr.Button(part.say("force_run"), scale=1, min_width=220)
+    part["remarks"] = gr.HTML(elem_classes="status")
+    part["forced"] = part.canvas("readings.js", "${value}", "readings forced")
+    part["free"] = gr.HTML(elem_classes="free")
+    part.control("smoothing", SMOOTHING, gr.Slider, "force_smoothing", "force_smoothing_info")
+    part["shares"] = part.canvas("readings.js", "${value}", "readings distribution")
+    pictures.add("typed", part["target"], lambda trace: sentence(trace.predicted))
+    pictures.add_each(part, {
+        "forced": lambda given, trace, step, language: teacher_forcing.steps(given, trace.source, step, language),
+        "shares": lambda given, trace, step, language: teacher_forcing.distribution(given, trace.source, step,
+                                                                                    language),
+        "free": lambda free_text: free_text}, seen=in_part("yours"))
 
 
-def _layers(page: Page, controls: Controls) -> dict[str, Any]:
-    """Lay out the readings after each layer; -> the components by name."""
-    language = page.language
-    _note("layers_text", language)
-    by_layer = canvas("readings.js", "${value}", "readings by-layer", save=language)
-    _note("layers_caution", language)
-    note = gr.HTML(lens_note(page.service, language))
-    lens = canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens", save=language)
-    return {"by_layer": by_layer, "lens_note": note, "lens": lens}
+def _layers(part: Layout, pictures: Pictures) -> None:
+    """Lay out the readings after each layer."""
+    _note("layers_text", part.language)
+    part["by_layer"] = part.canvas("readings.js", "${value}", "readings by-layer")
+    _note("layers_caution", part.language)
+    part["lens_note"] = gr.HTML(lens_note(part.page.service, part.language))
+    part["lens"] = part.canvas("readings.js", '${value}<p class="said" role="status"></p>', "readings of-lens")
+    pictures.add_each(part, {
+        "by_layer": draw_by_layer,
+        "lens": lambda service, trace, step, language: lenses.lens(
+            service.ask(ReadDecoder(trace.text, trace.tokens)), trace.source, step, language)}, seen=in_part("layers"))
 
 
 PARTS = {"steps": _steps, "yours": _yours, "layers": _layers}
@@ -106,63 +138,6 @@ PARTS = {"steps": _steps, "yours": _yours, "layers": _layers}
 
 def _note(key: str, language: Language) -> None:
     gr.HTML(f'<p class="note">{language.html(key)}</p>')
-
-
-def _draw_pair(page: Page, controls: Controls, shown: Mapping[str, Any], problem: gr.HTML) -> None:
-    """Declare the pictures of the pair that the page looks into."""
-    pictures = Pictures(page, controls, ID, tab=ID)
-    pictures.follow(first_step, **controls.named("step"))
-    pictures.fact("is_own", is_own)
-    pictures.fact("given", lambda service, trace, smoothing: service.ask(
-        Force(trace.text, trace.tokens, float(smoothing))))
-    pictures.fact("free_text", free_text)
-    pictures.add_each(shown, {
-        "typed": lambda trace: sentence(trace.predicted),
-        "other": lambda is_own: gr.update(visible=not is_own),
-        "other_text": lambda is_own, trace, language: "" if is_own else (
-            f'<p>{language.html("decode_other", text=sentence(trace.predicted))}</p>')})
-    pictures.add("player", shown["player"], draw_player, seen=in_part("steps"))
-    pictures.add_each(shown, {
-        "forced": lambda given, trace, step, language: teacher_forcing.steps(given, trace.source, step, language),
-        "shares": lambda given, trace, step, language: teacher_forcing.distribution(given, trace.source, step,
-                                                                                    language),
-        "free": lambda free_text: free_text}, seen=in_part("yours"))
-    pictures.add_each(shown, {
-        "by_layer": draw_by_layer,
-        "lens": lambda service, trace, step, language: lenses.lens(
-            service.ask(ReadDecoder(trace.text, trace.tokens)), trace.source, step, language)}, seen=in_part("layers"))
-    pictures.listen(problem, page.opened[ID].change, page.trace.change)
-    shown["player"].choose(**page.ask(step_to, {}, controls.named("step")), trigger_mode="always_last", **SWIFT)
-    for table in ("forced", "lens"):
-        shown[table].choose(**pictures.listener(problem, step_to), trigger_mode="always_last", **SWIFT)
-
-
-def _draw_tree(page: Page, controls: Controls, shown: Mapping[str, Any]) -> None:
-    """Declare the pictures of the beam, in which one chooses a hypothesis and goes on from it."""
-    pictures, problem = Pictures(page, controls, f"{ID}.tree", tab=ID, cleared=NO_TREE), shown["tree_problem"]
-    pictures.follow(first_node, **controls.named("tree_node"))
-    pictures.fact("grown", grow)
-    pictures.fact("node", lambda grown, tree_node: node_of(grown, int(tree_node or 0) - 1))
-    pictures.add_each({**shown, **controls.named("tree_node")}, {
-        "tree": draw_tree,
-        "tree_node": lambda node, tree_node: node + 1 if node + 1 == tree_node else 0,
-        "why": lambda grown, node, language: beam_tree.why(grown, node, language),
-        "went": lambda grown, node: "",
-        "go": lambda grown: gr.update(visible=True)}, seen=in_part("steps"))
-    pictures.listen(problem, page.opened[ID].change, page.trace.change)
-    shown["tree"].choose(**pictures.listener(problem, choose_node), trigger_mode="always_last", **SWIFT)
-    shown["go"].click(**pictures.listener(problem, go_on, outputs={"trace": page.trace, "spanish": page.spanish}),
-                      api_visibility="private", show_progress_on=[shown["went"]])
-
-
-def _listen(page: Page, shown: Mapping[str, Any], problem: gr.HTML) -> None:
-    """Look into the translation that is typed, or into the model's own again."""
-    looked_into = {"trace": page.trace, "spanish": page.spanish, "remarks": shown["remarks"]}
-    gr.on([shown["give"].click, shown["typed"].submit],
-          **page.ask(look_into, {"translation": page.translation, "target": shown["typed"]}, looked_into, problem),
-          api_visibility="private", show_progress_on=[shown["free"]])
-    shown["back"].click(**page.ask(look_into, {"translation": page.translation}, looked_into, problem, target=""),
-                        **QUIET)
 
 
 def lens_note(service: TranslationService, language: Language) -> str:

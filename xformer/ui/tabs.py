@@ -97,6 +97,10 @@ class Page:
         """The model that components are laid out for; what another needs otherwise is set when the page is opened."""
         return self.models.default
 
+    def always(self, service: Any) -> Ask:
+        """Make listeners that all use one service, whatever the page's model."""
+        return Ask.always(service, self.language, self.tab)
+
     def include(self, name: str, tab: Tab) -> None:
         """Take up what a tab has returned."""
         self.controls.include(tab.controls)

@@ -3,8 +3,6 @@
 In the menu of the bar stand the settings of the search. Where they say to sample, two draws stand side by side.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -25,9 +23,9 @@ from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
 from xformer.ui import doors
 from xformer.ui.components import script
-from xformer.ui.controls import LONGEST, Controls, Real, Values, Whole
+from xformer.ui.controls import LONGEST, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs
-from xformer.ui.places import folded
+from xformer.ui.layout import Layout
 from xformer.ui.tabs import Page, Tab, View
 
 ID = "translate"
@@ -48,48 +46,37 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    say, settings = page.language.say, Controls(page.service)
+    part, say = Layout(page, ID), page.language.say
     headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
-            spanish = gr.HTML(elem_classes="spanish")
-            seen = gr.HTML(elem_classes="strip")
+            part["shown"], part["seen"] = gr.HTML(elem_classes="spanish"), gr.HTML(elem_classes="strip")
         with gr.Column(scale=5, min_width=300):
             doors.build(page)
-            n_best = gr.HTML(elem_classes="tables")
-            reference, button, scores = _reference(page)
+            part["others"] = gr.HTML(elem_classes="tables")
+            with part.folded("reference"):
+                with gr.Row(elem_classes="ask"):
+                    part["reference"] = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
+                    button = gr.Button(say("compare"), scale=1, min_width=120)
+                part["scores"] = gr.HTML(elem_classes="tables")
     with page.search:
-        gr.HTML(f'<h3>{page.language.html("search_settings")}</h3>')
-        settings.add("beam", BEAM, gr.Slider, properties=of_beam, label=say("beam"), info=say("beam_info"))
-        settings.add("n_best", N_BEST, gr.Slider, properties=of_beam, label=say("n_best"))
-        settings.add("length_penalty", LENGTH_PENALTY, gr.Slider, properties=of_beam, label=say("length_penalty"),
-                     info=say("length_penalty_info"))
-        settings.add("longest", longest, gr.Slider, label=say("max_pieces"))
-        gr.HTML(f'<h3>{page.language.html("sampling")}</h3><p class="note">{page.language.html("sampling_text")}</p>')
-        temperature = settings.add("temperature", TEMPERATURE, gr.Slider, label=say("temperature"),
-                                   info=say("temperature_info"))
-        settings.add("top_k", TOP_K, gr.Slider, properties=of_samples, label=say("top_k"), info=say("top_k_info"))
-        settings.add("top_p", TOP_P, gr.Slider, properties=of_samples, label=say("top_p"), info=say("top_p_info"))
-        seed = settings.add("draw_seed", SEED, gr.Number, properties=of_samples, label=say("seed"), precision=0,
-                            minimum=None, maximum=None)
-        again = gr.Button(say("draw_again"), size="sm", interactive=False, elem_classes="draw-again")
+        _settings(part)
 
-    temperature.change(**page.ask(dim, {"temperature": temperature},
-                                  {**settings.named(*OF_BEAM, *OF_SAMPLES), "again": again}),
-                       trigger_mode="always_last", **SWIFT)
-    again.click(None, seed, seed, js=script("nextDraw"), **QUIET).then(None, None, None, js=script("pressTranslate"),
-                                                                        **QUIET)
-    translate = {**page.ask(run, {"sentence": page.sentence, "former": page.translation, **settings.named()},
-                            {"translation": page.translation, "trace": page.trace, "shown": spanish, "others": n_best,
-                             "seen": seen, "asked": page.asked}, problem=page.status, models=page.models),
-                 "show_progress_on": [spanish], "api_visibility": "private"}
+    part["temperature"].change(**part.listener(dim, *OF_BEAM, *OF_SAMPLES, "again"), trigger_mode="always_last",
+                               **SWIFT)
+    seed = part["draw_seed"]
+    part["again"].click(None, seed, seed, js=script("nextDraw"), **QUIET).then(
+        None, None, None, js=script("pressTranslate"), **QUIET)
+    part |= {"sentence": page.sentence, "former": page.translation, "asked": page.asked, "status": page.status}
+    translate = {**part.listener(run, "translation", "trace", "shown", "others", "seen", "asked", problem="status",
+                                 models=page.models), "show_progress_on": [part["shown"]], "api_visibility": "private"}
     page.on_sentence.insert(0, translate)  # before what other tabs do with it
     page.on_opening.insert(0, translate)
-    gr.on([button.click, reference.submit],
-          **page.ask(compare, {"translation": page.translation, "reference": reference}, {"scores": scores},
-                     problem=scores), api_visibility="private")
-    return Tab(settings, {"again": View(again, lambda service, values: gr.update(**of_samples(values))),
-                          "headline": View(headline, lambda service, _: _headline(service, page.language))})
+    gr.on([button.click, part["reference"].submit], **part.listener(compare, "scores", problem="scores"),
+          api_visibility="private")
+    return Tab(part.controls, {
+        "again": View(part["again"], lambda service, values: gr.update(**of_samples(values))),
+        "headline": View(headline, lambda service, _: _headline(service, page.language))})
 
 
 def _headline(service: TranslationService, language: Language) -> str:
@@ -98,15 +85,19 @@ def _headline(service: TranslationService, language: Language) -> str:
     return f'<p class="asks">{language.of(info).html(key, origin=info.origin)}</p>'
 
 
-def _reference(page: Page) -> tuple[gr.Textbox, gr.Button, gr.HTML]:
-    """Lay out the field of a reference translation, and where BLEU is shown."""
-    say = page.language.say
-    with folded(page.language, "reference"):
-        with gr.Row(elem_classes="ask"):
-            reference = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
-            button = gr.Button(say("compare"), scale=1, min_width=120)
-        scores = gr.HTML(elem_classes="tables")
-    return reference, button, scores
+def _settings(part: Layout) -> None:
+    """Lay out, in the menu of the bar, how translations are searched for."""
+    gr.HTML(f'<h3>{part.html("search_settings")}</h3>')
+    part.control("beam", BEAM, gr.Slider, info="beam_info", properties=of_beam)
+    part.control("n_best", N_BEST, gr.Slider, properties=of_beam)
+    part.control("length_penalty", LENGTH_PENALTY, gr.Slider, info="length_penalty_info", properties=of_beam)
+    part.control("longest", longest, gr.Slider, "max_pieces")
+    gr.HTML(f'<h3>{part.html("sampling")}</h3><p class="note">{part.html("sampling_text")}</p>')
+    part.control("temperature", TEMPERATURE, gr.Slider, info="temperature_info")
+    part.control("top_k", TOP_K, gr.Slider, info="top_k_info", properties=of_samples)
+    part.control("top_p", TOP_P, gr.Slider, info="top_p_info", properties=of_samples)
+    part.number("draw_seed", SEED, "seed", properties=of_samples)
+    part["again"] = gr.Button(part.say("draw_again"), size="sm", interactive=False, elem_classes="draw-again")
 
 
 def of_beam(values: Values) -> dict[str, Any]:

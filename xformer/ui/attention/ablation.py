@@ -8,30 +8,27 @@ from xformer.figures import ablation as figure
 from xformer.results import Head, RankHeads, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.controls import Controls, every_head, some_heads
+from xformer.ui.controls import every_head, some_heads
 from xformer.ui.handlers import QUIET, needs
-from xformer.ui.tabs import Page
+from xformer.ui.layout import Layout
 
 
-def build(page: Page, look: Controls) -> Controls:
-    """Lay the part out, called inside the tab; -> its controls. look: the tab's, whose stack, layer and head it adds.
-    """
-    say, controls = page.language.say, Controls(page.service)
-    gr.HTML(f'<h3>{page.language.html("ablation")}</h3>')
-    off = controls.add("off", some_heads(page.language), gr.Dropdown, multiselect=True, label=say("ablation_off"))
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it adds."""
+    say = part.say
+    gr.HTML(f'<h3>{part.html("ablation")}</h3>')
+    part.control("off", some_heads(part.language), gr.Dropdown, "ablation_off", multiselect=True)
     with gr.Row():
         this = gr.Button(say("ablation_add"), size="sm", min_width=140)
         whole = gr.Button(say("ablation_add_layer"), size="sm", min_width=140)
         run_button = gr.Button(say("ablation_run"), variant="primary", size="sm", min_width=180)
         rank_button = gr.Button(say("ablation_rank"), size="sm", min_width=180)
-    result = gr.HTML(elem_classes="tables ablation", min_height=80)
-    this.click(**page.ask(add, {"off": off, **look.named("stack", "layer", "head")}, {"off": off}), **QUIET)
-    whole.click(**page.ask(add, {"off": off, **look.named("stack", "layer")}, {"off": off}), **QUIET)
-    run_button.click(**page.ask(run, {"translation": page.translation, "off": off}, {"result": result}, result),
-                     api_visibility="private")
-    rank_button.click(**page.ask(rank, {"translation": page.translation, **look.named("stack")}, {"result": result},
-                                 result), api_visibility="private")
-    return controls
+    part["result"] = gr.HTML(elem_classes="tables ablation", min_height=80)
+    part |= look.controls.named("stack", "layer", "head")
+    this.click(**part.listener(add, "off"), **QUIET)
+    whole.click(**part.listener(add, "off", head=None), **QUIET)
+    for button, handler in ((run_button, run), (rank_button, rank)):
+        button.click(**part.listener(handler, "result", problem="result"), api_visibility="private")
 
 
 def add(service: TranslationService, language: Language, *, off: list[str], stack: str, layer: int,

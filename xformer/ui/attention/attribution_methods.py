@@ -14,37 +14,32 @@ from xformer.pieces import words
 from xformer.results import Head, Occlude, Occlusion, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import figure, plot, script
-from xformer.ui.controls import Controls
+from xformer.ui.components import figure, script
 from xformer.ui.handlers import QUIET, needs
-from xformer.ui.places import note
-from xformer.ui.tabs import Listener, Page
+from xformer.ui.layout import Layout
 
 
-def build(page: Page, look: Controls) -> None:
-    """Lay the part out, called inside the tab; it asks about the pair and the head that the tab looks into."""
-    language, say = page.language, page.language.say
-    gr.HTML(f'<h3>{language.html("occlusion")}</h3>{note(language, "occlusion_text")}')
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. It asks about the pair and the head that the tab, `look`, looks into."""
+    say = part.say
+    part.note("occlusion_text", "occlusion")
     with gr.Row(elem_classes="ask"):
-        word = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160, elem_classes="compared-word")
+        part["word"] = gr.Dropdown([], value=None, label=say("compared_for"), min_width=160,
+                                   elem_classes="compared-word")
         button = gr.Button(say("occlusion_run"), min_width=160)
-    problem = gr.HTML(elem_classes="status")
-    table = gr.HTML(elem_classes="tables compared")
-    picture = plot("occluded", language)
-    result = gr.State()  # results.Occlusion of the pair; None until the button is pressed
+    part.status()
+    part["table"], part["picture"] = gr.HTML(elem_classes="tables compared"), part.plot("occluded")
+    part["result"] = gr.State()  # results.Occlusion of the pair; None until the button is pressed
     # Stack, layer and head in one: when another model has others, they change one after the other.
-    where = gr.Textbox(str(page.service.best_head), visible=False)
-    place = list(look.named("stack", "layer", "head").values())
-    gr.on([control.change for control in place], None, place, where, js=script("headName"), **QUIET)
-    again: Listener = {**page.ask(compare, {"trace": page.trace, "result": result, "word": word, "head": where},
-                                  {"table": table}), **QUIET}
-    lock = look.named("lock")
-    page.trace.change(**page.ask(offer_words, {"trace": page.trace, **lock},
-                                 {"word": word, "result": result, "table": table, "picture": picture}), **QUIET)
-    button.click(**page.ask(occlude, {"trace": page.trace}, {"picture": picture, "result": result}, problem),
-                 api_visibility="private").then(**again)
-    gr.on([word.change, where.change], **again)
-    lock["lock"].change(**page.ask(follow, {"trace": page.trace, **lock}, {"word": word}), **QUIET)
+    part["head"] = gr.Textbox(str(look.page.service.best_head), visible=False)
+    place = [look["stack"], look["layer"], look["head"]]
+    gr.on([one.change for one in place], None, place, part["head"], js=script("headName"), **QUIET)
+    again = {**part.listener(compare, "table"), **QUIET}
+    part["trace"].change(**part.listener(offer_words, "word", "result", "table", "picture"), **QUIET)
+    button.click(**part.listener(occlude, "picture", "result", problem="problem"), api_visibility="private").then(
+        **again)
+    gr.on([part["word"].change, part["head"].change], **again)
+    part["lock"].change(**part.listener(follow, "word"), **QUIET)
 
 
 def offer_words(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:

@@ -13,31 +13,26 @@ from xformer.pieces import BOS, SPECIAL
 from xformer.results import Candidate, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import figure, plot
+from xformer.ui.components import figure
 from xformer.ui.handlers import QUIET, needs, refused
-from xformer.ui.places import note
-from xformer.ui.tabs import Page
+from xformer.ui.layout import Layout
 
 NOTHING: dict[str, Any] = {"choices": [], "value": None}
 
 
-def build(page: Page) -> None:
-    """Lay the part out, called inside the tab."""
-    language, say = page.language, page.language.say
-    gr.HTML(f'<h3>{language.html("rivals_part")}</h3>{note(language, "rivals_text")}')
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it."""
+    say = part.say
+    part.note("rivals_text", "rivals_part")
     with gr.Row(elem_classes="controls"):
-        step = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
-        piece = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
+        part["step"] = gr.Dropdown([], label=say("rivals_step"), scale=2, min_width=240)
+        part["piece"] = gr.Radio([], label=say("rivals_piece"), scale=3, min_width=280)
     button = gr.Button(say("rivals_run"), variant="primary", size="sm")
-    result = gr.HTML(elem_classes="tables another-word")
-    picture = plot("difference", language)
-    translation = {"translation": page.translation}
-    page.translation.change(**page.ask(offer, {**translation, "lock": page.lock},
-                                       {"step": step, "piece": piece, "result": result, "picture": picture}), **QUIET)
-    step.input(**page.ask(offer_pieces, {**translation, "step": step}, {"piece": piece}), **QUIET)
-    page.lock.change(**page.ask(follow, {**translation, "lock": page.lock}, {"step": step, "piece": piece}), **QUIET)
-    button.click(**page.ask(run, {**translation, "step": step, "piece": piece}, {"result": result, "picture": picture},
-                            result), api_visibility="private")
+    part["result"], part["picture"] = gr.HTML(elem_classes="tables another-word"), part.plot("difference")
+    part["translation"].change(**part.listener(offer, "step", "piece", "result", "picture"), **QUIET)
+    part["step"].input(**part.listener(offer_pieces, "piece"), **QUIET)
+    part["lock"].change(**part.listener(follow, "step", "piece"), **QUIET)
+    button.click(**part.listener(run, "result", "picture", problem="result"), api_visibility="private")
 
 
 def steps(candidate: Candidate, language: Language) -> list[tuple[str, int]]:

@@ -1,7 +1,7 @@
 """The Attention tab: all heads of a stack of the pass that made the translation, and one of them in detail."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import Any
@@ -10,6 +10,7 @@ import gradio as gr
 import numpy as np
 
 from xformer.explain import alignment, roles
+from xformer.explain.export import encode
 from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload, locked_word
 from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, folded, picture
@@ -20,16 +21,18 @@ from xformer.figures.notice import notice
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
-from xformer.ui.components import canvas, copy_link, projector_button, save_menu, script, small_maps
-from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Unlimited, Values, Whole, some_heads
+from xformer.ui.attention import ablation, attribution_methods, counterfactual, weighing, word_link
+from xformer.ui.components import canvas, copy_link, download, projector_button, save_menu, script, small_maps
+from xformer.ui.controls import Kind, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
+from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
-from xformer.ui.places import in_drawer, note, question
+from xformer.ui.places import NAMES, question
 from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "attention"
 STACK = OneOf(STACKS, "cross")
+EXPORTS = ("json", "npz", "html")  # the numbers of every head
 # Of the View menu, what can be undone, each with the key of the text that names a value.
 CHIPS = {"show": "show_{}", "view": "view_{}", "rows": "chip_rows", "words": "chip_words", "hide": "chip_hide",
          "weigh": "chip_weigh", "palette": "palette_{}"}
@@ -47,7 +50,7 @@ def head_of(service: TranslationService, _: Values) -> Numbered:
 
 
 @dataclass(frozen=True)
-class Locks(Unlimited):
+class Locks(Kind):
     """The locked words of `locked_word.Lock`, as text; empty for none."""
 
     default: str = ""
@@ -61,90 +64,86 @@ class Locks(Unlimited):
 
 
 def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it. All that is declared in `look` is redrawn from the trace alone."""
-    say, look = page.language.say, Controls(page.service)  # its keys are the fields of figures.attention.Choice
-    problem = gr.HTML(elem_classes="status")
+    """Lay the tab out; called inside it. All its controls are redrawn from the trace alone; their keys are the fields
+    of figures.attention.Choice."""
+    say, look = page.language.say, Layout(page, ID)
+    look.status()
     with gr.Row(elem_classes="attention"):
-        shown = _columns(page, look)
-    look.add("lock", Locks(), lambda value: page.lock)
-    look.add("projector", Switch(), gr.Checkbox, visible=False)
-    shown["file"] = canvas("download.js", "<span></span>", "download")
-    shown["finder"] = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[], render=False,
-                                 headers=[say("finder_role"), say("finder_head"), say("finder_score")],
-                                 show_label=False, elem_classes="finder")
-    shown["clearest"] = gr.HTML(render=False, elem_classes="summary")
-    pictures = _pictures(page, look, shown)
+        _columns(look)
+    look.controls.add("lock", Locks(), lambda value: page.lock)
+    look["projector"] = look.controls.add("projector", Switch(), gr.Checkbox, visible=False)
+    look["file"] = canvas("download.js", "<span></span>", "download")
+    look["finder"] = gr.Dataset(components=[gr.Textbox(visible=False)] * 3, type="index", samples=[], render=False,
+                                headers=[say("finder_role"), say("finder_head"), say("finder_score")],
+                                show_label=False, elem_classes="finder")
+    look["clearest"] = gr.HTML(render=False, elem_classes="summary")
+    pictures = _pictures(look)
     open_drawer = gr.Textbox("", visible=False)  # the id of the part of the drawer that is looked at
+    parts = dict[str, Layout]()
     with gr.Tabs(elem_classes="drawer", overflow_behavior="wrap") as drawer:
-        of_ablation, of_weighing = _drawer(page, look, shown, open_drawer)
-    _choose(page, look, shown, pictures)
-    _act(page, look, shown, problem)
-    _inspect(page, shown, problem)
-    look.include(of_ablation)
-    look.include(of_weighing)
+        for key, lay_out in DRAWER.items():
+            with gr.Tab(say(NAMES[key]), id=key) as one:
+                question(look.language, key)
+                parts[key] = look.inner(opened=open_drawer)
+                lay_out(parts[key], look)
+            one.select(None, None, open_drawer, js=f"() => {json.dumps(key)}", **QUIET)
+    _choose(look, pictures)
+    _act(look)
+    of_weighing = parts[weighing.TAB].controls
+    for part in parts.values():
+        look.include(part)
 
     def opened(selected: Any) -> Callable[[TranslationService, Values], Any]:
         """Open the part that weighs otherwise where the address asks something of it."""
         return lambda service, values: selected if of_weighing.asked(service, values) else gr.skip()
 
-    return Tab(look, {"drawer": View(drawer, opened(gr.update(selected=weighing.TAB))),
-                      "open_drawer": View(open_drawer, opened(weighing.TAB))})
+    return Tab(look.controls, {"drawer": View(drawer, opened(gr.update(selected=weighing.TAB))),
+                               "open_drawer": View(open_drawer, opened(weighing.TAB))})
 
 
-def _columns(page: Page, look: Controls) -> dict[str, Any]:
-    """Lay out the heads, one of them in detail, and the locked words; -> the components by name."""
-    language, say = page.language, page.language.say
+def _columns(look: Layout) -> None:
+    """Lay out the heads, one of them in detail, and the locked words."""
+    language, say = look.language, look.say
     with gr.Column(scale=0, min_width=280, elem_classes="attention-heads"):
         question(language, ID)
         with gr.Row(elem_classes="controls stacks"):
-            look.add("stack", STACK, gr.Radio, always=True, label=say("stack"), container=False,
-                     choices=language.choices("stack_{}", STACKS))
+            look.choice("stack", STACKS, STACK.default, "stack_{}", always=True, container=False)
         # The small maps are the menu of layers and heads.
-        look.add("layer", layer_of, gr.Number, visible=False, precision=0)
-        look.add("head", head_of, gr.Number, visible=False, precision=0)
-        grid = small_maps(language, f'<p class="sub">{language.html("grid_hint")}</p>')
-        inspected = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
-                                info=say("inspected_info"), elem_classes="inspected")
+        look.hidden("layer", layer_of)
+        look.hidden("head", head_of)
+        look["grid"] = small_maps(language, f'<p class="sub">{language.html("grid_hint")}</p>')
+        look["inspected"] = gr.Dropdown([], value=None, allow_custom_value=True, label=say("inspected"),
+                                        info=say("inspected_info"), elem_classes="inspected")
     with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
         with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
-            _view_menu(look, language)
-        picture = canvas("head_view.js", _toolbar(language), "view")
+            _view_menu(look)
+        look["picture"] = canvas("head_view.js", _toolbar(language), "view")
     with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
-        word = canvas("locked_word.js", _word(language), "locked-word")
-        about = gr.HTML(elem_classes="summary about-picture")
-    below = gr.HTML(elem_classes="summary words-of-picture")  # under all columns: the tallest one keeps its height
-    return {"grid": grid, "inspected": inspected, "picture": picture, "below": below, "word": word, "about": about}
+        look["word"] = canvas("locked_word.js", _word(language), "locked-word")
+        look["about"] = gr.HTML(elem_classes="summary about-picture")
+    # Under all columns: the tallest one keeps its height.
+    look["below"] = gr.HTML(elem_classes="summary words-of-picture")
 
 
-def _drawer(page: Page, look: Controls, shown: Mapping[str, Any], opened: gr.Textbox) -> tuple[Controls, Controls]:
-    """Lay out what the tab asks the model; -> the controls of two parts. opened: the id of the one that is looked at.
-    """
-    language = page.language
-    with in_drawer(language, "finder") as of_finder:
-        gr.HTML(f'<h3>{language.html("finder")}</h3>{note(language, "finder_text")}')
-        shown["finder"].render()
-        shown["clearest"].render()
-    with in_drawer(language, "ablation") as of_heads:
-        of_ablation = ablation.build(page, look)
-    with in_drawer(language, weighing.TAB) as of_weights:
-        of_weighing = weighing.build(page, look, opened)
-    with in_drawer(language, "occlusion") as of_words:
-        attribution_methods.build(page, look)
-    with in_drawer(language, "rivals") as of_rivals:
-        counterfactual.build(page)
-    with in_drawer(language, word_link.TAB) as of_link:
-        word_link.build(page)
-    for part in (of_finder, of_heads, of_weights, of_words, of_rivals, of_link):
-        part.select(None, None, opened, js=f"() => {json.dumps(part.id or '')}", **QUIET)
-    return of_ablation, of_weighing
+def _finder(part: Layout, look: Layout) -> None:
+    """Lay out which heads play which role."""
+    part.note("finder_text", "finder")
+    look["finder"].render()
+    look["clearest"].render()
 
 
-def _pictures(page: Page, look: Controls, shown: Mapping[str, Any]) -> Pictures:
+# What the tab asks the model, by the keys of the drawer's parts. Each is given its own Layout, whose `opened` holds the
+# key of the part that is looked at, and the tab's.
+DRAWER: dict[str, Callable[[Layout, Layout], None]] = {
+    "finder": _finder, "ablation": ablation.build, weighing.TAB: weighing.build,
+    "occlusion": attribution_methods.build, "rivals": counterfactual.build, word_link.TAB: word_link.build}
+
+
+def _pictures(look: Layout) -> Pictures:
     """Declare the pictures of a pass."""
-    again = gr.Textbox("", visible=False)  # whose text changes when they are to be drawn once more
-    pictures = Pictures(page, look, ID)
-    pictures.input("again", again)
-    pictures.follow(other_stack, **look.named("layer", "heads"))
+    page, pictures = look.page, look.pictures(ID, tab=None)
+    again = pictures.input("again", gr.Textbox("", visible=False))  # changes when they are to be drawn once more
+    pictures.follow(other_stack, "layer", "heads")
     pictures.fact("choice", choice_of)
     pictures.fact("lacking", lambda service, trace, stack: "no_trace" if trace is None else no_maps(service, stack))
     pictures.fact("given", lambda service: alignment.given_heads(service.info, service.alignment_errors))
@@ -152,13 +151,17 @@ def _pictures(page: Page, look: Controls, shown: Mapping[str, Any]) -> Pictures:
     pictures.fact("seen", lambda trace, choice, maps, given, language, again: (
         None if maps is None else picture(trace, choice, language, maps, given)))
     pictures.fact("best", best_heads)
-    pictures.add_each(shown, {"grid": draw_grid, "picture": draw_picture, "below": draw_below, "about": draw_about,
-                              "inspected": lambda stack: gr.update(interactive=stack != "encoder_self")})
-    pictures.add_each(look.named(), {
+    pictures.add_each(look, {
+        "grid": draw_grid, "picture": draw_picture, "about": draw_about,
+        "below": lambda seen, lacking, language: (
+            f"<p>{language.html(lacking)}</p>" if seen is None else folded(seen, language)),
+        "inspected": lambda stack: gr.update(interactive=stack != "encoder_self"),
         "heads": lambda show: gr.update(visible=show in ("mean", "max")),
         "threshold": lambda view: gr.update(interactive=view != "heatmap"),
         "rows": lambda stack: gr.update(interactive=stack != "encoder_self")})
-    pictures.add_each(shown, {"word": draw_word, "finder": draw_finder, "clearest": say_clearest}, late=True)
+    pictures.add_each(look, {
+        "word": draw_word, "clearest": say_clearest,
+        "finder": lambda best, language: gr.update(samples=[_cells(role, language) for role in best])}, late=True)
     # Before the drawer, whose parts follow the lock too: gradio asks for one listener after the other.
     page.lock.change(None, page.lock, None, js=script("lockWords"), **QUIET)
     # One listener for all of them, so that an older answer can never come after a newer one and stay.
@@ -166,75 +169,62 @@ def _pictures(page: Page, look: Controls, shown: Mapping[str, Any]) -> Pictures:
     return pictures
 
 
-def _choose(page: Page, look: Controls, shown: Mapping[str, Any], pictures: Pictures) -> None:
+def _choose(look: Layout, pictures: Pictures) -> None:
     """Show another head, and take choices of the View menu back."""
     to_sight: Listener = {"fn": None, "js": script("showPicture"), **QUIET}
     # What is chosen and its picture come in one answer: a second one would double the time to the picture.
-    chosen, again = look.named("layer", "head", "show", "heads"), pictures.inputs["again"]
+    named, again = look.controls.named, pictures.inputs["again"]
+    chosen = named("layer", "head", "show", "heads")
     for menu in ("grid", "word"):
-        shown[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="multiple", **SWIFT).then(
+        look[menu].choose(**pictures.listener(None, choose, outputs=chosen), trigger_mode="multiple", **SWIFT).then(
             **to_sight)
-    shown["picture"].undo(**pictures.listener(None, undo, outputs=look.named(*CHIPS)), trigger_mode="multiple", **SWIFT)
+    look["picture"].undo(**pictures.listener(None, undo, outputs=named(*CHIPS)), trigger_mode="multiple", **SWIFT)
     # A picture that answers what was asked before something else was chosen is asked for again.
-    shown["grid"].change(None, [shown["grid"], again, *look.named("stack", "layer", "head").values()], again,
-                         js=script("askAgain"), **QUIET)
-    shown["finder"].click(**pictures.listener(None, open_best, inputs={"index": shown["finder"]}, outputs=chosen),
-                          **QUIET).then(**to_sight)
-    page.on_choice += [{**pictures.listener(), **SWIFT}, to_sight]
+    look["grid"].change(None, [look["grid"], again, *named("stack", "layer", "head").values()], again,
+                        js=script("askAgain"), **QUIET)
+    look["finder"].click(**pictures.listener(None, open_best, inputs={"index": look["finder"]}, outputs=chosen),
+                         **QUIET).then(**to_sight)
+    look.page.on_choice += [{**pictures.listener(), **SWIFT}, to_sight]
 
 
-def _act(page: Page, look: Controls, shown: Mapping[str, Any], problem: gr.HTML) -> None:
-    """Lock words, show the picture to a room, and save the numbers."""
-    projector = look["projector"].component
+def _act(look: Layout) -> None:
+    """Lock words, show the picture to a room, save the numbers, and choose which translation is looked into."""
+    page, projector = look.page, look["projector"]
+    look["target"] = look["inspected"]
     for locking in ("picture", "word"):
-        shown[locking].lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
-    shown["picture"].project(None, projector, projector, js=script("not"), **QUIET)
+        look[locking].lock(None, None, page.lock, js=script("lockedWords"), **QUIET)
+    look["picture"].project(None, projector, projector, js=script("not"), **QUIET)
     projector.change(None, projector, None, js=script("project"), **QUIET)
-    shown["picture"].export(**page.ask(export.save, {"trace": page.trace, **look.named("stack", "layer", "head")},
-                                       {"file": shown["file"]}, problem), api_visibility="private")
-
-
-def _inspect(page: Page, shown: Mapping[str, Any], problem: gr.HTML) -> None:
-    """Choose which translation is looked into."""
-    inspected, looked_into = shown["inspected"], {"trace": page.trace, "spanish": page.spanish}
-    inspected.input(**page.ask(inspect, {"translation": page.translation, "target": inspected}, looked_into, problem),
-                    api_visibility="private")
+    look["picture"].export(**look.listener(save, "file", problem="problem"), api_visibility="private")
+    look["inspected"].input(**look.listener(inspect, "trace", "spanish", problem="problem"), api_visibility="private")
     # Another tab may choose what is looked into.
-    page.spanish.change(**page.ask(name_inspected, {"translation": page.translation, "spanish": page.spanish},
-                                   {"inspected": inspected}), **QUIET)
-    offered = {"inspected": inspected, **looked_into}
-    page.on_sentence.append({**page.ask(offer, {"translation": page.translation}, offered, problem), **QUIET})
-    page.on_opening.append({**page.ask(offer, {"translation": page.translation, "spanish": page.spanish}, offered,
-                                       problem), **QUIET})
+    page.spanish.change(**look.listener(name_inspected, "inspected"), **QUIET)
+    offered = ("inspected", "trace", "spanish")
+    page.on_sentence.append({**look.listener(offer, *offered, problem="problem", spanish=""), **QUIET})
+    page.on_opening.append({**look.listener(offer, *offered, problem="problem"), **QUIET})
 
 
-def _view_menu(look: Controls, language: Language) -> None:
+def _view_menu(look: Layout) -> None:
     """Lay out how the picture is drawn, inside its menu."""
-    say = language.say
     with gr.Row(elem_classes="controls"):
-        look.add("show", OneOf(SHOW, Choice.show), gr.Radio, always=True, label=say("show"),
-                 choices=language.choices("show_{}", SHOW))
-    look.add("heads", some_heads(language, "stack"), gr.Dropdown, multiselect=True, visible=False,
-             label=say("joined"), info=say("joined_info"), elem_classes="joined")
+        look.choice("show", SHOW, Choice.show, "show_{}", always=True)
+    look.control("heads", some_heads(look.language, "stack"), gr.Dropdown, "joined", "joined_info", multiselect=True,
+                 visible=False, elem_classes="joined")
     with gr.Row(elem_classes="controls"):
-        look.add("view", OneOf(VIEWS, Choice.view), gr.Radio, always=True, label=say("view"),
-                 choices=language.choices("view_{}", VIEWS))
-    look.add("threshold", Whole(Choice.threshold, 1, 50), gr.Slider, always=True, label=say("threshold"))
+        look.choice("view", VIEWS, Choice.view, "view_{}", always=True)
+    look.control("threshold", Whole(Choice.threshold, 1, 50), gr.Slider, always=True)
     with gr.Row(elem_classes="controls"):
-        look.add("rows", OneOf(ROWS, Choice.rows), gr.Radio, label=say("rows"),
-                 choices=language.choices("rows_{}", ROWS))
-    look.add("words", Switch(), gr.Checkbox, always=True, label=say("words"), min_width=150)
-    look.add("hide", Switch(), gr.Checkbox, always=True, label=say("hide_sinks"), min_width=150)
-    look.add("weigh", Switch(), gr.Checkbox, always=True, label=say("weigh"), min_width=150)
-    look.add("palette", OneOf(tuple(PALETTES), Choice.palette), gr.Dropdown, always=True, label=say("palette"),
-             filterable=False, choices=language.choices("palette_{}", PALETTES))
+        look.choice("rows", ROWS, Choice.rows, "rows_{}")
+    for key, text in (("words", "words"), ("hide", "hide_sinks"), ("weigh", "weigh")):
+        look.control(key, Switch(), gr.Checkbox, text, always=True, min_width=150)
+    look.choice("palette", PALETTES, Choice.palette, "palette_{}", make=gr.Dropdown, always=True, filterable=False)
 
 
 def _toolbar(language: Language) -> str:
     """The picture's place and what stands above it, as a template of `canvas`."""
     html = language.html
     of_all = "".join(f'<button type="button" data-export="{kind}">{html(f"export_{kind}")}</button>'
-                     for kind in export.KINDS)
+                     for kind in EXPORTS)
     menu = save_menu(language, more=f'<p class="sub">{html("export")}</p>{of_all}')
     return (f'<div class="toolbar"><span class="chips"></span>{menu}'
             f'<button type="button" data-zoom="-1" title="{html("smaller")}" aria-label="{html("smaller")}">−</button>'
@@ -358,6 +348,17 @@ def inspect(service: TranslationService, language: Language, *, translation: Tra
             "spanish": "" if target == translation.best.text else target}
 
 
+@needs(trace="no_trace")
+def save(service: TranslationService, language: Language, *, trace: Trace, stack: str, layer: int, head: int,
+         event: gr.EventData) -> dict[str, Any]:
+    """Save the whole pass as a file, which travels in the answer and is made by the browser, in assets/download.js: no
+    sentence is left on the server's disk."""
+    info, kind = service.info, text_of(event, "kind")
+    given = alignment.given_heads(info, service.alignment_errors)
+    content = encode(trace, info, f".{kind}", Head(stack, layer, head), language, given)
+    return {"file": download(f"{info.name.replace('/', '-')}-attention.{kind}", content)}
+
+
 def best_heads(trace: Trace | None, stack: str) -> list[roles.Role]:
     """The best head of the stack for every role, best first."""
     if trace is None or not trace.of(stack).probabilities.size:
@@ -366,11 +367,6 @@ def best_heads(trace: Trace | None, stack: str) -> list[roles.Role]:
     for role in roles.rank(stack, maps.probabilities, maps.asks, maps.seen):
         best.setdefault(role.role, role)
     return [*best.values()]
-
-
-def draw_finder(best: list[roles.Role], language: Language) -> Any:
-    """List the best heads as rows to click."""
-    return gr.update(samples=[_cells(role, language) for role in best])
 
 
 def say_clearest(best: list[roles.Role], language: Language) -> str:
@@ -405,11 +401,6 @@ def draw_picture(service: TranslationService, trace: Trace, choice: Choice, seen
     pair = [sentence(pieces) for pieces in (trace.source, trace.predicted)]
     return head_payload.payload(seen, choice, f"{service.info.name} {service.info.identity}", language, pair,
                                 chips(choice, language))
-
-
-def draw_below(seen: Picture | None, lacking: str, language: Language) -> str:
-    """Describe the picture in words, or say why there is none."""
-    return f"<p>{language.html(lacking)}</p>" if seen is None else folded(seen, language)
 
 
 def draw_word(trace: Trace, lock: str, choice: Choice, seen: Picture | None, maps: np.ndarray | None,

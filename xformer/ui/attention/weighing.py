@@ -13,12 +13,9 @@ from xformer.figures.attention import Choice
 from xformer.results import SCOPES, WEIGHINGS, Head, Reweigh, Reweighed, SweepBeta, Translation, Weighing
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, one_map, plot
-from xformer.ui.controls import Controls, OneOf, Real, Values, one_head
+from xformer.ui.controls import OneOf, Real, Values, one_head
 from xformer.ui.handlers import QUIET, needs
-from xformer.ui.pictures import Pictures
-from xformer.ui.places import note
-from xformer.ui.tabs import Page
+from xformer.ui.layout import Layout
 
 TAB = "weighing"  # id of the part among the tabs of the drawer
 POWER = Real(POWERS[1], *POWERS, step=0.25)  # hard attention at first
@@ -32,69 +29,52 @@ def kind_of(service: TranslationService, so_far: Values) -> OneOf:
     return OneOf(WEIGHINGS if own else WEIGHINGS[:-1], "beta")
 
 
-def build(page: Page, look: Controls, drawer: gr.Textbox) -> Controls:
-    """Lay the part out, called inside its tab; -> its controls.
-
-    look: the tab's, whose stack, layer and head it takes. drawer: the id of the part that is looked at.
-    """
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    gr.HTML(f'<h3>{language.html("weigh_title")}</h3>{note(language, "weigh_look")}')
-    with gr.Row(elem_classes="experiment"):
-        with gr.Column(scale=7, min_width=320):
-            result = canvas("part.js", "${value}", "tables ablation weigh-result", save=language)
-        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            head = controls.add("weigh_head", one_head(language), gr.Dropdown, label=say("weigh_head"))
-            this = gr.Button(say("weigh_this"), size="sm")
-            controls.add("weigh_scope", OneOf(SCOPES, "stack"), gr.Radio, label=say("weigh_scope"),
-                         choices=language.choices("weigh_scope_{}", SCOPES))
-            controls.add("weigh_kind", kind_of, gr.Radio, label=say("weigh_kind"),
-                         properties=lambda values: {"choices": kind_choices(page.service, language, values)})
-            controls.add("weigh_power", POWER, gr.Slider, label=say("weigh_power"), info=say("weigh_power_info"),
-                         properties=lambda values: {"visible": values["weigh_kind"] == "beta"})
-    problem = gr.HTML(elem_classes="status")
-    with gr.Row(elem_classes="detail"):
-        with gr.Column(min_width=300):
-            table = canvas("part.js", "${value}", "tables weigh-words", save=language)
-        with gr.Column(min_width=300):
-            curve = plot("weigh-curve", language)
-    views = {}
-    with gr.Row(elem_classes="detail"):
-        for name in ("before", "after"):
-            with gr.Column(min_width=300):
-                views[name] = one_map(f"weigh-{name}", language)
-    pictures = Pictures(page, controls, TAB, cleared=NOTHING)
-    pictures.input("drawer", drawer)
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. look: the tab, whose stack, layer and head it takes."""
+    language, pictures = part.language, part.pictures(TAB, tab=None, cleared=NOTHING)
+    drawer = pictures.input("drawer", part.opened)
     pictures.fact("stack", lambda weigh_head: Head.parse(weigh_head).stack)
     pictures.fact("kind", lambda service, weigh_head, weigh_kind: (
         weigh_kind if weigh_kind in kind_of(service, {"weigh_head": weigh_head}).options else "beta"))
     pictures.fact("change", change_of)
     pictures.fact("done", weigh_again)
     pictures.fact("maps", both_maps)
-    # The curve comes when both translations and the head are there.
-    for name, component, draw in (
-            ("result", result, lambda done, change, translation, language: figures.translations(
-                done, change, translation.best.text, language)),
-            ("words", table, lambda done, change, language: figures.words_table(done, change, language)),
-            ("weigh_kind", controls["weigh_kind"].component, offer_kinds),
-            ("weigh_power", controls["weigh_power"].component, lambda kind: gr.update(visible=kind == "beta")),
-            ("curve", curve, draw_curve)):
-        pictures.add(name, component, draw, seen=in_sight, late=name == "curve")
-    pictures.add_all("maps", views, seen=in_sight)
     pictures.fact("swept", lambda service, translation: service.ask(SweepBeta(translation, translation.best.tokens)))
-    pictures.listen(problem, drawer.change, page.translation.change, by_change=["weigh_head"],
+    part.note("weigh_look", "weigh_title")
+    with gr.Row(elem_classes="experiment"):
+        with gr.Column(scale=7, min_width=320):
+            result = pictures.add(
+                "result", part.table("tables ablation weigh-result"), lambda done, change, translation, language: (
+                    figures.translations(done, change, translation.best.text, language)), seen=in_sight)
+        with gr.Column(scale=4, min_width=300, elem_classes="controls"):
+            part.control("weigh_head", one_head(language), gr.Dropdown)
+            this = gr.Button(part.say("weigh_this"), size="sm")
+            part.choice("weigh_scope", SCOPES, "stack", "weigh_scope_{}")
+            kind = part.control("weigh_kind", kind_of, gr.Radio, properties=lambda values: {
+                "choices": kind_choices(part.page.service, language, values)})
+            power = part.control("weigh_power", POWER, gr.Slider, info="weigh_power_info", properties=lambda values: {
+                "visible": values["weigh_kind"] == "beta"})
+    problem = part.status()
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(min_width=300):
+            pictures.add("words", part.table("tables weigh-words"), lambda done, change, language: (
+                figures.words_table(done, change, language)), seen=in_sight)
+        with gr.Column(min_width=300):
+            curve = part.plot("weigh-curve")
+    pictures.add("weigh_kind", kind, offer_kinds, seen=in_sight)
+    pictures.add("weigh_power", power, lambda kind: gr.update(visible=kind == "beta"), seen=in_sight)
+    pictures.add("curve", curve, draw_curve, seen=in_sight, late=True)  # when both translations and the head are there
+    pictures.add_all("maps", part.beside(part.map, {"before": "weigh-before", "after": "weigh-after"}), seen=in_sight)
+    pictures.listen(problem, drawer.change, part["translation"].change, by_change=["weigh_head"],
                     how={"api_visibility": "private", "show_progress_on": [result]})
-    this.click(**page.ask(take, look.named("stack", "layer", "head"), {"weigh_head": head}), **QUIET)
-    return controls
+    part |= look.controls.named("stack", "layer", "head")
+    this.click(**part.listener(lambda service, language, *, stack, layer, head: {
+        "weigh_head": str(Head(stack, int(layer), int(head)))}, "weigh_head"), **QUIET)
 
 
 def in_sight(drawer: str) -> bool:
     """Whether this part of the drawer is the one that is looked at."""
     return drawer == TAB
-
-
-def take(service: TranslationService, language: Language, *, stack: str, layer: int, head: int) -> dict[str, str]:
-    """Take the head that the tab shows."""
-    return {"weigh_head": str(Head(stack, int(layer), int(head)))}
 
 
 def kind_choices(service: TranslationService, language: Language, so_far: Values) -> list[tuple[str, str]]:

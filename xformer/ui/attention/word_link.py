@@ -11,40 +11,31 @@ from xformer.figures.locked_word import LETTERS, locked
 from xformer.results import Message, Options, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas
 from xformer.ui.handlers import QUIET, SWIFT, needs
-from xformer.ui.places import note
-from xformer.ui.tabs import Page
+from xformer.ui.layout import Layout
 
 TAB = "word-link"  # id of the part among the tabs of the drawer, which assets/locked_word.js opens
 
 
-def build(page: Page) -> None:
-    """Lay the part out, called inside its tab. The words that are locked are those it is about."""
-    language, say = page.language, page.language.say
-    gr.HTML(f'<h3>{language.html("link_title")}</h3>{note(language, "link_text")}')
+def build(part: Layout, look: Layout) -> None:
+    """Lay the part out; called inside it. The words that are locked are those it is about."""
+    say = part.say
+    part.note("link_text", "link_title")
     with gr.Row(elem_classes="ask two-sentences"):
-        asks = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
-        seen = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)
-        other = gr.Textbox(label=say("link_other"), placeholder=say("link_other_hint"), lines=1, max_lines=1, scale=2,
-                           min_width=170)
+        part["asks"] = gr.Dropdown([], label=say("link_asks"), scale=2, min_width=170)
+        part["seen"] = gr.Dropdown([], label=say("link_seen"), scale=2, min_width=170)
+        part["other"] = gr.Textbox(label=say("link_other"), placeholder=say("link_other_hint"), lines=1, max_lines=1,
+                                   scale=2, min_width=170)
         replace_button = gr.Button(say("link_replace"), scale=1, min_width=130)
         leave_button = gr.Button(say("link_leave"), scale=1, min_width=130)
-    problem = gr.HTML(elem_classes="status")
-    shares = canvas("part.js", "${value}", "tables word-links", save=language)
-    result = canvas("part.js", "${value}", "compared", save=language)
-    of_words = {"trace": page.trace, "lock": page.lock}
-    gr.on([page.trace.change, page.lock.change],
-          **page.ask(draw, of_words, {"asks": asks, "seen": seen, "shares": shares, "result": result}, problem),
-          trigger_mode="always_last", **SWIFT)
-    gr.on([asks.input, seen.input], **page.ask(choose, {"asks": asks, "seen": seen}, {"lock": page.lock}), **QUIET)
-    changed = {**of_words, "translation": page.translation}
-    shown = {"shares": shares, "result": result}
-    gr.on([replace_button.click, other.submit],
-          **page.ask(replace, {**changed, "other": other}, shown, problem), api_visibility="private",
-          show_progress_on=[result])
-    leave_button.click(**page.ask(leave_out, changed, shown, problem), api_visibility="private",
-                       show_progress_on=[result])
+    part.status()
+    part["shares"], part["result"] = part.table("tables word-links"), part.table("compared")
+    gr.on([part["trace"].change, part["lock"].change], trigger_mode="always_last", **SWIFT,
+          **part.listener(draw, "asks", "seen", "shares", "result", problem="problem"))
+    gr.on([part["asks"].input, part["seen"].input], **part.listener(choose, "lock"), **QUIET)
+    for events, handler in (([replace_button.click, part["other"].submit], replace), ([leave_button.click], leave_out)):
+        gr.on(events, **part.listener(handler, "shares", "result", problem="problem"), api_visibility="private",
+              show_progress_on=[part["result"]])
 
 
 def draw(service: TranslationService, language: Language, *, trace: Trace | None, lock: str) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from xformer.results import Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.text import clean
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, Words
-from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page
+from xformer.ui.components import figure
+from xformer.ui.controls import Words
+from xformer.ui.handlers import QUIET, SWIFT, needs, refused
+from xformer.ui.layout import Layout
+from xformer.ui.places import note
 
 PART = "bleu"
 # The classic examples: of Papineni et al. (2002) for clipping; one that is only too short; one without n-grams of four;
@@ -25,33 +25,28 @@ PRESETS = {"the": ("the the the the the the the", "the cat is on the mat"),
 PAGE = "page"  # the translation on the page
 
 
-def build(page: Page, part: gr.Radio, tab: str) -> Controls:
-    """Lay the part out, called inside the tab; -> its controls. part: which of the tab's is shown; tab: its id."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+def build(part: Layout, shown: gr.Radio) -> None:
+    """Lay the part out; called inside it. shown: which of the tab's parts is."""
+    part.ask, say = part.page.always(None), part.say
+    part["part"] = shown
     with gr.Row(elem_classes="ask two-sentences"):
-        preset = gr.Dropdown(language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
-                             label=say("bleu_preset"), filterable=False, scale=3, min_width=220)
-        said = controls.add("bleu_said", Words(PRESETS["the"][0]), gr.Textbox, label=say("bleu_said"), lines=1,
-                            max_lines=4, scale=4, min_width=240)
-        wanted = controls.add("bleu_wanted", Words(PRESETS["the"][1]), gr.Textbox, label=say("bleu_wanted"), lines=1,
-                              max_lines=4, scale=4, min_width=240)
-    problem = gr.HTML(elem_classes="status")
-    gr.HTML(note(language, "bleu_lab_look", ""), elem_classes="look")
+        part["preset"] = gr.Dropdown(part.language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
+                                     label=say("bleu_preset"), filterable=False, scale=3, min_width=220)
+        fields = [part.control(key, Words(text), gr.Textbox, lines=1, max_lines=4, scale=4, min_width=240)
+                  for key, text in zip(("bleu_said", "bleu_wanted"), PRESETS["the"], strict=True)]
+    part.status()
+    gr.HTML(note(part.language, "bleu_lab_look", ""), elem_classes="look")
     with gr.Row(elem_classes="detail bleu-lab"):
         with gr.Column(scale=3, min_width=300):
-            ngrams = canvas("part.js", "${value}", "bleu-ngrams", save=language)
+            part["ngrams"] = part.table("bleu-ngrams")
         with gr.Column(scale=2, min_width=300):
-            scores = canvas("part.js", "${value}", "bleu-sums", save=language)
-            with folded(language, "brevity"):
-                curve = plot("brevity", language)
-    ask = Ask.always(None, language, page.tab)
-    gr.on([page.opened[tab].change, part.change, said.change, wanted.change],
-          **ask(run, {"part": part, **controls.named()},
-                {"preset": preset, "ngrams": ngrams, "scores": scores, "curve": curve}, problem, only_in=tab),
+            part["scores"] = part.table("bleu-sums")
+            with part.folded("brevity"):
+                part["curve"] = part.plot("brevity")
+    gr.on([part.opened.change, shown.change, *(field.change for field in fields)],
+          **part.listener(run, "preset", "ngrams", "scores", "curve", problem="problem", only_here=True),
           trigger_mode="always_last", **SWIFT)
-    preset.input(**ask(choose, {"preset": preset, "translation": page.translation},
-                       {"bleu_said": said, "bleu_wanted": wanted}), **QUIET)
-    return controls
+    part["preset"].input(**part.listener(choose, "bleu_said", "bleu_wanted"), **QUIET)
 
 
 @needs(preset="bleu_preset")

@@ -11,28 +11,25 @@ from xformer.results import Message, Options, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas
-from xformer.ui.controls import Controls
+from xformer.ui.layout import Layout
 from xformer.ui.places import note
-from xformer.ui.tabs import Page
 
 PART = "lecture"
 SENTENCES = figures.read()
 
 
-def build(page: Page, part: gr.Radio, tab: str) -> Controls:
-    """Lay the part out, called inside the tab; -> its controls, none. part: which of the tab's is shown; tab: its id.
-    """
-    language = page.language
+def build(part: Layout, shown: gr.Radio) -> None:
+    """Lay the part out; called inside it. shown: which of the tab's parts is."""
+    language = part.language
+    part["part"] = shown
     gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
             f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>', elem_classes="look")
-    problem, summary = gr.HTML(elem_classes="status"), gr.HTML(elem_classes="summary")
-    table, done = canvas("part.js", "${value}", "lecture", save=language), gr.State(False)
-    translate = {**page.ask(run, {"part": part, "done": done}, {"table": table, "summary": summary, "done": done},
-                            problem, only_in=tab),
-                 "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [summary]}
-    gr.on([page.opened[tab].change, part.change], **translate)
-    return Controls(page.service)
+    part.status()
+    part["summary"] = gr.HTML(elem_classes="summary")
+    part["table"], part["done"] = part.table("lecture"), gr.State(False)
+    gr.on([part.opened.change, shown.change], trigger_mode="always_last", api_visibility="private",
+          show_progress_on=[part["summary"]],
+          **part.listener(run, "table", "summary", "done", problem="problem", only_here=True))
 
 
 def run(service: TranslationService, language: Language, *, part: str, done: bool, progress: Any

@@ -14,10 +14,10 @@ from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.compare import bleu, lecture
-from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
-from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
-from xformer.ui.pictures import Pictures
+from xformer.ui.components import figure
+from xformer.ui.controls import Words, head_label, one_head
+from xformer.ui.handlers import QUIET, SWIFT, needs, refused
+from xformer.ui.layout import Layout
 from xformer.ui.places import question
 from xformer.ui.tabs import Listener, Page, Tab, View, examples
 
@@ -38,17 +38,17 @@ def presets(service: TranslationService) -> dict[int, dict[str, Any]]:
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
-    say, controls = page.language.say, Controls(page.service)
+    whole = Layout(page, ID)
     with gr.Row(elem_classes="controls parts"):
-        part = controls.add("pairs_part", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("pairs_part"), show_label=False,
-                            container=False, choices=page.language.choices("pairs_part_{}", PARTS))
-    columns: dict[str, gr.Column] = {}
+        shown = whole.choice("pairs_part", PARTS, PARTS[0], "pairs_part_{}", show_label=False, container=False)
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
-        with gr.Column(visible=name == PARTS[0]) as columns[name]:
+        with gr.Column(visible=name == PARTS[0]) as whole[name]:
             question(page.language, name)
-            controls.include(lay_out(page, part, ID))
-    part.change(**Ask.always(None, page.language)(show, {"pairs_part": part}, columns), **SWIFT)
-    return Tab(controls, own_field=True)
+            part = whole.inner()
+            lay_out(part, shown)
+        whole.include(part)
+    shown.change(**whole.listener(show, *PARTS, ask=page.always(None)), **SWIFT)
+    return Tab(whole.controls, own_field=True)
 
 
 def show(_: None, language: Language, *, pairs_part: str) -> dict[str, Any]:
@@ -72,36 +72,32 @@ class Asked(NamedTuple):
     length_penalty: float
 
 
-def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
-    """Lay out two sentences side by side; -> its controls."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+def _sentences(part: Layout, shown: gr.Radio) -> None:
+    """Lay out two sentences side by side."""
+    page, language, say = part.page, part.language, part.say
+    pictures = part.pictures(ID, cleared=NOTHING)
+    asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
+    pictures.input("pairs_part", shown)
+    pictures.fact("compared", compare)
+    pictures.fact("ranked", lambda compared: figures.ranked(compared) if compared else [])
+    pictures.follow(follow, "pair_head")
+    pictures.fact("maps_of_head", maps_of_head)
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
-            problem = gr.HTML(elem_classes="status")
-            result = canvas("part.js", "${value}", "compared main", save=language)
+            problem = pictures.add("problem", part.status(), warnings)
+            result = pictures.add("result", part.table("compared main"), draw_result)
         with gr.Column(scale=3, min_width=280):
-            preset = gr.Dropdown(**_listed(page.service, language), label=say("pairs_preset"), filterable=False)
-            page.views[f"{tab}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
-            first, second = (controls.add(key, partial(_text, i), gr.Textbox, label=say(label), lines=1, max_lines=4)
+            preset = part["preset"] = gr.Dropdown(**_listed(page.service, language), label=say("pairs_preset"),
+                                                  filterable=False)
+            page.views[f"{ID}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
+            first, second = (part.control(key, partial(_text, i), gr.Textbox, label, lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
     with gr.Row(elem_classes="controls"):
-        controls.add("pair_head", one_head(language), gr.Dropdown, label=say("pairs_head"), scale=0, min_width=420)
+        part.control("pair_head", one_head(language), gr.Dropdown, "pairs_head", scale=0, min_width=420)
     summary = gr.HTML(elem_classes="summary")
-    with gr.Row(elem_classes="detail three-maps"):
-        maps: dict[str, gr.HTML] = {}
-        for name in ("first", "second", "difference"):
-            with gr.Column(min_width=280):
-                maps[name] = plot(f"pair-{name}", language)
-    pictures = Pictures(page, controls, tab, tab=tab, cleared=NOTHING)
-    asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
-    pictures.input("pairs_part", part)
-    pictures.fact("compared", compare)
-    pictures.fact("ranked", lambda compared: figures.ranked(compared) if compared else [])
-    pictures.follow(follow, **controls.named("pair_head"))
-    pictures.fact("maps_of_head", maps_of_head)
-    pictures.add("problem", problem, warnings)
-    pictures.add("result", result, draw_result)
+    maps = part.beside(part.plot, {name: f"pair-{name}" for name in ("first", "second", "difference")},
+                       "detail three-maps", 280)
     pictures.add_all("maps_of_head", {"summary": summary, **maps})
     pictures.listen(problem, how=QUIET)
 
@@ -112,13 +108,11 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
                 pictures.input(key, page.controls[key].component)
         listener: Listener = {**pictures.listener(problem, run, outputs={"asked": asked, "preset": preset}),
                               "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [result]}
-        gr.on([page.opened[tab].change, part.change, button.click, first.submit, second.submit], **listener)
-        preset.input(**page.ask(choose, {"preset": preset}, {"pair_a": first, "pair_b": second}), **QUIET).then(
-            **listener)
+        gr.on([part.opened.change, shown.change, button.click, first.submit, second.submit], **listener)
+        preset.input(**part.listener(choose, "pair_a", "pair_b"), **QUIET).then(**listener)
         page.on_return.append(listener)
 
     page.connections.append(connect)
-    return controls
 
 
 def _listed(service: TranslationService, language: Language) -> dict[str, Any]:

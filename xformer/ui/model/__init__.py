@@ -1,1 +1,2 @@
-"""The Model tab: `tab` lays it out, each other module is a part of it."""
+"""The parts of the Model tab: a whole pass in one picture, how the model is built, broken models to diagnose, a
+calculator for others, pieces and vectors."""

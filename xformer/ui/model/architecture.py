@@ -9,48 +9,48 @@ from xformer.results import ModelInfo, Trace, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import tab as attention
-from xformer.ui.components import PICTURES, canvas
-from xformer.ui.controls import Controls
+from xformer.ui.components import PICTURES
 from xformer.ui.handlers import QUIET, number_of, text_of
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab, View
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import View
 
-ID = "architecture"
-OF_SENTENCE = False  # each new trace draws it again anyway
+ID = "architecture"  # not OF_SENTENCE: each new trace draws it again anyway
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, info = page.language, page.service.info
-    towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
+    page, language, reader = part.page, part.language, part.page.reviews
+
+    def blocks(value: str, **how: Any) -> gr.HTML:
+        return part.canvas("blocks.js", "${value}", "architecture", value, **how)
+
+    part["towers"] = blocks(towers_of(page.service, language))
     heading = gr.HTML(heading_of(page.service, language))
-    reader = page.reviews
     with gr.Column(elem_classes="folds"):
-        with folded(language, "orders"):
-            gr.HTML(note(language, "arch_orders_text"))
-            orders = canvas("blocks.js", "${value}", "architecture", orders_of(info, language), save=language,
-                            files=PICTURES)
+        with part.folded("orders"):
+            part.note("arch_orders_text")
+            orders = blocks(orders_of(page.service.info, language), files=PICTURES)
         if reader is not None and not isinstance(reader, UserError):
-            with folded(language, "reader"):
-                gr.HTML(note(language, "arch_reader_text"))
-                canvas("blocks.js", "${value}", "architecture", figure.classifier(
-                    reader.info, reader.blocks(), language=language), save=language)
-        with folded(language, "terms"):
+            with part.folded("reader"):
+                part.note("arch_reader_text")
+                blocks(figure.classifier(reader.info, reader.blocks(), language=language))
+        with part.folded("terms"):
             gr.HTML(figure.terms(language))
-    page.trace.change(**page.ask(draw, {"trace": page.trace}, {"towers": towers}), **QUIET)
+    page.trace.change(**part.listener(lambda service, language, *, trace: {
+        "towers": towers_of(service, language, trace)}, "towers"), **QUIET)
 
     def connect() -> None:
         if attention.ID in page.opened:
-            chosen = towers.choose(**page.ask(open_attention, {}, {
-                "tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}), **QUIET)
+            opens = {"tabs": page.tabs, "tab": page.tab, **page.controls.named("stack", "layer", "show", "heads")}
+            chosen = part["towers"].choose(**page.ask(lambda service, language, *, event: attention.open_layer(
+                service, language, text_of(event, "stack"), number_of(event, "layer")), {}, opens), **QUIET)
             for listener in page.on_choice:
                 chosen = chosen.then(**listener)
 
     page.connections.append(connect)
-    return Tab(Controls(page.service), {
-        "heading": View(heading, lambda service, values: heading_of(service, language)),
-        "towers": View(towers, lambda service, values: towers_of(service, language)),
-        "orders": View(orders, lambda service, values: orders_of(service.info, language))})
+    part.views |= {"heading": View(heading, lambda service, values: heading_of(service, language)),
+                   "towers": View(part["towers"], lambda service, values: towers_of(service, language)),
+                   "orders": View(orders, lambda service, values: orders_of(service.info, language))}
 
 
 def heading_of(service: TranslationService, language: Language) -> str:
@@ -71,13 +71,3 @@ def towers_of(service: TranslationService, language: Language, trace: Trace | No
     """Draw the towers of a model, with the lengths of the sentence where there is one."""
     source, target = (None, None) if trace is None else (len(trace.source), len(trace.target))
     return figure.architecture(service.info, service.blocks(), source, target, language)
-
-
-def draw(service: TranslationService, language: Language, *, trace: Trace | None) -> dict[str, str]:
-    """Draw the towers for the sentence on the page."""
-    return {"towers": towers_of(service, language, trace)}
-
-
-def open_attention(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
-    """Open the Attention tab at the block that was clicked."""
-    return attention.open_layer(service, language, text_of(event, "stack"), number_of(event, "layer"))

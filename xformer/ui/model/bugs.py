@@ -12,53 +12,43 @@ from xformer.figures.attention import Choice
 from xformer.results import BUGS, Examine, Examined, Head, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, one_map
-from xformer.ui.controls import Controls, OneOf, Whole, one_head
+from xformer.ui.controls import OneOf, Whole, one_head
 from xformer.ui.handlers import QUIET, needs
-from xformer.ui.pictures import Pictures
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.layout import Layout
 
 ID = "bugs"
-TAB = "model"
 OF_SENTENCE = True
 SEED = Whole(1, 0, 999_999)
 GUESSES = ("none", *BUGS)  # none: the reader has said nothing yet
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls, views = page.language, page.language.say, Controls(page.service), dict[str, Any]()
-    problem = gr.HTML(elem_classes="status")
-    gr.HTML(f'<p>{language.html("bugs_look")}</p>', elem_classes="summary")
-    with gr.Row(elem_classes="controls"):
-        controls.add("bug_patient", OneOf(tuple(figures.LETTERS), "A"), gr.Radio, label=say("bugs_patient"),
-                     choices=[*figures.LETTERS], min_width=280)
-        controls.add("bug_head", one_head(language), gr.Dropdown, label=say("bugs_head"), min_width=240)
-        button = gr.Button(say("bugs_deal"), scale=0, min_width=140)
-    seed = controls.add("bug_seed", SEED, gr.Number, visible=False, precision=0)
-    texts = canvas("part.js", "${value}", "tables bugs-result", save=language)
-    with gr.Row(elem_classes="detail maps-of-all"):
-        for name in ("before", "after"):
-            with gr.Column(min_width=300):
-                views[name] = one_map(f"bug-{name}", language)
-    with gr.Row(elem_classes="controls"):
-        controls.add("bug_guess", OneOf(GUESSES, GUESSES[0]), gr.Radio, label=say("bugs_guess"),
-                     choices=language.choices("bugs_guess_{}", GUESSES))
-    reply = gr.HTML(elem_classes="summary bugs-reply", min_height=40)
-    pictures = Pictures(page, controls, ID, tab=TAB, cleared={"texts": "", "before": None, "after": None, "reply": ""})
-    pictures.follow(follow, **controls.named("bug_guess"))
+    pictures = part.pictures(ID, cleared={"texts": "", "before": None, "after": None, "reply": ""})
+    pictures.follow(follow, "bug_guess")
     pictures.fact("bug", lambda bug_patient, bug_seed: figures.patients(int(bug_seed))[bug_patient])
     pictures.fact("healthy", healthy)
     pictures.fact("ill", examined)
     pictures.fact("maps", both_maps)
-    pictures.add("texts", texts, lambda healthy, ill, bug_patient, trace, language: figures.translations(
-        healthy, ill, bug_patient, trace.text, language))
-    pictures.add_all("maps", views)
+    problem = part.status()
+    gr.HTML(f'<p>{part.html("bugs_look")}</p>', elem_classes="summary")
+    with gr.Row(elem_classes="controls"):
+        part.control("bug_patient", OneOf(tuple(figures.LETTERS), "A"), gr.Radio, "bugs_patient",
+                     choices=[*figures.LETTERS], min_width=280)
+        part.control("bug_head", one_head(part.language), gr.Dropdown, "bugs_head", min_width=240)
+        button = gr.Button(part.say("bugs_deal"), scale=0, min_width=140)
+    seed = part.hidden("bug_seed", SEED)
+    texts = pictures.add("texts", part.table("tables bugs-result"), lambda healthy, ill, bug_patient, trace, language: (
+        figures.translations(healthy, ill, bug_patient, trace.text, language)))
+    pictures.add_all("maps", part.beside(part.map, {"before": "bug-before", "after": "bug-after"},
+                                         "detail maps-of-all"))
+    with gr.Row(elem_classes="controls"):
+        part.choice("bug_guess", GUESSES, GUESSES[0], "bugs_guess_{}", "bugs_guess")
+    reply = gr.HTML(elem_classes="summary bugs-reply", min_height=40)
     pictures.add("reply", reply, lambda healthy, ill, bug, bug_guess, language: (
         "" if bug_guess == GUESSES[0] else figures.reply(healthy, ill, bug, bug_guess, language)))
-    pictures.listen(problem, opened.change, page.trace.change, how={**QUIET, "show_progress_on": [texts]})
+    pictures.listen(problem, part.opened.change, part["trace"].change, how={**QUIET, "show_progress_on": [texts]})
     button.click(**pictures.listener(problem, deal, outputs={"bug_seed": seed}), **QUIET)
-    return Tab(controls)
 
 
 def follow(bug_patient: str, bug_seed: int, bug_guess: str, before: dict[str, Any]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Part of the Model tab: a calculator for transformers of any size."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -11,15 +12,12 @@ from xformer.figures import sizes as figures
 from xformer.results import Message, UserError
 from xformer.serve.protocol import NORMS, TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, Kind, OneOf, Switch, Values, Whole
-from xformer.ui.handlers import QUIET
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.components import figure
+from xformer.ui.controls import OneOf, Switch, Values, Whole
+from xformer.ui.handlers import LATEST, QUIET
+from xformer.ui.layout import Layout
 
 ID = "sizes"
-TAB = "model"
-OF_SENTENCE = False
 PIECES, BATCH = 20, 32
 # Name in the address, field of Sizes, and its limits; the default is the loaded model's.
 NUMBERS = {"size_encoder": ("encoder_layers", 1, 200), "size_decoder": ("decoder_layers", 0, 200),
@@ -29,35 +27,30 @@ LENGTHS = {"size_pieces": (PIECES, 1, 1_000_000), "size_batch": (BATCH, 1, 1_000
 OWN = "own"
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    problem = gr.HTML(elem_classes="status")
-    gr.HTML(note(language, "sizes_look", ""), elem_classes="summary")
+    part.status()
+    part.look("sizes_look")
     with gr.Row(elem_classes="controls presets"):
-        presets = [(name, gr.Button(say(f"sizes_preset_{name}"), size="sm")) for name in (OWN, *PRESETS)]
+        presets = [(name, gr.Button(part.say(f"sizes_preset_{name}"), size="sm")) for name in (OWN, *PRESETS)]
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
-            picture = plot("size-parameters", language)
-            said = gr.HTML(elem_classes="summary", min_height=225)
+            part["picture"] = part.plot("size-parameters")
+            part["said"] = gr.HTML(elem_classes="summary", min_height=225)
         with gr.Column(scale=4, min_width=300, elem_classes="controls size-numbers"):
             for key, (field, least, most) in NUMBERS.items():
-                controls.add(key, _of_model(field, least, most), gr.Number, label=say(f"sizes_{field}"), precision=0,
-                             minimum=None, maximum=None)
-            controls.add("size_norm", _norm, gr.Radio, label=say("train_order"),
-                         choices=language.choices("train_order_{}", NORMS))
-            controls.add("size_shared", Switch(True), gr.Checkbox, label=say("sizes_shared"))
+                part.number(key, partial(_of_model, field, least, most), f"sizes_{field}")
+            part.control("size_norm", lambda service, _: OneOf(tuple(NORMS), _own(service).norm), gr.Radio,
+                         "train_order", choices=part.language.choices("train_order_{}", NORMS))
+            part.control("size_shared", Switch(True), gr.Checkbox, "sizes_shared")
             for key, (default, least, most) in LENGTHS.items():
-                controls.add(key, Whole(default, least, most), gr.Number, label=say(f"sizes_{key[5:]}"), precision=0,
-                             minimum=None, maximum=None)
-    with folded(language, "blocks"):
-        table = canvas("part.js", "${value}", "tables", save=language)
-    inputs, outputs = controls.named(), {"picture": picture, "said": said, "table": table}
-    gr.on([opened.change, *(control.component.change for control in controls.values())],
-          **page.ask(draw, inputs, outputs, problem, only_in=TAB), trigger_mode="always_last", **QUIET)
+                part.number(key, Whole(default, least, most), f"sizes_{key[5:]}")
+    with part.folded("blocks"):
+        part["table"] = part.table("tables")
+    gr.on([part.opened.change, *part.changes()],
+          **part.listener(draw, "picture", "said", "table", problem="problem", only_here=True), **LATEST)
     for name, button in presets:
-        button.click(**page.ask(choose, {}, inputs, problem, preset=name), **QUIET)
-    return Tab(controls)
+        button.click(**part.listener(choose, *part.controls, problem="problem", preset=name), **QUIET)
 
 
 def _own(service: TranslationService) -> Sizes:
@@ -65,14 +58,8 @@ def _own(service: TranslationService) -> Sizes:
     return counts.of_model(service.info, service.blocks()) or PRESETS["base"]
 
 
-def _of_model(field: str, least: int, most: int) -> Any:
-    def kind(service: TranslationService, so_far: Values) -> Kind:
-        return Whole(getattr(_own(service), field), least, most)
-    return kind
-
-
-def _norm(service: TranslationService, so_far: Values) -> Kind:
-    return OneOf(tuple(NORMS), _own(service).norm)
+def _of_model(field: str, least: int, most: int, service: TranslationService, _: Values) -> Whole:
+    return Whole(getattr(_own(service), field), least, most)
 
 
 def choose(service: TranslationService, language: Language, *, preset: str) -> dict[str, Any]:

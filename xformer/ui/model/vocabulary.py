@@ -10,49 +10,35 @@ from xformer.pieces import WORD_START, words
 from xformer.results import NearestContexts, NearestPieces, Pieced, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas
-from xformer.ui.controls import Controls, Kind, Values, Whole
-from xformer.ui.handlers import QUIET, needs, refused
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.controls import Whole, only_own
+from xformer.ui.handlers import LATEST, needs, refused
+from xformer.ui.layout import Layout
 
 ID = "vocabulary"
-TAB = "model"
 OF_SENTENCE = True
 MOST_PIECES = 256
 WAYS, SHOWN_WAYS = 256, 8  # splits of a word that are weighed, and shown
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    problem = gr.HTML(elem_classes="status")
-    gr.HTML(note(language, "vocab_look", ""), elem_classes="summary")
-    splits = canvas("part.js", "${value}", "tables splits", save=language)
+    part.status()
+    part.look("vocab_look")
+    part["splits"] = part.table("tables splits")
     with gr.Row(elem_classes="controls"):
         # 0: the longest piece of the sentence
-        controls.add("vocab_piece", Whole(0, 0, MOST_PIECES), gr.Dropdown, label=say("vocab_piece"),
-                     properties=lambda values: {"choices": [(str(values["vocab_piece"]), values["vocab_piece"])]})
-        controls.add("vocab_layer", _layers, gr.Slider, label=say("vocab_layer"))
+        part.control("vocab_piece", Whole(0, 0, MOST_PIECES), gr.Dropdown, properties=only_own("vocab_piece"))
+        part.control("vocab_layer", lambda service, _: Whole(
+            layers := service.info.layers("encoder_self"), 0, max(1, layers)), gr.Slider)
     with gr.Row(elem_classes="detail"):
         with gr.Column(min_width=280):
-            contexts = canvas("part.js", "${value}", "tables contexts", save=language)
+            part["contexts"] = part.table("tables contexts")
         with gr.Column(min_width=280):
-            nearest = canvas("part.js", "${value}", "tables nearest", save=language)
-            found = gr.HTML(elem_classes="summary")
-            with folded(language, "ways"):
-                others = canvas("part.js", "${value}", "tables", save=language)
-    outputs = {"found": found, "splits": splits, "others": others, "nearest": nearest, "contexts": contexts,
-               **controls.named("vocab_piece")}
-    gr.on([opened.change, *(control.component.input for control in controls.values())],
-          **page.ask(draw, {"translation": page.translation, **controls.named()}, outputs, problem, only_in=TAB),
-          trigger_mode="always_last", **QUIET)
-    return Tab(controls)
-
-
-def _layers(service: TranslationService, so_far: Values) -> Kind:
-    layers = service.info.layers("encoder_self")
-    return Whole(layers, 0, max(1, layers))
+            part["nearest"], part["found"] = part.table("tables nearest"), gr.HTML(elem_classes="summary")
+            with part.folded("ways"):
+                part["others"] = part.table("tables")
+    gr.on([part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input], **LATEST, **part.listener(
+        draw, "found", "splits", "others", "nearest", "contexts", "vocab_piece", problem="problem", only_here=True))
 
 
 def slip(word: str) -> str:

@@ -9,41 +9,31 @@ from xformer.figures.locked_word import locked
 from xformer.results import EmbedSource, Follow, Force, Stream, Trace
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import TRANSPORT, canvas, script
-from xformer.ui.controls import Controls, OneOf, Values, Whole
+from xformer.ui.components import TRANSPORT, script
+from xformer.ui.controls import OneOf, Values, Whole
 from xformer.ui.handlers import QUIET, needs
-from xformer.ui.pictures import Pictures
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.layout import Layout
 
 ID = "whole"
-TAB = "model"
 OF_SENTENCE = True
 FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    problem = gr.HTML(elem_classes="status")
-    with gr.Column(elem_classes="whole"):
-        picture = canvas("whole_pass.js", TRANSPORT, "whole-pass", save=language)
-        with gr.Row(elem_classes="controls whole-heads"):
-            controls.add("whole_heads", OneOf(figure.HOWS, "mean"), gr.Radio, label=say("whole_heads"), container=False,
-                         choices=language.choices("whole_heads_{}", figure.HOWS))
-        block = canvas("part.js", "${value}", "tables whole-block", save=language)
-    controls.add("whole_step", FIRST, gr.Number, visible=False, precision=0)
-    controls.add("whole_block", block_of, gr.Textbox, visible=False)
-    pictures = Pictures(page, controls, ID, tab=TAB, cleared={"picture": None, "block": ""})
-    pictures.follow(first_step, **controls.named("whole_step"))
+    pictures, problem = part.pictures(ID, cleared={"picture": None, "block": ""}), part.status()
+    pictures.follow(first_step, "whole_step")
     pictures.fact("passed", passed)
-    pictures.add("picture", picture, draw_picture)
-    pictures.add("block", block, draw_block)
+    with gr.Column(elem_classes="whole"):
+        picture = pictures.add("picture", part.canvas("whole_pass.js", TRANSPORT, "whole-pass"), draw_picture)
+        with gr.Row(elem_classes="controls whole-heads"):
+            part.choice("whole_heads", figure.HOWS, "mean", "whole_heads_{}", container=False)
+        pictures.add("block", part.table("tables whole-block"), draw_block)
+    chosen = [part.hidden("whole_step", FIRST), part.hidden("whole_block", block_of, gr.Textbox)]
     # What is chosen is set in the browser, and one listener draws it: an older answer never comes after a newer one.
     # (An event that Gradio sends again when the first is answered has the data of the first.)
-    picture.choose(None, None, [*controls.named("whole_step", "whole_block").values(), page.lock],
-                   js=script("shownPass"), trigger_mode="multiple", **QUIET)
-    pictures.listen(problem, opened.change, page.lock.change, by_change=["whole_step", "whole_block"])
-    return Tab(controls)
+    picture.choose(None, None, [*chosen, part["lock"]], js=script("shownPass"), trigger_mode="multiple", **QUIET)
+    pictures.listen(problem, part.opened.change, part["lock"].change, by_change=["whole_step", "whole_block"])
 
 
 def block_of(service: TranslationService, so_far: Values) -> OneOf:

@@ -1,6 +1,7 @@
 """Part of the First principles tab about how attention began: kernel regression through points that one may drag."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -10,50 +11,46 @@ from xformer.figures import kernel_regression as figures
 from xformer.figures.labels import lesson
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
-from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, Real, Words
-from xformer.ui.handlers import QUIET, SWIFT, Ask, refused, text_of
-from xformer.ui.places import folded
-from xformer.ui.tabs import Page
+from xformer.ui.components import figure
+from xformer.ui.controls import Real, Words
+from xformer.ui.handlers import QUIET, SWIFT, refused, text_of
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import Listener, opened_by
 
 POWER = Real(-1, *kernels.POWERS, step=0.25)
 FORMULA = ("<i>f</i>(<i>x</i>) = Σ<sub><i>i</i></sub> softmax<sub><i>i</i></sub>( −(<i>x</i> − "
            "<i>x<sub>i</sub></i>)² / 2<i>h</i>² ) <i>y<sub>i</sub></i>")
 
 
-def build(page: Page) -> tuple[Controls, gr.Accordion]:
-    """Lay the part out; -> its controls, and its accordion."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    with folded(language, "kernels") as part:
-        gr.HTML(lesson(language, "kernel_heading", FORMULA, "kernel_look"))
+def build(part: Layout) -> None:
+    """Lay the part out, and what it folds into."""
+    say = part.say
+    with part.folded("kernels") as fold:
+        gr.HTML(lesson(part.language, "kernel_heading", FORMULA, "kernel_look"))
         with gr.Row(elem_classes="detail"):
             with gr.Column(scale=7, min_width=300):
-                curve = canvas("kernel_regression.js", '<p class="caption"></p><div class="drawing"></div>',
-                               "kernel-curve", save=language)
+                part["curve"] = part.canvas(
+                    "kernel_regression.js", '<p class="caption"></p><div class="drawing"></div>', "kernel-curve")
             with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-                power = controls.add("kernel_power", POWER, gr.Slider, label=say("kernel_power"),
-                                     info=say("kernel_power_info"))
+                power = part.control("kernel_power", POWER, gr.Slider, info="kernel_power_info")
                 with gr.Row():
                     fit = gr.Button(say("kernel_fit"), size="sm", variant="primary", min_width=140)
                     again = gr.Button(say("kernel_reset"), size="sm", min_width=120)
-                said = gr.HTML(elem_classes="summary", min_height=60)
-        problem = gr.HTML(elem_classes="status")
-        controls.add("kernel_points", Words(), gr.Textbox, visible=False)
-        with gr.Row(elem_classes="detail"):
-            with gr.Column(min_width=300):
-                weights = plot("kernel-map", language)
-            with gr.Column(min_width=300):
-                errors = plot("kernel-errors", language)
-    ask = Ask.always(page.models, language)
-    inputs = controls.named()
-    shown = {"curve": curve, "said": said, "weights": weights, "errors": errors, **inputs}
+                part["said"] = gr.HTML(elem_classes="summary", min_height=60)
+        part.status()
+        part.hidden("kernel_points", Words(), gr.Textbox)
+        part.beside(part.plot, {"weights": "kernel-map", "errors": "kernel-errors"})
+
+    def listener(handler: Callable[..., Any], **fixed: Any) -> Listener:
+        return part.listener(handler, "curve", "said", "weights", "errors", *part.controls, problem="problem", **fixed)
+
     latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
-    part.expand(**ask(draw, inputs, shown, problem), **QUIET)
-    power.input(**ask(draw, inputs, shown, problem), **latest)
-    curve.move(**ask(move, inputs, shown, problem), **latest)
-    fit.click(**ask(descend, inputs, shown, problem), **QUIET)
-    again.click(**ask(draw, {"kernel_power": power}, shown, problem, kernel_points="", reset=True), **QUIET)
-    return controls, part
+    fold.expand(**listener(draw), **QUIET)
+    power.input(**listener(draw), **latest)
+    part["curve"].move(**listener(move), **latest)
+    fit.click(**listener(descend), **QUIET)
+    again.click(**listener(draw, kernel_points="", reset=True), **QUIET)
+    part.views["kernels"] = opened_by(part.controls, fold)
 
 
 @refused(curve=None, said="", weights=None, errors=None)

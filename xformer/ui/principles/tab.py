@@ -1,7 +1,7 @@
 """The First principles tab: equation 1 walked through with the numbers of the real model, and changed at will."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -10,7 +10,6 @@ import numpy as np
 from xformer.explain import alignment
 from xformer.explain import key_value_store as key_values
 from xformer.explain import principles as explain
-from xformer.explain.principles import Split
 from xformer.figures import principles as figures
 from xformer.figures import stream as stream_figures
 from xformer.figures.attention import Choice, named_by
@@ -20,11 +19,11 @@ from xformer.results import STACKS, Follow, Head, Message, Trace, UserError, Wal
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention.tab import head_of, layer_of
-from xformer.ui.components import canvas, plot
-from xformer.ui.controls import Controls, Numbered, OneOf, Real, Values, Whole, Words
-from xformer.ui.handlers import QUIET, Ask, needs
+from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, Words, only_own
+from xformer.ui.handlers import LATEST, needs
+from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
-from xformer.ui.places import folded, note, question
+from xformer.ui.places import note, question
 from xformer.ui.principles import kernel_regression
 from xformer.ui.tabs import Page, Tab, View, opened_by
 
@@ -55,111 +54,104 @@ def mask_of(service: TranslationService, so_far: Values) -> OneOf:
 
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
-    language, controls, parts = page.language, Controls(page.service), dict[str, gr.Accordion]()
+    language, part = page.language, Layout(page, ID)
     question(language, ID)
-    problem = gr.HTML(elem_classes="status")
+    problem, pictures = part.status(), part.pictures(ID)
+    _facts(pictures)
     with gr.Row(elem_classes="principles"):
-        shown = _walk(page, controls)
+        _walk(part, pictures)
     with gr.Column(elem_classes="folds"):
-        shown |= _parts(page, parts)
-        of_kernels, kernels = kernel_regression.build(page)
-        of_store, store = _store(page)
-    _draw(page, controls, shown, parts, problem)
-    controls.include(of_kernels)
-    controls.include(of_store)
-    return Tab(controls, {"store": opened_by(of_store, store), "kernels": opened_by(of_kernels, kernels), "state": View(
-        shown["state"], lambda service, values: stream_figures.heading("state", language, service.info.norm))})
+        state = _folds(part, pictures)
+        kernels, store = part.inner(page.always(page.models)), part.inner()
+        kernel_regression.build(kernels)
+        _store(store)
+    pictures.listen(problem, page.opened[ID].change, page.trace.change)
+    part.include(kernels)
+    part.include(store)
+    return Tab(part.controls, {**part.views, "state": View(
+        state, lambda service, values: stream_figures.heading("state", language, service.info.norm))})
 
 
-def _walk(page: Page, controls: Controls) -> dict[str, Any]:
-    """Lay out one head's scores, and beside them what can be changed; -> the components by name."""
-    language, say = page.language, page.language.say
+def _facts(pictures: Pictures) -> None:
+    """Declare what is asked and worked out of a head of the pair that the page looks into."""
+    pictures.follow(follow, "first_layer", "query", "mask")
+    # The head that is chosen, in the last layer of its stack where that has fewer.
+    pictures.fact("head", lambda service, first_stack, first_layer, first_head: Head(
+        first_stack, min(int(first_layer), layer_of(service, {"stack": first_stack}).most), int(first_head)))
+    pictures.fact("walk", walk_through)
+    pictures.fact("asks", asked)
+    pictures.fact("pair", lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)])
+    pictures.fact("power", lambda beta_power: float(beta_power))
+    pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
+    pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
+    pictures.fact("layer", lambda head: head.layer)
+    pictures.fact("ways", lambda service: [explain.split(service.info.d_model, heads) for heads in HEADS
+                                           if service.info.d_model % heads == 0])
+
+
+def _walk(part: Layout, pictures: Pictures) -> None:
+    """Lay out one head's scores, and beside them what can be changed."""
+    language = part.language
     with gr.Column(scale=7, min_width=320):
-        scores = canvas("steps.js", "${value}", "first-scores", save=language)
+        scores = part.canvas("steps.js", "${value}", "first-scores")
         summary = gr.HTML(elem_classes="summary", min_height=60)
         gr.HTML(f'<details class="more"><summary>{language.html("more")}</summary>'
                 f'{figures.heading("scores", language)}<p class="formula">{figures.FORMULAS["switches"]}</p>'
                 f'{note(language, "first_text_switches")}</details>')
     with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-        controls.add("first_stack", OneOf(STACKS, "cross"), gr.Radio, label=say("stack"),
-                     choices=language.choices("stack_{}", STACKS))
+        part.choice("first_stack", STACKS, "cross", "stack_{}", "stack")
         with gr.Row(elem_classes="of-one-head"):
-            controls.add("first_layer", layer_of_stack, gr.Radio, label=say("layer"), scale=2, min_width=90)
-            controls.add("first_head", head_of, gr.Radio, label=say("head"), scale=5, min_width=200)
-        query = controls.add("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
-                             properties=lambda values: {"choices": [(str(values["query"]), values["query"])]},
-                             label=say("first_query"))
-        padding = controls.add("padding", Whole(0, 0, MOST_PADDING), gr.Slider, label=say("first_padding"),
-                               info=say("first_padding_info"), render=False)
+            part.control("first_layer", layer_of_stack, gr.Radio, "layer", scale=2, min_width=90)
+            part.control("first_head", head_of, gr.Radio, "head", scale=5, min_width=200)
+        query = part.control("query", lambda service, so_far: Whole(QUERY, 1, service.max_pieces), gr.Dropdown,
+                             "first_query", properties=only_own("query"))
+        padding = part.control("padding", Whole(0, 0, MOST_PADDING), gr.Slider, "first_padding", "first_padding_info",
+                               render=False)
         gr.HTML(f'<h3>{language.html("first_title_switches")}</h3>')
-        controls.add("beta_power", POWER, gr.Slider, label=say("first_power"), info=say("first_power_info"))
-        controls.add("scoring", OneOf(explain.RULES, "scaled"), gr.Radio, label=say("first_rule"),
-                     choices=language.choices("first_rule_{}", explain.RULES))
-        controls.add("mask", mask_of, gr.Radio, label=say("first_mask"), info=say("first_mask_info"),
-                     properties=lambda values: {"choices": mask_choices(page.service, language, values)})
+        part.control("beta_power", POWER, gr.Slider, "first_power", "first_power_info")
+        part.choice("scoring", explain.RULES, "scaled", "first_rule_{}", "first_rule")
+        part.control("mask", mask_of, gr.Radio, "first_mask", "first_mask_info",
+                     properties=lambda values: {"choices": mask_choices(part.page.service, language, values)})
         padding.render()
-    return {"scores": scores, "summary": summary, "query": query}
+    pictures.add("query", query, offer_queries)
+    pictures.add("scores", scores, figures.scores, query="asks", rule="scoring")
+    pictures.add("summary", summary, figures.summary, query="asks", rule="scoring")
 
 
-def _parts(page: Page, parts: dict[str, gr.Accordion]) -> dict[str, Any]:
-    """Lay out what is closed at first; -> the components by name. parts: to which the accordions are added."""
-    language, shown = page.language, dict[str, Any]()
-    with folded(language, "vectors") as parts["vectors"]:
-        for name in STEPS:
+def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
+    """Lay out what is closed at first; -> what explains the states, which depends on the model."""
+    language, plot = part.language, part.plot
+    with part.folded("vectors", pictures):
+        for name, draw in STEPS.items():
             gr.HTML(figures.heading(name, language))
-            shown[name] = plot(f"first-{name}", language)
+            pictures.add(name, plot(f"first-{name}"), draw, seen="vectors_open", query="asks")
             if name == "inputs":
-                shown["checked"] = gr.HTML(elem_classes="summary")
-    with folded(language, "reshape") as parts["reshape"]:
+                pictures.add("checked", gr.HTML(elem_classes="summary"), figures.checked_inputs, seen="vectors_open",
+                             query="asks")
+    with part.folded("reshape", pictures):
         gr.HTML(figures.heading("reshape", language))
-        shown["reshape"] = plot("first-reshape", language)
-    with folded(language, "rest") as parts["rest"]:
-        shown["state"] = gr.HTML(stream_figures.heading("state", language, page.service.info.norm))
-        shown["strips"] = plot("rest-strips", language)
-        shown["sums"] = canvas("part.js", "${value}", "tables rest-sums", save=language)
+        pictures.add("reshape", plot("first-reshape"), figures.reshape, seen="reshape_open")
+    with part.folded("rest", pictures):
+        of_piece: dict[str, Any] = {"seen": "rest_open", "piece": "asks"}
+        state = gr.HTML(stream_figures.heading("state", language, part.page.service.info.norm))
+        pictures.add("strips", plot("rest-strips"), stream_figures.strips, **of_piece)
+        pictures.add("sums", part.table("tables rest-sums"), stream_figures.sums, **of_piece)
         gr.HTML(stream_figures.heading("units", language))
-        shown["units"], shown["firing"] = plot("rest-units", language), gr.HTML(elem_classes="summary")
+        pictures.add("units", plot("rest-units"), stream_figures.units, **of_piece)
+        pictures.add("firing", gr.HTML(elem_classes="summary"), stream_figures.firing, **of_piece)
         gr.HTML(stream_figures.heading("course", language))
-        shown["course"] = plot("rest-course", language)
-    with folded(language, "map") as parts["map"]:
-        shown["map"] = plot("first-map", language)
-    with folded(language, "variance") as parts["variance"]:
+        pictures.add("course", plot("rest-course"), stream_figures.course, **of_piece)
+    with part.folded("map", pictures):
+        pictures.add("map", plot("first-map"), figures.all_queries, seen="map_open", rule="scoring")
+    with part.folded("variance", pictures):
         gr.HTML(figures.heading("variance", language))
-        shown["variance"] = plot("first-variance", language)
-    with folded(language, "split") as parts["split"]:
+        pictures.add("variance", plot("first-variance"), lambda service, language: figures.variance(
+            explain.variance(), service.info.d_model // service.info.n_heads, language), seen="variance_open")
+    with part.folded("split", pictures):
         gr.HTML(figures.heading("split", language))
-        shown["costs"] = gr.HTML(elem_classes="tables")
-        shown["splits"] = plot("first-split", language)
-    return shown
-
-
-def _draw(page: Page, controls: Controls, shown: Mapping[str, Any], parts: Mapping[str, gr.Accordion],
-          problem: gr.HTML) -> None:
-    """Declare the pictures of a head of the pair that the page looks into."""
-    pictures = Pictures(page, controls, ID, tab=ID)
-    for name, part in parts.items():
-        pictures.opens(f"{name}_open", part)
-    pictures.follow(follow, **controls.named("first_layer", "query", "mask"))
-    pictures.fact("head", head_in)
-    pictures.fact("walk", walk_through)
-    pictures.fact("asks", asked)
-    pictures.fact("pair", lambda trace: [] if trace is None else [trace.text, sentence(trace.predicted)])
-    pictures.fact("power", lambda beta_power: float(beta_power))
-    pictures.add("query", shown["query"], offer_queries)
-    pictures.add_each(shown, {"scores": figures.scores, "summary": figures.summary}, query="asks", rule="scoring")
-    pictures.add_each(shown, {**STEPS, "checked": figures.checked_inputs}, seen="vectors_open", query="asks")
-    pictures.add("map", shown["map"], figures.all_queries, seen="map_open", rule="scoring")
-    pictures.add("reshape", shown["reshape"], figures.reshape, seen="reshape_open")
-    pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
-    pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
-    pictures.fact("layer", lambda head: head.layer)
-    pictures.add_each(shown, {"strips": stream_figures.strips, "sums": stream_figures.sums,
-                              "units": stream_figures.units, "firing": stream_figures.firing,
-                              "course": stream_figures.course}, seen="rest_open", piece="asks")
-    pictures.add("variance", shown["variance"], draw_variance, seen="variance_open")
-    pictures.fact("ways", splits_of)
-    pictures.add_each(shown, {"costs": figures.split_costs, "splits": figures.splits}, seen="split_open")
-    pictures.listen(problem, page.opened[ID].change, page.trace.change)
+        pictures.add("costs", gr.HTML(elem_classes="tables"), figures.split_costs, seen="split_open")
+        pictures.add("splits", plot("first-split"), figures.splits, seen="split_open")
+    return state
 
 
 def follow(service: TranslationService, language: Language, head: Head, query: int | None, first_stack: str, lock: str,
@@ -176,11 +168,6 @@ def follow(service: TranslationService, language: Language, head: Head, query: i
         if asks not in (None, query):
             answer["query"] = asks
     return answer
-
-
-def head_in(service: TranslationService, first_stack: str, first_layer: int, first_head: int) -> Head:
-    """The head that is chosen, in the last layer of its stack where that has fewer."""
-    return Head(first_stack, min(int(first_layer), layer_of(service, {"stack": first_stack}).most), int(first_head))
 
 
 @needs(trace="no_trace")
@@ -217,39 +204,26 @@ def asked(walk: Walk, query: int | None) -> int:
     return query - 1 if query is not None and query <= len(walk.queries) else min(1, len(walk.queries) - 1)
 
 
-def draw_variance(service: TranslationService, language: Language) -> Any:
-    """Draw the variance of dot products with and without the scaling."""
-    return figures.variance(explain.variance(), service.info.d_model // service.info.n_heads, language)
-
-
-def splits_of(service: TranslationService) -> list[Split]:
-    """Split one d_model into several heads."""
-    d_model = service.info.d_model
-    return [explain.split(d_model, heads) for heads in HEADS if d_model % heads == 0]
-
-
-def _store(page: Page) -> tuple[Controls, gr.Accordion]:
-    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all;
-    -> its controls, and its accordion."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    with folded(language, "store") as store:
-        gr.HTML(note(language, "store_text"))
-        controls.add("records", RECORDS, gr.Textbox, label=say("store_records"),
-                     info=say("store_records_info", limit=key_values.MOST_RECORDS), lines=6, max_lines=14)
+def _store(part: Layout) -> None:
+    """Lay out the key–value store: titles, texts, a query, and the temperature between retrieving one and blending all.
+    """
+    say = part.say
+    with part.folded("store") as fold:
+        part.note("store_text")
+        part["records"] = part.controls.add(
+            "records", RECORDS, gr.Textbox, label=say("store_records"), lines=6, max_lines=14,
+            info=say("store_records_info", limit=key_values.MOST_RECORDS))
         with gr.Row(elem_classes="ask"):
-            query = controls.add("store_query", STORE_QUERY, gr.Textbox, label=say("store_query"), lines=1, scale=8)
+            query = part.control("store_query", STORE_QUERY, gr.Textbox, lines=1, scale=8)
             button = gr.Button(say("store_run"), variant="primary", scale=1, min_width=120)
-        problem = gr.HTML(elem_classes="status")
-        power = controls.add("store_power", POWER, gr.Slider, label=say("first_power"), info=say("store_power_info"))
-        table = gr.HTML(elem_classes="tables store", min_height=120)
-    matches = gr.State()
-    gr.on([page.opened[ID].change, button.click, query.submit],
-          **page.ask(look_up, controls.named("records", "store_query"), {"matches": matches}, problem, only_in=ID),
-          trigger_mode="always_last", **QUIET)
-    gr.on([matches.change, power.input],
-          **Ask.always(None, language)(retrieve, {"matches": matches, **controls.named("store_power")},
-                                       {"table": table}), trigger_mode="always_last", **QUIET)
-    return controls, store
+        part.status()
+        power = part.control("store_power", POWER, gr.Slider, "first_power", "store_power_info")
+        part["table"], part["matches"] = gr.HTML(elem_classes="tables store", min_height=120), gr.State()
+    gr.on([part.opened.change, button.click, query.submit],
+          **part.listener(look_up, "matches", problem="problem", only_here=True), **LATEST)
+    gr.on([part["matches"].change, power.input],
+          **part.listener(retrieve, "table", ask=part.page.always(None)), **LATEST)
+    part.views["store"] = opened_by(part.controls, fold)
 
 
 def look_up(service: TranslationService, language: Language, *, records: str, store_query: str) -> dict[str, Any]:

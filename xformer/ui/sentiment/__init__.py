@@ -1,1 +1,1 @@
-"""The Sentiment tab: `tab` lays it out, each other module is a part of it."""
+"""The parts of the Sentiment tab: models of film reviews, the classifier and the language model that it began as."""

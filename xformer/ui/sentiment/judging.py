@@ -2,9 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -17,129 +16,111 @@ from xformer.figures.sentiment import Example, View
 from xformer.results import Attribution, ModelInfo, Sentiment, UserError
 from xformer.serve.protocol import ReviewService
 from xformer.strings import ASSETS, Language
-from xformer.ui.components import canvas, figure, plot
-from xformer.ui.controls import Controls, OneOf, Words, numbers
-from xformer.ui.handlers import QUIET, Ask
-from xformer.ui.places import folded, note
+from xformer.ui.components import canvas, figure
+from xformer.ui.controls import OneOf, Words, numbers
+from xformer.ui.handlers import LATEST, QUIET, Ask
+from xformer.ui.layout import Layout
+from xformer.ui.places import note
 from xformer.ui.sentiment import many
-from xformer.ui.tabs import ALL_EXAMPLES, Page, Tab
+from xformer.ui.tabs import ALL_EXAMPLES
 
 ID = "judge"
-OF_SENTENCE = False
-TAB = "sentiment"
 EXAMPLES: list[str] = ALL_EXAMPLES["reviews"]
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
 PATIENCE = 1.0  # seconds after which the progress is shown
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
-    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    language, controls, reader = page.language, Controls(page.service), page.reviews
-    # The review that was judged, for the address; "" for the example.
-    keep = partial(controls.add, "review", Words(), gr.Textbox, visible=False)
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    page, language, reader = part.page, part.language, part.page.reviews
     if reader is None or isinstance(reader, UserError):
         gr.HTML(missing(reader, language))
-        keep()
-        return Tab(controls)
+        part.hidden("review", Words(), gr.Textbox)
+        return
     readers = {reader.info.name: reader, **page.other_reviews}
-    which = page.reviewer = controls.add(
-        "classifier", OneOf((*readers,), reader.info.name), gr.Radio, label=language.say("classifier"),
+    which = page.reviewer = part.control(
+        "classifier", OneOf((*readers,), reader.info.name), gr.Radio,
         choices=[(language.say(f"classifier_{i}", layers=one.info.n_layers), name)
                  for i, (name, one) in enumerate(readers.items())],
         visible=len(readers) > 1, render=False, elem_classes="which-reader")
-    review = keep()  # the last declared is set first: it must be there before the classifier's choice is answered
+    # The review that was judged, for the address; "" for the example. The last declared is set first: it must be there
+    # before the classifier's choice is answered.
+    part.hidden("review", Words(), gr.Textbox)
+    part.ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
     with gr.Row(elem_classes="reviewed"):
-        shown = {"review": review, **_review(reader, which, language)}
-    page.review = shown["text"]
-    shown |= _gives(language)
-    ask = Ask(lambda name: nullcontext(readers.get(name, reader)), language, which, page.tab)
-    of_shipped = Ask.always(reader, language, page.tab)
+        _review(part, reader)
+    page.review = part["text"]
+    with gr.Row(elem_classes="detail explains gives-row"):  # what a maximum over the pieces gives
+        with gr.Column(scale=7, min_width=300):
+            part["gives"] = gr.HTML(elem_classes="sentiment gives-said")
+            part["gives_picture"] = part.plot("gives-picture")
+        with gr.Column(scale=4, min_width=280):
+            part["gives_table"] = part.table("tables sentiment gives-table")
+    shipped = part.inner(page.always(reader))
     with gr.Column(elem_classes="folds"):
-        shown |= _looked(reader.info, language)
-        _pairs(ask)
-        _quality(of_shipped, reader)
-        _poolings(reader, language)
-        with folded(language, "texts"):
+        _looked(part, reader.info)
+        _pairs(part)
+        _quality(shipped, reader)
+        with part.folded("texts"):
             if len(readers) > 1:
                 gr.HTML(f'<p class="note">{language.html("texts_by_shipped")}</p>')
-            many.build(of_shipped)
-    _listen(ask, which, opened, {"attribution": gr.State(), **shown})
-    return Tab(controls)
+            many.build(shipped)
+    part["attribution"] = gr.State()
+    _listen(part)
 
 
-def _review(reader: ReviewService, which: gr.Radio, language: Language) -> dict[str, Any]:
-    """Lay out the review, and beside it the verdict; -> the components by name. which: the choice of a classifier."""
-    say = language.say
+def _review(part: Layout, reader: ReviewService) -> None:
+    """Lay out the review, and beside it the verdict."""
+    language, say = part.language, part.say
     with gr.Column(scale=5, min_width=320):
-        text = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
-                          placeholder=say("review_placeholder"))
+        part["text"] = gr.Textbox(EXAMPLES[0], label=say("review"), lines=7, max_lines=14,
+                                  placeholder=say("review_placeholder"))
         with gr.Row(elem_classes="run"):
-            button = gr.Button(say("review_run"), variant="primary", size="md", scale=0, min_width=190)
+            part["button"] = gr.Button(say("review_run"), variant="primary", size="md", scale=0, min_width=190)
             canvas("shortcut.js", "${value}", "hint", f'<p class="note">{language.html("review_edit_hint")}</p>')
-        examples = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[example] for example in EXAMPLES],
-                              label=say("examples"), layout="gallery", type="values", elem_classes="examples")
-        about = gr.HTML(_about(reader.info, language), elem_classes="about-reader")
-        which.render()
+        part["sample"] = gr.Dataset(components=[gr.Textbox(visible=False)], samples=[[one] for one in EXAMPLES],
+                                    label=say("examples"), layout="gallery", type="values", elem_classes="examples")
+        part["about"] = gr.HTML(_about(reader.info, language), elem_classes="about-reader")
+        part["classifier"].render()
     with gr.Column(scale=7, min_width=320):
-        verdict = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
-        moves, stale = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
-        effects = gr.HTML(elem_classes="sentiment effects explains")
-        strongest = gr.HTML(elem_classes="tables sentiment strongest explains")
-    return {"text": text, "button": button, "examples": examples, "about": about, "verdict": verdict, "moves": moves,
-            "stale": stale, "effects": effects, "strongest": strongest}
+        part["verdict"] = gr.HTML(elem_classes="tables sentiment judged", min_height=120)
+        part["moves"], part["stale"] = gr.HTML(elem_classes="sentiment moves"), gr.HTML(elem_classes="stale")
+        part["effects"] = gr.HTML(elem_classes="sentiment effects explains")
+        part["strongest"] = gr.HTML(elem_classes="tables sentiment strongest explains")
 
 
-def _looked(info: ModelInfo, language: Language) -> dict[str, Any]:
-    """Lay out where the model looked; -> the components by name."""
-    say, shown = language.say, dict[str, Any]()
-    with folded(language, "looked"), gr.Column(elem_classes="explains"):
+def _looked(part: Layout, info: ModelInfo) -> None:
+    """Lay out where the model looked."""
+    say = part.say
+    with part.folded("looked"), gr.Column(elem_classes="explains"):
         with gr.Row(elem_classes="controls"):
-            shown["kind"] = gr.Radio(language.choices("review_view_{}", figures.VIEWS), value=View.kind,
-                                     label=say("review_view"), min_width=280)
-        with gr.Row(visible=False, elem_classes="controls") as shown["of_head"]:
-            shown["layer"] = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
-            shown["head"] = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
-        shown["looked"] = gr.HTML(elem_classes="sentiment looked")
-    return shown
+            part["kind"] = gr.Radio(part.language.choices("review_view_{}", figures.VIEWS), value=View.kind,
+                                    label=say("review_view"), min_width=280)
+        with gr.Row(visible=False, elem_classes="controls") as part["of_head"]:
+            part["layer"] = gr.Radio(numbers(info.n_layers), value=info.n_layers, label=say("layer"), min_width=140)
+            part["head"] = gr.Radio(numbers(info.n_heads), value=View.head, label=say("head"), min_width=140)
+        part["looked"] = gr.HTML(elem_classes="sentiment looked")
 
 
-def _gives(language: Language) -> dict[str, Any]:
-    """Lay out what a maximum over the pieces gives; -> the components by name."""
-    shown = dict[str, Any]()
-    with gr.Row(elem_classes="detail explains gives-row"):
-        with gr.Column(scale=7, min_width=300):
-            shown["gives"] = gr.HTML(elem_classes="sentiment gives-said")
-            shown["gives_picture"] = plot("gives-picture", language)
-        with gr.Column(scale=4, min_width=280):
-            shown["gives_table"] = canvas("part.js", "${value}", "tables sentiment gives-table", save=language)
-    return shown
-
-
-def _listen(ask: Ask, which: gr.Radio, opened: gr.Textbox, shown: Mapping[str, Any]) -> None:
+def _listen(part: Layout) -> None:
     """Judge the review when it is asked for, and draw what follows from that."""
-    def named(*names: str) -> dict[str, Any]:
-        return {name: shown[name] for name in names}
-
-    text, kind, moves = shown["text"], shown["kind"], shown["moves"]
-    live = named("verdict", "moves", "stale")
-    explained = {**named("attribution", "effects", "review", "gives", "gives_picture", "gives_table"), **live}
-    other = {"text": text, **explained}
-    waits: dict[str, Any] = {"show_progress_on": [shown["effects"]], "api_visibility": "private"}
-    at_hand = named("attribution", "review", "text")
-    which.change(**ask(choose, at_hand, {**other, **named("about", "layer", "head")}, moves), **waits).then(
-        **ask(offer, {}, named("layer", "head")), **QUIET)
-    gr.on([shown["button"].click, text.submit], **ask(judge, {"text": text}, explained, moves), **waits)
-    shown["examples"].click(**ask(judge_example, {"sample": shown["examples"]}, other, moves), **waits)
-    opened.change(**ask(open_tab, at_hand, other, moves, only_in=TAB), **waits)
+    live = ("verdict", "moves", "stale")
+    explained = ("attribution", "effects", "review", "gives", "gives_picture", "gives_table", *live)
+    waits: dict[str, Any] = {"show_progress_on": [part["effects"]], "api_visibility": "private"}
+    part["classifier"].change(
+        **part.listener(choose, "text", *explained, "about", "layer", "head", problem="moves"), **waits).then(
+        **part.listener(offer, "layer", "head"), **QUIET)
+    gr.on([part["button"].click, part["text"].submit], **part.listener(judge, *explained, problem="moves"), **waits)
+    part["sample"].click(**part.listener(judge_example, "text", *explained, problem="moves"), **waits)
+    part.opened.change(**part.listener(open_tab, "text", *explained, problem="moves", only_here=True), **waits)
     # One listener for each picture, whatever changes it: an older answer cannot come after a newer one.
     # (The input event of gradio's Textbox knows neither the backspace key nor pasting, nor the keyboard of a phone.)
-    judged = shown["attribution"].change
-    gr.on([text.change, judged], **ask(follow, named("attribution", "text"), live, moves),
-          trigger_mode="always_last", **QUIET)
-    gr.on([judged, kind.input, shown["layer"].input, shown["head"].input],
-          **ask(draw, named("attribution", "kind", "layer", "head"), named("looked", "strongest")),
-          trigger_mode="always_last", **QUIET)
-    kind.input(**ask(show_head, {"kind": kind}, named("of_head")), **QUIET)
+    judged, kind = part["attribution"].change, part["kind"]
+    gr.on([part["text"].change, judged], **part.listener(follow, *live, problem="moves"), **LATEST)
+    gr.on([judged, kind.input, part["layer"].input, part["head"].input],
+          **part.listener(draw, "looked", "strongest"), **LATEST)
+    kind.input(**part.listener(lambda service, language, *, kind: {"of_head": gr.update(visible=kind == "head")},
+                               "of_head"), **QUIET)
 
 
 def _about(info: ModelInfo, language: Language) -> str:
@@ -161,11 +142,6 @@ def _line(info: ModelInfo, language: Language) -> str:
 def missing(reason: UserError | None, language: Language) -> str:
     """Say what to do where there is no classifier."""
     return notice([language.say("review_missing") if reason is None else reason.say(language)], "error")
-
-
-def show_head(_: ReviewService, language: Language, *, kind: str) -> dict[str, Any]:
-    """Show the choice of a head where a head is looked at."""
-    return {"of_head": gr.update(visible=kind == "head")}
 
 
 def judge(service: ReviewService, language: Language, *, text: str | None, progress: Any) -> dict[str, Any]:
@@ -281,17 +257,16 @@ def draw(_: ReviewService, language: Language, *, attribution: Attribution | Non
             "strongest": figures.strongest(attribution, view, language)}
 
 
-def _pairs(ask: Ask) -> None:
+def _pairs(part: Layout) -> None:
     """Lay out the pairs of texts that differ in one thing."""
-    language = ask.language
-    with folded(language, "pairs"):
-        gr.HTML(note(language, "pairs_text"))
+    with part.folded("pairs"):
+        part.note("pairs_text")
         with gr.Row(elem_classes="controls"):
-            choice = gr.Radio([(pair["name"][language.code], number) for number, pair in enumerate(PAIRS)], value=None,
-                              label=language.say("pairs_choose"))
-        shown = gr.HTML(elem_classes="tables sentiment pair")
-    choice.input(**ask(read_pair, {"number": choice}, {"pair": shown}, shown), api_visibility="private",
-                 trigger_mode="always_last")
+            part["number"] = gr.Radio([(pair["name"][part.language.code], i) for i, pair in enumerate(PAIRS)],
+                                      value=None, label=part.say("pairs_choose"))
+        part["pair"] = gr.HTML(elem_classes="tables sentiment pair")
+    part["number"].input(**part.listener(read_pair, "pair", problem="pair"), api_visibility="private",
+                         trigger_mode="always_last")
 
 
 def read_pair(service: ReviewService, language: Language, *, number: int) -> dict[str, str]:
@@ -304,40 +279,26 @@ def read_pair(service: ReviewService, language: Language, *, number: int) -> dic
     return {"pair": figures.pair(examples, pair["look"][language.code], right, len(texts), language)}
 
 
-def _quality(ask: Ask, reader: ReviewService) -> None:
-    """Lay out what was measured when the classifier was trained, if it was."""
-    language = ask.language
+def _quality(part: Layout, reader: ReviewService) -> None:
+    """Lay out what was measured of the classifier that ships, as far as it was: when it was trained, and others by
+    pooling and mask."""
+    language, scores = part.language, reader.pooling_scores
     model = of_model(reader.info, _line(reader.info, language), hidden=True)  # another one may be chosen above
     if reader.calibration is not None:
-        with folded(language, "calibration") as part:
+        with part.folded("calibration") as fold:
             gr.HTML(figures.calibration_text(reader.calibration, language) + model)
-            picture = plot("calibration", language)
+            part["calibration"] = part.plot("calibration")
             gr.HTML(figures.calibration_found(reader.calibration, language), elem_classes="summary")
-        part.expand(**ask(draw_calibration, {}, {"picture": picture}), **QUIET)
+        fold.expand(**part.listener(lambda service, language: {
+            "calibration": figure(figures.reliability(service.calibration, language))}, "calibration"), **QUIET)
     if reader.label_shares:
-        with folded(language, "shares") as part:
+        with part.folded("shares") as fold:
             gr.HTML(f'{note(language, "shares_text")}{model}')
-            picture = plot("shares", language)
+            part["shares"] = part.plot("shares")
             gr.HTML(figures.shares_found(reader.label_shares, language), elem_classes="summary")
-        part.expand(**ask(draw_shares, {}, {"picture": picture}), **QUIET)
-
-
-def _poolings(reader: ReviewService, language: Language) -> None:
-    """Lay out the table of classifiers by pooling and mask, if anybody measured them."""
-    if reader.pooling_scores:
-        with folded(language, "poolings"):
-            model = of_model(reader.info, _line(reader.info, language), hidden=True)
-            gr.HTML(f'<p class="note">{figures.poolings_text(reader.pooling_scores, language)}</p>{model}')
-            canvas("part.js", "${value}", "tables poolings-view", figures.poolings(reader.pooling_scores, language),
-                   save=language)
-
-
-def draw_calibration(service: ReviewService, language: Language) -> dict[str, Any]:
-    """Draw how far the probabilities can be trusted, where that was measured."""
-    calibration = service.calibration
-    return {} if calibration is None else {"picture": figure(figures.reliability(calibration, language))}
-
-
-def draw_shares(service: ReviewService, language: Language) -> dict[str, Any]:
-    """Draw accuracy by the share of the labels that was learned from."""
-    return {"picture": figure(figures.label_shares(service.label_shares, language))}
+        fold.expand(**part.listener(lambda service, language: {
+            "shares": figure(figures.label_shares(service.label_shares, language))}, "shares"), **QUIET)
+    if scores:
+        with part.folded("poolings"):
+            gr.HTML(f'<p class="note">{figures.poolings_text(scores, language)}</p>{model}')
+            part.canvas("part.js", "${value}", "tables poolings-view", figures.poolings(scores, language))

@@ -20,45 +20,43 @@ from xformer.serve import many as texts
 from xformer.serve.protocol import ReviewService
 from xformer.strings import Language
 from xformer.ui.components import canvas, download
-from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.places import note
+from xformer.ui.handlers import OFF, ON, QUIET, end, refused
+from xformer.ui.layout import Layout
 
 MOST_SECONDS = 180.0  # that the texts of one person are read
 AT_ONCE = 2  # people whose texts are read at the same time; the others wait in the queue
-ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
 
-def build(ask: Ask) -> None:
-    """Lay the part out; called inside the tab."""
-    language, say = ask.language, ask.language.say
-    gr.HTML(note(language, "texts_intro"))
+def build(part: Layout) -> None:
+    """Lay the part out; called inside the tab. part: an empty one, which asks the classifier that ships."""
+    say = part.say
+    part.note("texts_intro")
     with gr.Row(elem_classes="detail"):
-        block = gr.Textbox(label=say("texts_paste"), placeholder=say("texts_placeholder"), lines=6, max_lines=12,
-                           scale=3, min_width=280)
+        part["block"] = gr.Textbox(label=say("texts_paste"), placeholder=say("texts_placeholder"), lines=6,
+                                   max_lines=12, scale=3, min_width=280)
         # Any kind may be chosen: a wrong one gets our own sentence, in the reader's language.
-        file = gr.File(label=say("texts_file", size=texts.MAX_BYTES // 1_000_000, rows=texts.MAX_ROWS), height=190,
-                       scale=2, min_width=280)
-    problem = gr.HTML(elem_classes="status")
-    with gr.Row(visible=False, elem_classes="ask") as chosen:
-        description = gr.HTML(elem_classes="texts-file")
-        column = gr.Dropdown([], label=say("texts_column"), filterable=False, min_width=220)
+        part["file"] = gr.File(label=say("texts_file", size=texts.MAX_BYTES // 1_000_000, rows=texts.MAX_ROWS),
+                               height=190, scale=2, min_width=280)
+    part.status()
+    with gr.Row(visible=False, elem_classes="ask") as part["chosen"]:
+        part["description"] = gr.HTML(elem_classes="texts-file")
+        part["column"] = gr.Dropdown([], label=say("texts_column"), filterable=False, min_width=220)
         forget_button = gr.Button(say("texts_forget"), size="sm", min_width=140)
     with gr.Row():
         run_button = gr.Button(say("texts_run"), variant="primary", size="sm", min_width=160)
-        stop = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=120)
-        keep = gr.Button(say("texts_save"), interactive=False, size="sm", min_width=160)
-    result = gr.HTML(elem_classes="tables texts", min_height=60)
-    file_made = canvas("download.js", "<span></span>", "download")
-    sheet, judged, halt = gr.State(), gr.State(), gr.State()
-    of_file = {"sheet": sheet, "chosen": chosen, "description": description, "column": column}
-    file.upload(**ask(upload, {"file": file}, {"file": file, **of_file}, problem), **QUIET)
-    forget_button.click(**ask(forget, {}, of_file), **QUIET)
-    run_button.click(**ask(run, {"block": block, "sheet": sheet, "column": column},
-                           {"result": result, "judged": judged, "stop": stop, "keep": keep, "halt": halt}, problem),
+        part["stop"] = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=120)
+        part["keep"] = gr.Button(say("texts_save"), interactive=False, size="sm", min_width=160)
+    result = part["result"] = gr.HTML(elem_classes="tables texts", min_height=60)
+    part["download"] = canvas("download.js", "<span></span>", "download")
+    part |= {"sheet": gr.State(), "judged": gr.State(), "halt": gr.State()}
+    of_file = ("sheet", "chosen", "description", "column")
+    part["file"].upload(**part.listener(upload, "file", *of_file, problem="problem"), **QUIET)
+    forget_button.click(**part.listener(forget, *of_file), **QUIET)
+    run_button.click(**part.listener(run, "result", "judged", "stop", "keep", "halt", problem="problem"),
                      api_visibility="private", show_progress="minimal", show_progress_on=result,
                      concurrency_limit=AT_ONCE, concurrency_id="texts")
-    stop.click(**ask(end, {"halt": halt}, {"stop": stop}), **QUIET)
-    keep.click(**ask(save, {"judged": judged}, {"download": file_made}), **QUIET)
+    part["stop"].click(**part.listener(end, "stop"), **QUIET)
+    part["keep"].click(**part.listener(save, "download"), **QUIET)
 
 
 @refused(file=None)
@@ -118,13 +116,6 @@ def run(service: ReviewService, language: Language, *, block: str, sheet: texts.
         if judged:
             yield {"result": figure.results(judged, language), "judged": judged, "keep": ON}
         raise
-
-
-def end(_: ReviewService, language: Language, *, halt: Event | None) -> dict[str, Any]:
-    """End the reading after the chunk it is at; what was read is shown by the reading itself, so in order."""
-    if halt is not None:
-        halt.set()
-    return {"stop": OFF}
 
 
 def save(service: ReviewService, language: Language, *, judged: list[Judged] | None) -> dict[str, Any]:

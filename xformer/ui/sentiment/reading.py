@@ -15,17 +15,15 @@ from xformer.figures.labels import of_model
 from xformer.figures.reading import OF, ReaderChoice
 from xformer.results import ModelInfo, Trace, UserError
 from xformer.strings import Language
-from xformer.ui import places
-from xformer.ui.components import canvas, figure, one_map, plot, small_maps
-from xformer.ui.controls import Controls, OneOf, Switch, Whole
-from xformer.ui.handlers import QUIET, SWIFT, Ask, number_of, refused
+from xformer.ui.components import figure, small_maps
+from xformer.ui.controls import OneOf, Switch, Whole
+from xformer.ui.handlers import LATEST, QUIET, SWIFT, number_of, refused
+from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures, takes
+from xformer.ui.places import note
 from xformer.ui.sentiment import judging
-from xformer.ui.tabs import Page, Tab
 
 ID = "maps"
-TAB = "sentiment"
-OF_SENTENCE = False
 MOST = 256  # layers, and heads of a layer, that an address may name
 PLOTS = ("before", "after", "difference")
 LOOK = ("layer", "head", "show", "view", "words", "hide", "weigh")
@@ -34,81 +32,79 @@ EMPTY: dict[str, Any] = {"read": None, "grid": None, "picture": None, "below": "
 Readers = Mapping[str, Any]  # ReviewService and WriterService, by names of figures.reading.OF or of classifiers
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
-    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    language, say = page.language, page.language.say
-    controls, reader = Controls(page.service), page.reviews
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    page, language = part.page, part.language
+    reader, writer = page.reviews, None if isinstance(page.writer, UserError) else page.writer
     if reader is None or isinstance(reader, UserError):
         gr.HTML(judging.missing(reader, language))
-        return Tab(controls)
-    writer = None if isinstance(page.writer, UserError) else page.writer
+        return
     readers: Readers = {OF[0]: reader, **({} if writer is None else {OF[1]: writer}), **page.other_reviews}
-    ask = Ask.always(readers, language, page.tab)
-    gr.HTML(places.note(language, "maps_look", ""), elem_classes="summary")
-    problem = gr.HTML(elem_classes="status")
-    with gr.Row(elem_classes="detail reading"):
-        with gr.Column(scale=4, min_width=280):
-            with gr.Row(elem_classes="controls"):
-                controls.add("maps_of", OneOf((*readers,), OF[0]), gr.Radio, container=False, label=say("maps_of"),
-                             choices=[(named(name, language), name) for name in readers], visible=len(readers) > 1)
-            controls.add("maps_layer", Whole(reader.info.n_layers, 1, MOST), gr.Number, visible=False, precision=0)
-            controls.add("maps_head", Whole(1, 1, MOST), gr.Number, visible=False, precision=0)
-            heads = small_maps(language)
-            with gr.Column(elem_classes="reading-settings"):
-                controls.add("maps_show", OneOf(SHOW, "head"), gr.Radio, label=say("show"),
-                             choices=language.choices("show_{}", SHOW))
-                controls.add("maps_view", OneOf(VIEWS, "auto"), gr.Radio, label=say("view"),
-                             choices=language.choices("view_{}", VIEWS))
-                with gr.Row(elem_classes="controls"):
-                    controls.add("maps_words", Switch(), gr.Checkbox, label=say("words"), min_width=150)
-                    controls.add("maps_hide", Switch(), gr.Checkbox, label=say("hide_sinks"), min_width=150)
-                    controls.add("maps_weigh", Switch(), gr.Checkbox, label=say("weigh"), min_width=150)
-        with gr.Column(scale=7, min_width=300):
-            view = one_map("reading-view", language)
-            rules = gr.HTML(elem_classes="summary")
-            about = gr.HTML(figures.about(reader.info, reader.info, language), elem_classes="summary about-mask")
-            below = gr.HTML(elem_classes="summary words-of-picture")
-    pictures = Pictures(page, controls, ID, tab=TAB, ask=ask, cleared=EMPTY)
-    read = pictures.input("read", gr.State())  # the text that was read; None for none
-    pictures.follow(follow, **controls.named("maps_layer", "maps_head"))
+    part.ask = page.always(readers)
+    pictures = part.pictures(ID, cleared=EMPTY)
+    part["read"] = pictures.input("read", gr.State())  # the text that was read; None for none
+    pictures.follow(follow, "maps_layer", "maps_head")
     pictures.fact("traces", lambda service, read: {of: one.trace(read) for of, one in service.items()})
     pictures.fact("of", lambda traces, maps_of: maps_of if maps_of in traces else OF[0])
     pictures.fact("choice", choice_of)
     pictures.fact("maps", lambda traces, of, choice: all_maps(traces[of], choice.stack, choice.weigh))
     pictures.fact("seen", lambda traces, of, choice, maps, language: picture(traces[of], choice, language, maps))
-    pictures.add("grid", heads, draw_grid)
-    pictures.add("picture", view, draw_picture)
-    pictures.add("rules", rules, draw_rules)
-    pictures.add("about", about, lambda service, of, language: figures.about(
-        service[of].info, service[classifier_of(of)].info, language))
-    pictures.add("below", below, lambda seen, language: folded(seen, language))
+    part.look("maps_look")
+    problem = part.status()
+    with gr.Row(elem_classes="detail reading"):
+        with gr.Column(scale=4, min_width=280):
+            _settings(part, readers)
+        with gr.Column(scale=7, min_width=300):
+            pictures.add("picture", part.map("reading-view"), draw_picture)
+            pictures.add("rules", gr.HTML(elem_classes="summary"), draw_rules)
+            about = gr.HTML(figures.about(reader.info, reader.info, language), elem_classes="summary about-mask")
+            pictures.add("about", about, lambda service, of, language: figures.about(
+                service[of].info, service[classifier_of(of)].info, language))
+            pictures.add("below", gr.HTML(elem_classes="summary words-of-picture"), lambda seen, language: (
+                folded(seen, language)))
+    pictures.add("grid", part["grid"], draw_grid)
     if writer is not None:
-        pictures.fact("compared", compared)
-        with places.folded(language, "tuned") as part:
-            gr.HTML(f'{places.note(language, "maps_compare_text")}{_both(writer.info, reader.info)}')
-            moved = {"distances": canvas("part.js", "${value}", "moved-view", save=language)}
-            with gr.Row(elem_classes="detail three-maps"):
-                for name in PLOTS:
-                    with gr.Column(min_width=280):
-                        moved[name] = plot(f"maps-{name}", language)
-        pictures.opens("tuned_open", part)
-        pictures.add_all("compared", moved, seen="tuned_open")
-    outputs = {"read": read, **controls.named("maps_layer", "maps_head", "maps_show")}
+        _compare(part, pictures, _both(writer.info, reader.info))
+    outputs = {name: part[name] for name in ("read", "maps_layer", "maps_head", "maps_show")}
     pictures.listen(problem)
-    heads.choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="multiple", **SWIFT)
+    part["grid"].choose(**pictures.listener(problem, choose, outputs=outputs), trigger_mode="multiple", **SWIFT)
 
     def connect() -> None:
         review = pictures.input("review", page.controls["review"].component)
         pictures.input("field", page.review)
-        opened.change(**pictures.listener(problem, run, outputs={**outputs, "review": review}),
-                      trigger_mode="always_last", **QUIET)
+        part.opened.change(**pictures.listener(problem, run, outputs={**outputs, "review": review}), **LATEST)
         page.on_return.append({**pictures.listener(problem, run_again, outputs=outputs), **QUIET})
         if page.reviewer is not None:
-            page.reviewer.input(**ask(take, {"name": page.reviewer}, {"read": read, **controls.named("maps_of")}),
-                                **QUIET)
+            part["name"] = page.reviewer
+            page.reviewer.input(**part.listener(take, "read", "maps_of"), **QUIET)
 
     page.connections.append(connect)
-    return Tab(controls)
+
+
+def _settings(part: Layout, readers: Readers) -> None:
+    """Lay out the choice of a model and of a head, and how it is drawn."""
+    with gr.Row(elem_classes="controls"):
+        part.control("maps_of", OneOf((*readers,), OF[0]), gr.Radio, container=False, visible=len(readers) > 1,
+                     choices=[(named(name, part.language), name) for name in readers])
+    part.hidden("maps_layer", Whole(readers[OF[0]].info.n_layers, 1, MOST))
+    part.hidden("maps_head", Whole(1, 1, MOST))
+    part["grid"] = small_maps(part.language)
+    with gr.Column(elem_classes="reading-settings"):
+        part.choice("maps_show", SHOW, "head", "show_{}", "show")
+        part.choice("maps_view", VIEWS, "auto", "view_{}", "view")
+        with gr.Row(elem_classes="controls"):
+            for key, text in (("maps_words", "words"), ("maps_hide", "hide_sinks"), ("maps_weigh", "weigh")):
+                part.control(key, Switch(), gr.Checkbox, text, min_width=150)
+
+
+def _compare(part: Layout, pictures: Pictures, both: str) -> None:
+    """Lay out the head before and after fine-tuning. both: names the models; HTML."""
+    pictures.fact("compared", compared)
+    with part.folded("tuned", pictures):
+        gr.HTML(f'{note(part.language, "maps_compare_text")}{both}')
+        distances = part.table("moved-view")
+        moved = part.beside(part.plot, {name: f"maps-{name}" for name in PLOTS}, "detail three-maps", 280)
+    pictures.add_all("compared", {"distances": distances, **moved}, seen="tuned_open")
 
 
 def named(of: str, language: Language) -> str:

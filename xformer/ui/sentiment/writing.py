@@ -11,15 +11,13 @@ from xformer.figures.notice import notice
 from xformer.results import Message, Options, Scored, UserError
 from xformer.serve.protocol import WriterService
 from xformer.strings import ASSETS, Language
-from xformer.ui.components import TRANSPORT, canvas
-from xformer.ui.controls import Controls, Real, Whole, Words
-from xformer.ui.handlers import QUIET, Ask, needs, number_of, refused, text_of
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab, opened_by
+from xformer.ui.components import TRANSPORT
+from xformer.ui.controls import Real, Whole, Words
+from xformer.ui.handlers import LATEST, QUIET, needs, number_of, refused, text_of
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import opened_by
 
 ID = "writer"
-OF_SENTENCE = False
-TAB = "sentiment"
 BEGINNING = "This film was"
 TEXTS: list[list[str]] = json.loads((ASSETS / "likelier.json").read_text(encoding="utf-8"))
 MOST_PLACES = 100_000  # no text has as many pieces
@@ -28,50 +26,45 @@ SAMPLING: dict[str, Real | Whole] = {
     "lm_seed": Whole(1, 0, 999_999)}
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
-    """Lay the part out; called inside it. opened: a box whose text changes when it comes into sight."""
-    language, say, html = page.language, page.language.say, page.language.html
-    controls, writer = Controls(page.service), page.writer
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
+    page, say, html, writer = part.page, part.say, part.html, part.page.writer
     if writer is None or isinstance(writer, UserError):
-        gr.HTML(notice([say("lm_missing") if writer is None else writer.say(language)], "error"))
-        return Tab(controls)
-    ask, info = Ask.always(writer, language, page.tab), writer.info
-    problem = gr.HTML(elem_classes="status")
+        gr.HTML(notice([say("lm_missing") if writer is None else writer.say(page.language)], "error"))
+        return
+    part.ask, info = page.always(writer), writer.info
+    of_two = part.inner()
+    part.status()
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
-            picture = canvas("writer.js", TRANSPORT, "writer-view", save=language)
+            picture = part["picture"] = part.canvas("writer.js", TRANSPORT, "writer-view")
         with gr.Column(scale=4, min_width=280):
             # The last declared is set first: the place must be there before the text is read.
-            text = controls.add("lm_text", Words(BEGINNING), gr.Textbox, label=say("lm_text"), lines=3, max_lines=8,
-                                info=say("lm_text_info"))
-            place = controls.add("lm_place", Whole(0, 0, MOST_PLACES), gr.Number, visible=False, precision=0)
+            text = part.control("lm_text", Words(BEGINNING), gr.Textbox, info="lm_text_info", lines=3, max_lines=8)
+            part.hidden("lm_place", Whole(0, 0, MOST_PLACES))
             button = gr.Button(say("lm_read"), variant="primary")
-            controls.add("lm_temperature", SAMPLING["lm_temperature"], gr.Slider, label=say("lm_temperature"),
-                         info=say("lm_temperature_info"))
-            controls.add("lm_top_k", SAMPLING["lm_top_k"], gr.Slider, label=say("lm_top_k"))
-            controls.add("lm_top_p", SAMPLING["lm_top_p"], gr.Slider, label=say("lm_top_p"))
-            controls.add("lm_seed", SAMPLING["lm_seed"], gr.Number, label=say("lm_seed"), precision=0)
+            sampling = [
+                part.control("lm_temperature", SAMPLING["lm_temperature"], gr.Slider, info="lm_temperature_info"),
+                part.control("lm_top_k", SAMPLING["lm_top_k"], gr.Slider),
+                part.control("lm_top_p", SAMPLING["lm_top_p"], gr.Slider),
+                part.control("lm_seed", SAMPLING["lm_seed"], gr.Number, precision=0)]
             gr.HTML(f'<p class="note">{html("lm_about", name=info.name, layers=info.n_layers, heads=info.n_heads)} '
                     f'{of_model(info, f"{info.name} {info.identity}", hidden=True)}</p>')
-    shown = gr.State()
-    sampling = controls.named(*SAMPLING)
-    asked = {"shown": shown, "lm_text": text, "lm_place": place, **sampling}
-    answer = {"shown": shown, "picture": picture, "lm_text": text, "lm_place": place}
-    gr.on([button.click, text.submit], trigger_mode="always_last",
-          **ask(read, asked, answer, problem), api_visibility="private", show_progress_on=[picture])
-    opening: dict[str, Any] = {**ask(read_first, asked, answer, problem, only_in=TAB), **QUIET}
-    gr.on([opened.change], trigger_mode="always_last", **opening)
+    part["shown"] = gr.State()
+    answered = ("shown", "picture", "lm_text", "lm_place")
+    gr.on([button.click, text.submit], **part.listener(read, *answered, problem="problem"),
+          trigger_mode="always_last", api_visibility="private", show_progress_on=[picture])
+    opening = {**part.listener(read_first, *answered, problem="problem", only_here=True), **QUIET}
+    part.opened.change(trigger_mode="always_last", **opening)
     page.on_return.append(opening)
     # One listener: what is done to a text comes after what was done before, and its answer too.
-    picture.act(**ask(act, asked, answer, problem), trigger_mode="always_last", **QUIET)
-    picture.choose(**ask(look, {}, {"lm_place": place}), **QUIET)
-    gr.on([sampling[name].change for name in SAMPLING], trigger_mode="always_last",
-          **ask(again, asked, {"shown": shown, "picture": picture}, problem), **QUIET)
-    of_two = Controls(page.service)
-    with folded(language, "likelier") as part:
-        _likelier(ask, of_two)
-    controls.include(of_two)
-    return Tab(controls, {"likelier": opened_by(of_two, part)})
+    picture.act(**part.listener(act, *answered, problem="problem"), **LATEST)
+    picture.choose(**part.listener(look, "lm_place"), **QUIET)
+    gr.on([one.change for one in sampling], **part.listener(again, "shown", "picture", problem="problem"), **LATEST)
+    with part.folded("likelier") as fold:
+        _likelier(of_two)
+    part.include(of_two)
+    part.views["likelier"] = opened_by(of_two.controls, fold)
 
 
 def options_of(sampling: dict[str, Any]) -> Options:
@@ -146,26 +139,23 @@ def look(service: WriterService, language: Language, *, event: gr.EventData) -> 
     return {"lm_place": number_of(event, "place")}
 
 
-def _likelier(ask: Ask, controls: Controls) -> None:
+def _likelier(part: Layout) -> None:
     """Lay out two texts, and say which is likelier."""
-    language, say = ask.language, ask.language.say
-    gr.HTML(note(language, "lm_two_text"))
-    problem = gr.HTML(elem_classes="status")
+    say, labels = part.say, {"lm_a": "lm_first", "lm_b": "lm_second"}
+    part.note("lm_two_text")
+    part.status()
     with gr.Row(elem_classes="detail"):
-        fields = [controls.add(key, Words(TEXTS[0][i]), gr.Textbox, label=say(label), lines=1, max_lines=4)
-                  for i, (key, label) in enumerate((("lm_a", "lm_first"), ("lm_b", "lm_second")))]
+        fields = [part.control(key, Words(TEXTS[0][i]), gr.Textbox, label, lines=1, max_lines=4)
+                  for i, (key, label) in enumerate(labels.items())]
     with gr.Row(elem_classes="run"):
         button = gr.Button(say("lm_compare"), variant="primary", scale=0, min_width=190)
-        examples = gr.Dataset(components=[gr.Textbox(visible=False)] * 2, samples=TEXTS, label=say("examples"),
-                              type="values", elem_classes="examples pairs-of-texts",
-                              headers=[say("lm_first"), say("lm_second")])
-    result = canvas("part.js", "${value}", "likelier-view", save=language)
-    outputs = {"result": result}
+        part["sample"] = gr.Dataset(components=[gr.Textbox(visible=False)] * 2, samples=TEXTS, label=say("examples"),
+                                    type="values", elem_classes="examples pairs-of-texts",
+                                    headers=[say(label) for label in labels.values()])
+    part["result"] = part.table("likelier-view")
     gr.on([button.click, *(field.submit for field in fields)], trigger_mode="always_last", api_visibility="private",
-          show_progress_on=[result],
-          **ask(compare, dict(zip(("lm_a", "lm_b"), fields, strict=True)), outputs, problem))
-    examples.click(**ask(compare_example, {"sample": examples},
-                         {**outputs, "lm_a": fields[0], "lm_b": fields[1]}, problem), **QUIET)
+          show_progress_on=[part["result"]], **part.listener(compare, "result", problem="problem"))
+    part["sample"].click(**part.listener(compare_example, "result", *labels, problem="problem"), **QUIET)
 
 
 @needs(lm_a="lm_empty", lm_b="lm_empty")

@@ -1,1 +1,1 @@
-"""The Training tab: `tab` lays it out, each other module is a part of it."""
+"""The parts of the Training tab: how a translator comes to be."""

@@ -1,7 +1,6 @@
 """Part of the Training tab: moments of a training run, through which translations and attention maps come to be."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,59 +14,54 @@ from xformer.figures.attention import Choice, picture
 from xformer.results import GENERATIONS, STACKS, Course, Head, Message, Moment, Moments, Trace, UserError
 from xformer.serve.protocol import ModelPool
 from xformer.strings import Language
-from xformer.ui.components import figure, one_map, plot, small_maps
-from xformer.ui.controls import Controls, OneOf, Whole
-from xformer.ui.handlers import QUIET, Ask, number_of, refused
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.components import figure, small_maps
+from xformer.ui.controls import OneOf, Whole, only_own
+from xformer.ui.handlers import LATEST, QUIET, number_of, refused
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import Listener
 from xformer.ui.training.generations import generation, kept_moment
 
 ID = "forming"
-TAB = "training"
-OF_SENTENCE = False
 MOMENTS, MOST_MOMENTS, MOST_SENTENCES, MOST_HEADS = 12, 20, 40, 64
 HIDDEN = gr.update(value=None, visible=False)
 NOTHING: dict[str, Any] = {"drawn": "", "said": "", "story": "", "grid": HIDDEN, "picture": HIDDEN,
                            "errors": None, "errors_part": gr.update(visible=False)}
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    problem = gr.HTML(elem_classes="status")
-    gr.HTML(note(language, "form_look", ""), elem_classes="summary")
+    part.ask, language = part.page.always(part.page.models), part.language
+    part.status()
+    part.look("form_look")
     with gr.Row(elem_classes="controls"):
-        controls.add("form_model", OneOf(GENERATIONS, GENERATIONS[1]), gr.Radio, label=say("form_model"), scale=2,
-                     choices=[(generations.label(name, language), name) for name in GENERATIONS])
-        controls.add("form_sentence", Whole(1, 1, MOST_SENTENCES), gr.Dropdown, label=say("form_sentence"),
-                     properties=lambda values: {"choices": [(str(values["form_sentence"]), values["form_sentence"])]})
-    controls.add("form_moment", Whole(MOMENTS, 1, MOST_MOMENTS), gr.Slider, label=say("form_moment"))
-    said = gr.HTML(elem_classes="summary form-said")
+        model = part.control("form_model", OneOf(GENERATIONS, GENERATIONS[1]), gr.Radio, scale=2,
+                             choices=[(generations.label(name, language), name) for name in GENERATIONS])
+        course = part.control("form_sentence", Whole(1, 1, MOST_SENTENCES), gr.Dropdown,
+                              properties=only_own("form_sentence"))
+    moment = part.control("form_moment", Whole(MOMENTS, 1, MOST_MOMENTS), gr.Slider)
+    part["said"] = gr.HTML(elem_classes="summary form-said")
     with gr.Row(elem_classes="detail forming"):
         with gr.Column(scale=5, min_width=300):
-            story = gr.HTML(elem_classes="tables form-story")
-            controls.add("form_stack", OneOf(STACKS, "cross"), gr.Radio, container=False, label=say("stack"),
-                         choices=language.choices("stack_{}", STACKS))
+            part["story"] = gr.HTML(elem_classes="tables form-story")
+            stack = part.choice("form_stack", STACKS, "cross", "stack_{}", "stack", container=False)
             # 0: the head that aligns best in the end
-            controls.add("form_layer", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
-            controls.add("form_head", Whole(0, 0, MOST_HEADS), gr.Number, visible=False, precision=0)
-            heads = small_maps(language)
+            part.hidden("form_layer", Whole(0, 0, MOST_HEADS))
+            part.hidden("form_head", Whole(0, 0, MOST_HEADS))
+            part["grid"] = small_maps(language)
         with gr.Column(scale=5, min_width=300):
-            view = one_map("form-view", language)
-            with folded(language, "errors") as errors_part:
-                errors = plot("form-errors", language)
+            part["picture"] = part.map("form-view")
+            with part.folded("errors") as part["errors_part"]:
+                part["errors"] = part.plot("form-errors")
+    part["drawn"] = gr.State("")
 
-    of_pool, drawn = Ask.always(page.models, language, page.tab), gr.State("")
-    inputs = {"drawn": drawn, **controls.named()}
-    outputs = {"drawn": drawn, "said": said, "story": story, "grid": heads, "picture": view, "errors": errors,
-               "errors_part": errors_part, **controls.named("form_sentence", "form_moment", "form_layer", "form_head")}
-    gr.on([opened.change, *(controls[key].component.input for key in ("form_model", "form_sentence", "form_moment"))],
-          **of_pool(draw, inputs, outputs, problem, only_in=TAB), trigger_mode="always_last", **QUIET)
-    controls["form_stack"].component.input(
-        **of_pool(draw, inputs, outputs, problem, only_in=TAB, other_stack=True),
-        trigger_mode="always_last", **QUIET)
-    heads.choose(**of_pool(choose, inputs, outputs, problem, only_in=TAB), trigger_mode="multiple", **QUIET)
-    return Tab(controls)
+    def listener(handler: Callable[..., Any], **fixed: Any) -> Listener:
+        return part.listener(handler, "drawn", "said", "story", "grid", "picture", "errors", "errors_part",
+                             "form_sentence", "form_moment", "form_layer", "form_head", problem="problem",
+                             only_here=True, **fixed)
+
+    gr.on([part.opened.change, model.input, course.input, moment.input], **listener(draw), **LATEST)
+    stack.input(**listener(draw, other_stack=True), **LATEST)
+    part["grid"].choose(**listener(choose), trigger_mode="multiple", **QUIET)
 
 
 def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments, str, Moment | None]:
@@ -82,10 +76,11 @@ def recorded(models: ModelPool, name: str, language: Language) -> tuple[Moments,
         return moments, f"{service.info.name} {service.info.identity}", kept_moment(service)
 
 
-def choose(models: ModelPool, language: Language, *, event: gr.EventData, **values: Any) -> dict[str, Any]:
+def choose(models: ModelPool, language: Language, *, event: gr.EventData, drawn: str, **values: Any
+           ) -> dict[str, Any]:
     """Show the head of the grid that was clicked."""
-    return draw(models, language, **{**values, "form_layer": number_of(event, "layer"),
-                                     "form_head": number_of(event, "head")})
+    return draw(models, language, drawn=drawn, **{**values, "form_layer": number_of(event, "layer"),
+                                                  "form_head": number_of(event, "head")})
 
 
 @refused(**NOTHING)

@@ -1,7 +1,5 @@
 """Part of the Training tab: the page's sentence through four generations of translators, their scores and costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,65 +16,59 @@ from xformer.figures.generations import CURVES, Answer, Generation
 from xformer.results import GENERATIONS, Message, Moment, Trace, Translation, UserError
 from xformer.serve.protocol import ModelPool, StudyService, TranslationService
 from xformer.strings import Language
-from xformer.ui.components import figure, one_map, plot
-from xformer.ui.controls import Controls, OneOf
-from xformer.ui.handlers import QUIET, Ask, needs
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.components import figure
+from xformer.ui.handlers import LATEST, QUIET, needs
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import Page
 
 ID = "generations"
-TAB = "training"
 OF_SENTENCE = True  # drawn again for another sentence
 WITH_MAPS = GENERATIONS[1:]
 WIDTH = 256  # of the layers that are compared, and measured in explain/complexity.py
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
-    problem = gr.HTML(elem_classes="status")
-    table = gr.HTML(elem_classes="tables gen-said")
-    gr.HTML(note(language, "gen_look", ""), elem_classes="summary")
-    gr.HTML(figures.missing(page.models.names, language))
-    views = {}
+    page, part.ask = part.page, part.page.always(part.page.models)
+    part.status()
+    part["table"] = gr.HTML(elem_classes="tables gen-said")
+    part.look("gen_look")
+    gr.HTML(figures.missing(page.models.names, part.language))
     with gr.Row(elem_classes="detail maps-of-all"):  # never hidden: what is not mounted loses its value
         for name in WITH_MAPS:
             with gr.Column(min_width=280, visible=name in page.models.names):
-                views[name] = one_map(f"gen-{name}", language)
+                part[name] = part.map(f"gen-{name}")
     with gr.Column(elem_classes="folds"):
-        with folded(language, "scores"):
-            of_facts = gr.HTML(elem_classes="tables")
+        with part.folded("scores"):
+            part["facts"] = gr.HTML(elem_classes="tables")
             with gr.Row(elem_classes="detail"):
                 with gr.Column(min_width=300):
-                    lengths = plot("gen-lengths", language)
+                    part["lengths"] = part.plot("gen-lengths")
                 with gr.Column(min_width=300):
-                    controls.add("gen_curve", OneOf(CURVES, CURVES[0]), gr.Radio, label=say("gen_curve"),
-                                 container=False, choices=language.choices("gen_curve_{}", CURVES))
-                    curves = plot("gen-curves", language)
-        with folded(language, "costs"):
-            gr.HTML(note(language, "gen_costs_text"))
-            of_costs = gr.HTML(elem_classes="tables")
+                    curve = part.choice("gen_curve", CURVES, CURVES[0], "gen_curve_{}", container=False)
+                    part["curves"] = part.plot("gen-curves")
+        with part.folded("costs"):
+            part.note("gen_costs_text")
+            part["costs"] = gr.HTML(elem_classes="tables")
             with gr.Row(elem_classes="detail"), gr.Column(min_width=300):
-                of_times, said = plot("gen-times", language), gr.HTML(elem_classes="summary")
-
-    of_pool = Ask.always(page.models, language, page.tab)
-    compared, found, measured = gr.State(), gr.State(), gr.State()
-    opened.change(**of_pool(compare, {"translation": page.translation, "compared": compared},
-                            {"compared": compared, "table": table, "costs": of_costs, **views}, problem,
-                            only_in=TAB), trigger_mode="always_last", **QUIET)
-    gr.on([opened.change, controls["gen_curve"].component.input],
-          **of_pool(draw, {"found": found, **controls.named()},
-                    {"found": found, "facts": of_facts, "lengths": lengths, "curves": curves}, only_in=TAB),
-          trigger_mode="always_last", **QUIET)
-    opened.change(**Ask.always(page.study, language, page.tab)(
-        measure, {"measured": measured}, {"measured": measured, "picture": of_times, "said": said}, only_in=TAB),
-        **QUIET)
-    return Tab(controls)
+                part["picture"], part["said"] = part.plot("gen-times"), gr.HTML(elem_classes="summary")
+    part |= {"compared": gr.State(), "found": gr.State(), "measured": gr.State()}
+    part.opened.change(**part.listener(compare, "compared", "table", "costs", *WITH_MAPS, problem="problem",
+                                  only_here=True), **LATEST)
+    gr.on([part.opened.change, curve.input],
+          **part.listener(draw, "found", "facts", "lengths", "curves", only_here=True), **LATEST)
+    part.opened.change(**part.listener(measure, "measured", "picture", "said", only_here=True,
+                                  ask=page.always(page.study)), **QUIET)
 
 
 def at_hand(models: ModelPool) -> list[str]:
     """List the generations that a pool has, the oldest first."""
     return [name for name in GENERATIONS if name in models.names]
+
+
+def first(page: Page) -> str:
+    """The part that the tab opens on: the beginning of training where there is no generation to ask."""
+    return ID if at_hand(page.models) else "beginning"
 
 
 @contextmanager

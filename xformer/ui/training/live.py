@@ -1,7 +1,5 @@
 """Part of the Training tab in which a tiny transformer is trained while one watches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from threading import Event
 from typing import Any
@@ -22,14 +20,13 @@ from xformer.serve.protocol import (
     StudyService,
 )
 from xformer.strings import Language
-from xformer.ui.components import figure, plot
-from xformer.ui.controls import Controls, OneOf, Real, Whole
-from xformer.ui.handlers import QUIET, Ask, refused
-from xformer.ui.places import folded, note
-from xformer.ui.tabs import Page, Tab, opened_by
+from xformer.ui.components import figure
+from xformer.ui.controls import OneOf, Real, Whole
+from xformer.ui.handlers import LATEST, OFF, ON, QUIET, end, refused
+from xformer.ui.layout import Layout
+from xformer.ui.tabs import opened_by
 
 ID = "live"
-OF_SENTENCE = False
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
 PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
 # What to try, in this order; what they showed is in docs/TRAINING.md.
@@ -39,72 +36,57 @@ PRESETS: dict[str, dict[str, Any]] = {
     "warm": {"live_order": "post", "live_warmup": 100, "live_peak": "0.003", "live_layers": 6}}
 USUAL: dict[str, Any] = {"live_task": "reverse", "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
                          "live_steps": 400}
-ON, OFF = gr.update(interactive=True), gr.update(interactive=False)  # of buttons
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say = page.language, page.language.say
-    controls, others = Controls(page.service), Controls(page.service)
+    part.ask, say = part.page.always(part.page.study), part.say
+    others = part.inner()
     with gr.Row(elem_classes="detail"):
         with gr.Column(scale=7, min_width=320):
-            gr.HTML(note(language, "live_look", ""), elem_classes="summary")
+            part.look("live_look")
             with gr.Row(elem_classes="try"):
-                gr.HTML(f'<p>{language.html("live_try")}</p>')
+                gr.HTML(f'<p>{part.html("live_try")}</p>')
                 presets = {name: gr.Button(say(f"live_try_{name}"), size="sm", min_width=120) for name in PRESETS}
             with gr.Row():
-                start = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
-                stop = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=80)
-                clear = gr.Button(say("live_clear"), size="sm", min_width=80)
-            told, problem = gr.HTML(elem_classes="summary"), gr.HTML(elem_classes="status")
+                part["start"] = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
+                part["stop"] = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=80)
+                part["clear"] = gr.Button(say("live_clear"), size="sm", min_width=80)
+            part["told"] = gr.HTML(elem_classes="summary")
+            part.status()
+            part.beside(part.plot, {"progress": "live-progress", "pace": "live-pace"}, "")
             with gr.Row():
                 with gr.Column(min_width=300):
-                    progress = plot("live-progress", language)
+                    part["attention"] = part.plot("live-map")
                 with gr.Column(min_width=300):
-                    pace = plot("live-pace", language)
-            with gr.Row():
-                with gr.Column(min_width=300):
-                    attention = plot("live-map", language)
-                with gr.Column(min_width=300):
-                    answers = gr.HTML(elem_classes="tables")
+                    part["answers"] = gr.HTML(elem_classes="tables")
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            controls.add("live_task", OneOf(TASKS, USUAL["live_task"]), gr.Radio, label=say("live_task"),
-                         choices=language.choices("live_task_{}", TASKS))
-            controls.add("live_order", OneOf(NORMS, PRESETS["pre"]["live_order"]), gr.Radio, label=say("train_order"),
-                         choices=language.choices("train_order_{}", NORMS))
-            controls.add("live_warmup", Whole(0, 0, LIVE_WARMUP, 20), gr.Slider, label=say("live_warmup"))
-            controls.add("live_peak", OneOf(PEAKS, PRESETS["pre"]["live_peak"]), gr.Radio, label=say("live_peak"),
-                         choices=list(PEAKS))
-            controls.add("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider,
-                         label=say("train_layers"))
-            gr.HTML(note(language, "live_tried"))
-            with folded(language, "settings") as part:
-                others.add("live_schedule", OneOf(SCHEDULES, USUAL["live_schedule"]), gr.Radio,
-                           label=say("live_schedule"), choices=language.choices("live_schedule_{}", SCHEDULES))
-                others.add("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider, label=say("live_smoothing"))
-                others.add("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider,
-                           label=say("live_steps"))
-                others.add("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), gr.Number, precision=0,
-                           minimum=None, maximum=None, label=say("train_seed"))
-                gr.HTML(note(language, "live_text", seconds=LIVE_SECONDS))
-    controls.include(others)
-    runs, halt = gr.State(()), gr.State()
-    ask = Ask.always(page.study, language, page.tab)
-    shown = {"told": told, "progress": progress, "pace": pace}
-    gr.on([opened.change, *(control.component.change for control in controls.values())],
-          **ask(plan, {"runs": runs, **controls.named()}, shown, problem, only_in="training"),
-          trigger_mode="always_last", **QUIET)
-    buttons = {"start": start, "stop": stop, "clear": clear}
-    start.click(**ask(run, {"runs": runs, **controls.named()},
-                      {**shown, **buttons, "attention": attention, "answers": answers, "runs": runs, "halt": halt},
-                      problem),
-                api_visibility="private", show_progress="minimal", show_progress_on=told, trigger_mode="once")
-    stop.click(**ask(end, {"halt": halt}, {"stop": stop}), **QUIET)
-    clear.click(**ask(forget, controls.named(), {**shown, "runs": runs, "attention": attention, "answers": answers},
-                      problem), **QUIET)
+            first = PRESETS["pre"]
+            part.choice("live_task", TASKS, USUAL["live_task"], "live_task_{}")
+            part.choice("live_order", NORMS, first["live_order"], "train_order_{}", "train_order")
+            part.control("live_warmup", Whole(0, 0, LIVE_WARMUP, 20), gr.Slider)
+            part.control("live_peak", OneOf(PEAKS, first["live_peak"]), gr.Radio, choices=list(PEAKS))
+            part.control("live_layers", Whole(first["live_layers"], 1, LIVE_LAYERS), gr.Slider, "train_layers")
+            part.note("live_tried")
+            with part.folded("settings") as fold:
+                others.choice("live_schedule", SCHEDULES, USUAL["live_schedule"], "live_schedule_{}")
+                others.control("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider)
+                others.control("live_steps", Whole(USUAL["live_steps"], 20, LIVE_STEPS, 20), gr.Slider)
+                others.number("live_seed", Whole(USUAL["live_seed"], 0, LARGEST_SEED), "train_seed")
+                part.note("live_text", seconds=LIVE_SECONDS)
+    part.include(others)
+    part |= {"runs": gr.State(()), "halt": gr.State()}
+    shown, drawn = ("told", "progress", "pace"), ("attention", "answers", "runs")
+    gr.on([part.opened.change, *part.changes()],
+          **part.listener(plan, *shown, problem="problem", only_here=True), **LATEST)
+    part["start"].click(
+        **part.listener(run, *shown, "start", "stop", "clear", *drawn, "halt", problem="problem"),
+        api_visibility="private", show_progress="minimal", show_progress_on=part["told"], trigger_mode="once")
+    part["stop"].click(**part.listener(end, "stop"), **QUIET)
+    part["clear"].click(**part.listener(forget, *shown, *drawn, problem="problem"), **QUIET)
     for name, button in presets.items():
-        button.click(**ask(preset, {}, controls.named(), name=name), **QUIET)
-    return Tab(controls, {"settings": opened_by(others, part)})
+        button.click(**part.listener(preset, *part.controls, name=name), **QUIET)
+    part.views["settings"] = opened_by(others.controls, fold)
 
 
 def settings_of(values: dict[str, Any]) -> RunSettings:
@@ -149,13 +131,6 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
                "pace": figure(figures.pace(runs, planned, language)), "runs": runs,
                "attention": figure(figures.map_now(frame, language)), "answers": figures.answers(frame, language)}
     yield {"start": ON, "stop": OFF, "clear": ON, "halt": None}
-
-
-def end(_: StudyService, language: Language, *, halt: Event | None) -> dict[str, Any]:
-    """End the run after the step it is at."""
-    if halt is not None:
-        halt.set()
-    return {"stop": OFF}
 
 
 def forget(study: StudyService, language: Language, **values: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Part of the Training tab that compares recorded runs on English and Spanish."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -14,41 +12,39 @@ from xformer.figures.notice import notice
 from xformer.results import UserError
 from xformer.serve.protocol import StudyService
 from xformer.strings import Language
-from xformer.ui.components import figure, plot
-from xformer.ui.controls import Controls, OneOf
-from xformer.ui.handlers import QUIET, Ask, text_of
-from xformer.ui.places import folded
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.components import figure
+from xformer.ui.controls import OneOf
+from xformer.ui.handlers import LATEST, QUIET, text_of
+from xformer.ui.layout import Layout
 
 ID = "recorded"
-OF_SENTENCE = False
 ALL = "all"
 
 
-def build(page: Page, opened: gr.Textbox) -> Tab:
+def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    language, say, controls = page.language, page.language.say, Controls(page.service)
+    study, language, say = part.page.study, part.language, part.say
+    part.ask = part.page.always(study)
     try:
-        runs = page.study.recorded().courses
+        runs = study.recorded().courses
     except UserError:
         runs = ()  # which `draw` says
     peaks = (*dict.fromkeys(f"{one.settings.peak:g}" for one in runs), ALL)
     names = {figures.key_of(one): figures.recorded_name(one, language) for one in runs}
-    said, problem = gr.HTML(elem_classes="summary recorded-said"), gr.HTML(elem_classes="status")
+    part["said"] = gr.HTML(elem_classes="summary recorded-said")
+    part.status()
     with gr.Row(elem_classes="controls"):
-        controls.add("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, label=say("live_peak"),
+        part.control("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, "live_peak",
                      choices=[(say("recorded_all") if peak == ALL else peak, peak) for peak in peaks])
-        chosen = controls.add("recorded_run", OneOf(("", *names), ""), gr.Dropdown, label=say("recorded_run"),
-                              choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
-    picture, found = plot("recorded-runs", language), gr.HTML(elem_classes="summary")
-    with folded(language, "runs"):
-        table = gr.HTML(elem_classes="tables")
-    ask = Ask.always(page.study, language, page.tab)
-    gr.on([opened.change, *(control.component.change for control in controls.values())],
-          **ask(draw, controls.named(), {"said": said, "picture": picture, "found": found, "table": table},
-                problem, only_in="training"), trigger_mode="always_last", **QUIET)
-    picture.pick(**ask(pick, {}, {"chosen": chosen}), **QUIET)
-    return Tab(controls)
+        part["chosen"] = part.control(
+            "recorded_run", OneOf(("", *names), ""), gr.Dropdown,
+            choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
+    part["picture"], part["found"] = part.plot("recorded-runs"), gr.HTML(elem_classes="summary")
+    with part.folded("runs"):
+        part["table"] = gr.HTML(elem_classes="tables")
+    gr.on([part.opened.change, *part.changes()], **LATEST, **part.listener(
+        draw, "said", "picture", "found", "table", problem="problem", only_here=True))
+    part["picture"].pick(**part.listener(pick, "chosen"), **QUIET)
 
 
 def draw(study: StudyService, language: Language, *, recorded_peak: str, recorded_run: str) -> dict[str, Any]:
