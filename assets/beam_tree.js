@@ -3,7 +3,7 @@
 // parent, its best continuation, and its neighbours above and below.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, rect} from './shared.js';
+import {escapeHtml, fill, label, rect, tongue} from './shared.js';
 
 const COLUMN = 132, BOX = 107, ROW = 27, HIGH = 22, TOP = 24, LEFT = 6, LETTERS = 8;  // pixels, and letters of a piece
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
@@ -46,7 +46,7 @@ export default function start({element, props, trigger, watch}) {
       `tabindex="${i === chosen ? 0 : -1}" aria-pressed="${i === chosen}" ` +
       `aria-label="${escapeHtml(`${written} ${number}`)}; ${hint}"><title>${hint}</title>` +
       rect(x, y, BOX, HIGH, `rx="${node.fate === 'ended' ? 11 : 4}"`) +
-      label(written, x + 7, y + 15, 'lang="es" class="piece"') +
+      label(written, x + 7, y + 15, `lang="${tongue('target')}" class="piece"`) +
       label(number, x + BOX - 6, y + 15, 'text-anchor="end" class="score"') + '</g>';
   }
 

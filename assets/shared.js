@@ -115,6 +115,10 @@ export function attemptUntilDone(attempt, giveUp = () => {}) {
   return end;
 }
 
+// The code of the language that the page's model reads, side 'source', or writes, 'target'.
+export const tongue = side =>
+  document.querySelector(`.about [data-${side}]`)?.dataset[side] || {source: 'en', target: 'es'}[side];
+
 // Escapes text for HTML and SVG, between tags and in attributes.
 export const escapeHtml = text => String(text).replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 

@@ -3,7 +3,7 @@
 // the pieces of the sentence and arrow keys choose a step, which triggers 'choose' {step}, from 1.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
-import {escapeHtml, fill, label, percent, rect} from './shared.js';
+import {escapeHtml, fill, label, percent, rect, tongue} from './shared.js';
 import {transport} from './transport.js';
 
 const PAUSE = 1100, LARGEST = 18, SMALLEST = 3, LETTER = 7;  // milliseconds; pixels of a cell and of a letter
@@ -31,10 +31,12 @@ export default function start({element, props, trigger, watch}) {
   // Lays out what is the same at every step.
   function layOut() {
     const pieces = play.steps.map((one, i) =>
-      `<button type="button" data-step="${i + 1}" lang="es">${escapeHtml(one.wanted)}</button>`).join('');
+      `<button type="button" data-step="${i + 1}" lang="${tongue('target')}">${escapeHtml(one.wanted)}</button>`)
+      .join('');
     const source = play.source.map(escapeHtml).join(' ');
     controls.layOut();
-    inside('.drawing').innerHTML = `<p class="source" lang="en">${source}</p><p class="written">${pieces}</p>` +
+    inside('.drawing').innerHTML =
+      `<p class="source" lang="${tongue('source')}">${source}</p><p class="written">${pieces}</p>` +
       `<p class="caption" data-hint>${escapeHtml(say('play_sentence'))}</p>` +
       '<div class="panes"><section class="masked"><h3></h3><div class="scroll"></div><p class="sub"></p></section>' +
       '<section class="likeliest"><h3></h3><ol></ol></section></div><p class="said" role="status"></p>';
@@ -72,7 +74,7 @@ export default function start({element, props, trigger, watch}) {
       if (named || isNow) {
         const weight = isNow ? 'font-weight="650"' : row >= step ? 'class="later"' : '';
         const middle = Math.max(10, y + size / 2 + 4);
-        parts.push(label(cut(name), left - 6, middle, `text-anchor="end" lang="es" ${weight}`));
+        parts.push(label(cut(name), left - 6, middle, `text-anchor="end" lang="${tongue('target')}" ${weight}`));
       }
       for (let column = 0; column < count; column++) {
         const kind = row >= step ? 'later' : column > row ? 'hidden' : isNow ? 'new' : 'open';
@@ -89,7 +91,7 @@ export default function start({element, props, trigger, watch}) {
     const row = (rank, name, log, chosen) => {
       const p = Math.exp(log);
       return `<li class="${chosen ? 'chosen' : ''}"><span class="rank">${rank}</span>` +
-        `<span class="name" lang="es">${escapeHtml(name)}</span>` +
+        `<span class="name" lang="${tongue('target')}">${escapeHtml(name)}</span>` +
         `<span class="track"><i style="--share:${p.toFixed(4)}"></i></span>` +
         `<span class="number">${percent(p)}</span><span class="number log">${log.toFixed(2)}</span></li>`;
     };

@@ -4,7 +4,7 @@
 // state: {step, from, amount, mark, block, paper}: the step shown and the one before it, from 1; how far the picture is
 // on its way between them, 0 to 1; the source piece that is followed, or null; the layer that is open, or ''.
 import {brokenLines} from './save.js';
-import {bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect} from './shared.js';
+import {bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect, tongue} from './shared.js';
 
 export const LEAST = .03;  // attention below this is not drawn
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -139,7 +139,8 @@ export function encoderPart(pass, place, {mark, block}) {
   source.forEach((piece, i) => {
     const isMark = i === mark, bold = isMark ? 'font-weight="700"' : '';
     parts.push(`<g role="button" data-piece="${i}" data-key="piece${i}" tabindex="${i === (mark ?? 0) ? 0 : -1}" ` +
-      `aria-pressed="${isMark}" aria-label="${escapeHtml(piece)}" lang="en"><title>${escapeHtml(piece)}</title>` +
+      `aria-pressed="${isMark}" aria-label="${escapeHtml(piece)}" lang="${tongue('source')}">` +
+      `<title>${escapeHtml(piece)}</title>` +
       rect(0, sourceY(i).toFixed(1), place.left - 3, row.toFixed(1), 'class="area" fill="transparent"') +
       (written(i, every, mark) ? label(cut(piece), place.left - 6, (sourceY(i) + row / 2 + 4).toFixed(1),
         `text-anchor="end" font-size="12" ${bold}`) : '') + '</g>');
@@ -169,7 +170,7 @@ export function decoderPart(pass, place, {step, mark, block}) {
   for (let layer = 1; layer <= layers.decoder; layer++)
     parts.push(layerButton(pass, 'decoder', layer, decoder[layer], block === `decoder.${layer}`));
   given.slice(0, step).forEach((piece, i) => written(i, every, now) && parts.push(label(cut(piece), place.begun - 6,
-    (targetY(i) + later / 2 + 4).toFixed(1), `text-anchor="end" font-size="12" lang="es" ${i === now ?
+    (targetY(i) + later / 2 + 4).toFixed(1), `text-anchor="end" font-size="12" lang="${tongue('target')}" ${i === now ?
       'font-weight="700"' : ''}`)));
   return parts.join('') + nextPart(pass, place, pass.steps[now]);
 }
@@ -179,15 +180,16 @@ const listed = one => one.rank ? one.likeliest : [...one.likeliest, [one.wanted,
 
 // The likeliest pieces, the one that is written, and the translation so far.
 function nextPart({texts}, {next}, one) {
-  const rows = listed(one).map(([piece, p], i) => label(cut(piece), next + 8, barY(i) + 4, `font-size="13" lang="es" ` +
+  const rows = listed(one).map(([piece, p], i) =>
+    label(cut(piece), next + 8, barY(i) + 4, `font-size="13" lang="${tongue('target')}" ` +
       (piece === one.wanted ? 'font-weight="700"' : '')) +
     label(percent(p), next + NEXT - 2, barY(i) + 4, 'text-anchor="end" font-size="12.5"'));
   const y = barY(rows.length) + 26;
   const lines = brokenLines(one.so_far || '…', NEXT - 8, `13px ${FONT}`).slice(-10);
   return rows.join('') + rect(next, y - 22, NEXT - 2, 31, `rx="5" fill="${MARK}" fill-opacity=".22"`) +
-    label(`→ ${cut(one.wanted)}`, next + 8, y, 'font-size="20" font-weight="700" lang="es"') +
+    label(`→ ${cut(one.wanted)}`, next + 8, y, `font-size="20" font-weight="700" lang="${tongue('target')}"`) +
     label(texts.whole_so_far, next, y + 28, 'font-size="11" fill-opacity=".75"') +
-    lines.map((text, i) => label(text, next, y + 46 + 17 * i, 'font-size="13" lang="es"')).join('');
+    lines.map((text, i) => label(text, next, y + 46 + 17 * i, `font-size="13" lang="${tongue('target')}"`)).join('');
 }
 
 // The lines that flow to the piece that is written: from the memory in each layer, and from the output to the likeliest

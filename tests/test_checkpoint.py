@@ -193,6 +193,7 @@ def test_json_of_another_kind_is_refused(folder, name, content):
     ({"d_model": 0}, "d_model is 0; it must be a whole number of at least 1"),
     ({"n_heads": 5}, "d_model is 32, which 5 heads cannot share equally; choose n_heads that divides d_model"),
     ({"norm": "none"}, "norm is 'none'; choose one of pre, post"),
+    ({"source": '"><b>'}, '''source is '"><b>'; choose one of en, es'''),
     ({"vocab_size": "150"}, "vocab_size is '150'; it must be a whole number of at least 1")])
 def test_a_configuration_of_no_model_is_refused(folder, change, text):
     reconfigure(folder, **change)

@@ -65,9 +65,9 @@ def test_a_bad_line_keeps_its_place_and_the_others_are_translated(capsys, tiny_c
         status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint, *flags)
         first, second, third = out.split("\n")[:3]
         assert status == 2
-        assert err == "Line 2: There is nothing to translate: type an English sentence.\n"
+        assert err == "Line 2: There is nothing to translate: type a sentence in English.\n"
         if middle is None:
-            assert json.loads(second) == {"error": "There is nothing to translate: type an English sentence."}
+            assert json.loads(second) == {"error": "There is nothing to translate: type a sentence in English."}
         else:
             assert [first, second, third] == [learned_pairs[0][1], "", learned_pairs[1][1]]
 
@@ -77,7 +77,7 @@ def test_a_line_of_no_piece_is_a_bad_line(capsys, tiny_checkpoint, learned_pairs
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{learned_pairs[0][0]}\n{bad}\n"))
     status, out, err = run(capsys, "translate", "--checkpoint", tiny_checkpoint)
     assert (status, out) == (2, f"{learned_pairs[0][1]}\n\n")
-    assert err == "Line 2: There is nothing to translate: type an English sentence.\n"
+    assert err == "Line 2: There is nothing to translate: type a sentence in English.\n"
 
 
 @pytest.mark.parametrize("environment", [{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C.UTF-8"},

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from xformer.explain.doubts import ENGLISH, LEAST, SPANISH, looks_spanish, sureness
+from xformer.explain.doubts import ENGLISH, LEAST, SPANISH, looks_like, sureness
 from xformer.results import Options
 from xformer.strings import ENGLISH as IN_ENGLISH
 from xformer.training.evaluation import evaluate_guesses
@@ -14,13 +14,13 @@ from xformer.ui import translate as translation
 @pytest.mark.parametrize("text", ["¿Dónde está mi libro?", "Él es solo un principiante.", "ESTO ES UNA PRUEBA",
                                   "No lo sé, porque no estaba."])
 def test_spanish_is_found_by_its_short_words(text):
-    assert looks_spanish(text)
+    assert looks_like(text, "es") and not looks_like(text, "en")
 
 
 @pytest.mark.parametrize("text", ["", "Hello!", "No.", "Los Angeles is in California.", "She said “hola” to me.",
                                   "I can't see the sea from La Paz.", "blorp frindle", "Mi casa is my house, it is."])
 def test_english_and_nonsense_are_not_taken_for_spanish(text):
-    assert not looks_spanish(text)
+    assert not looks_like(text, "es")
 
 
 def test_no_word_is_of_both_languages():
@@ -58,3 +58,9 @@ def test_the_bound_marks_less_than_a_share_and_catches_what_is_wrong(running, le
     scores = evaluate_guesses(running, pairs, Options(), share=0.2)
     assert (scores.sentences, scores.marked, scores.wrong, scores.caught) == (9, 1, 1, 1)
     assert evaluate_guesses(running, pairs, Options(), share=0.1).marked == 0
+
+
+@pytest.mark.parametrize(("text", "language"), [("Where is the book?", "en"), ("¿Dónde está el libro?", "es")])
+def test_a_text_looks_like_one_of_the_two_languages(text, language):
+    assert looks_like(text, language) and not looks_like(text, {"en": "es", "es": "en"}[language])
+    assert not looks_like(text, "de")

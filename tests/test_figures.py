@@ -15,8 +15,8 @@ from xformer.explain.attribution_methods import answers
 from xformer.figures import ablation, grid_payload, head_payload, labels, translation
 from xformer.figures.attention import SHOW, Choice, all_maps, picture, summary
 from xformer.figures.attribution_methods import compared, occlusion
+from xformer.figures.layout import PALETTES
 from xformer.figures.notice import notice
-from xformer.figures.palettes import PALETTES
 from xformer.figures.vocabulary import readable
 from xformer.results import STACKS, Bleu, Candidate, Head, HeadEffect, Occlusion, Trace
 from xformer.strings import ENGLISH, SPANISH
@@ -92,7 +92,7 @@ def test_a_head_that_aligns_the_piece_it_was_given_has_its_rows_named_by_it(trac
 
 def test_axes_say_whether_they_are_of_pieces_or_of_words(trace):
     shown = picture(trace, Choice("encoder_self", words=True), SPANISH)
-    assert (shown.asks, shown.seen) == ("pregunta (palabra inglesa)", "es mirada (palabra inglesa)")
+    assert (shown.asks, shown.seen) == ("pregunta (palabra en inglés)", "es mirada (palabra en inglés)")
     assert picture(trace, Choice("encoder_self")).seen == "is looked at (English piece)"
 
 

@@ -110,7 +110,7 @@ def test_a_run_is_stopped_after_the_step_it_is_at():
 
 
 def test_a_run_ends_when_it_has_taken_long_enough(monkeypatch):
-    monkeypatch.setattr(serving, "LIVE_SECONDS", 0.0)
+    monkeypatch.setattr(serving.protocol, "LIVE_SECONDS", 0.0)
     *_, last = Study().train(replace(SMALL, steps=1_000), threading.Event())
     assert last.course.ended == "late" and last.course.step[-1] == 1
 

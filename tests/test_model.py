@@ -448,6 +448,8 @@ def test_steps_past_the_last_position_are_refused(model):
     ({"n_heads": 5}, "d_model is 32, which 5 heads cannot share equally; choose n_heads that divides d_model"),
     ({"d_model": 33, "n_heads": 3}, "d_model is 33; sinusoidal positions need an even number"),
     ({"norm": "both"}, "norm is 'both'; choose one of pre, post"),
+    ({"source": "de"}, "source is 'de'; choose one of en, es"),
+    ({"target": ["es"]}, "target is ['es']; choose one of en, es"),
     ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
     ({"dropout": -0.1}, "dropout is -0.1; it must be at least 0 and below 1"),
     ({"position_base": 1}, "position_base is 1; it must be a number greater than 1"),

@@ -97,7 +97,7 @@ def test_what_waits_is_bounded_and_what_is_small_still_taken(monkeypatch):
     size = middleware.SMALL
     waiting = [gradio_private.Job(str(number), "stranger", 1.0, middleware.MOST_WAITING // 10) for number in range(10)]
     monkeypatch.setattr(middleware, "make_room", lambda app: None)
-    monkeypatch.setattr(middleware, "jobs", lambda app: waiting)
+    monkeypatch.setattr(gradio_private, "jobs", lambda app: waiting)
     assert received([size]) == size
     with pytest.raises(HTTPException, match="Too much waits to be computed already; try again in a minute"):
         received([size, 1])

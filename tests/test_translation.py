@@ -85,7 +85,7 @@ def test_a_trace_of_a_typed_translation_is_that_of_its_pieces(running, learned_p
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x07", "\u200b", "\ufffd", "\u2581", "\ufffd \u2581"])
 def test_nothing_to_translate(running, text):
-    with pytest.raises(UserError, match="There is nothing to translate: type an English sentence"):
+    with pytest.raises(UserError, match="There is nothing to translate: type a sentence in English"):
         running.translate(text)
 
 
@@ -100,7 +100,7 @@ def test_nothing_to_translate(running, text):
     lambda service, text: service.ask(EmbedSource(text)),
     lambda service, text: service.ask(Move(text, (5,), Positions("none")))])
 def test_a_source_that_makes_no_piece_is_refused_by_all(running, ask, blank):
-    with pytest.raises(UserError, match="There is nothing to translate: type an English sentence"):
+    with pytest.raises(UserError, match="There is nothing to translate: type a sentence in English"):
         ask(running, blank)
 
 
@@ -125,9 +125,9 @@ def test_a_text_of_unknown_characters_only_is_refused_by_naming_them(running, te
 
 
 @pytest.mark.parametrize(("typed", "said"), [
-    (" ", "nothing to look into: type a Spanish translation"),
-    ("\ufffd", "nothing to look into: type a Spanish translation"),
-    ("\u2581", "nothing to look into: type a Spanish translation"),
+    (" ", "nothing to look into: type a translation into Spanish"),
+    ("\ufffd", "nothing to look into: type a translation into Spanish"),
+    ("\u2581", "nothing to look into: type a translation into Spanish"),
     ("漢字", "seen these characters: 漢字. It writes Spanish")])
 def test_spanish_that_cannot_be_read_is_refused_as_spanish(running, typed, said):
     with pytest.raises(UserError, match=said):

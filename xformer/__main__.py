@@ -1,39 +1,24 @@
 """The command line: python -m xformer …"""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
-from xformer.commands import (
-    app,
-    checkpoint,
-    classify,
-    compare,
-    data,
-    evaluate,
-    explain,
-    serve,
-    space,
-    study,
-    train,
-    translate,
-)
 from xformer.results import UserError
 
-COMMANDS = {"app": app, "translate": translate, "explain": explain, "compare": compare, "classify": classify,
-            "evaluate": evaluate, "checkpoint": checkpoint, "space": space, "data": data, "train": train,
-            "study": study, "serve": serve}
+VERBS = ("app", "translate", "explain", "compare", "align", "classify", "evaluate", "checkpoint", "space", "data",
+         "train", "study", "serve")
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands and their options; `run` in what it reads is the function to call with it."""
     top = argparse.ArgumentParser(prog=_called(), description="Transformers to look inside.")
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, command in COMMANDS.items():
+    for name in VERBS:
+        command = import_module(f"xformer.commands.{name}")
         command.add_arguments(verbs.add_parser(name, help=command.HELP))
     return top
 

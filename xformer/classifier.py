@@ -7,8 +7,6 @@ calls a decoder without cross-attention is the encoder of `model.py` with anothe
 Axes as there, and C labels.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The device and the precision that a model answers on, and the CPU threads that a computation is worth."""
 
-from __future__ import annotations
-
 import platform
 
 import torch

@@ -27,6 +27,7 @@ from xformer.inference import Absorbed, Linear
 from xformer.pieces import PAD
 
 NORMS = ("pre", "post")
+LANGUAGES = ("en", "es")  # that texts of the page have names for
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,9 @@ class Config:
             raise ValueError(f"d_model is {self.d_model}; sinusoidal positions need an even number")
         if self.norm not in NORMS:
             raise ValueError(f"norm is {self.norm!r}; choose one of {', '.join(NORMS)}")
+        for name in ("source", "target"):
+            if getattr(self, name) not in LANGUAGES:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(LANGUAGES)}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout!r}; it must be at least 0 and below 1")
         if not 1 < self.position_base < math.inf:

@@ -1,7 +1,5 @@
 """What every vocabulary here agrees on: the special pieces, the mark of a word's start, and words made of pieces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -19,8 +19,6 @@ Two processes may measure otherwise, and ways differ in the last bits. So only a
 a pass over whole sentences, which makes the maps, multiplies by USUAL, the same in all processes of a machine.
 """
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

@@ -10,8 +10,6 @@ Axes as in `model.py`: B batch, S source length, T target length, N hypotheses o
 Masks are True where there is a piece.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

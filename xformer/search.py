@@ -4,8 +4,6 @@ Axes: B sentences, K hypotheses of each, N = B K rows (at the first step of a be
 row, V vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass

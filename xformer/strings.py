@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -23,11 +23,27 @@ class Language:
     code: str  # "en", "es": the file in assets/strings, and HTML's lang
     name: str  # in the language itself
     thousands: str = ","  # the separator of groups of three digits
+    source: str = "en"  # the language that the model on the page reads, which texts call {reads}
+    target: str = "es"  # and the one that it {writes}
+
+    def of(self, info: Any) -> Language:
+        """This language, for texts about a model: `info` has the languages that it reads and writes."""
+        return replace(self, source=getattr(info, "source", "en"), target=getattr(info, "target", "es"))
+
+    @property
+    def reads(self) -> str:
+        """The attribute of HTML for text in the language that the model reads."""
+        return f'lang="{self.source}"'
+
+    @property
+    def writes(self) -> str:
+        """The attribute of HTML for text in the language that the model writes."""
+        return f'lang="{self.target}"'
 
     @property
     def texts(self) -> dict[str, str]:
-        """All texts by key, with their {values} not yet filled in."""
-        return _texts(self.code)
+        """All texts by key, with their {values} not yet filled in, but for the model's languages."""
+        return _texts(self.code, self.source, self.target)
 
     def say(self, key: str, /, **values: Any) -> str:
         """The text of a key with its {values} filled in, unescaped; whole numbers get separators of thousands."""
@@ -49,8 +65,10 @@ class Language:
 
 
 @cache
-def _texts(code: str) -> dict[str, str]:
-    return json.loads((ASSETS / "strings" / f"{code}.json").read_text(encoding="utf-8"))
+def _texts(code: str, source: str, target: str) -> dict[str, str]:
+    texts = json.loads((ASSETS / "strings" / f"{code}.json").read_text(encoding="utf-8"))
+    reads, writes = texts[f"language_{source}"], texts[f"language_{target}"]
+    return {key: text.replace("{reads}", reads).replace("{writes}", writes) for key, text in texts.items()}
 
 
 ENGLISH = Language("en", "English")

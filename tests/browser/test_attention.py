@@ -217,7 +217,7 @@ def test_on_a_phone_what_each_word_lost_is_seen_without_scrolling(visit, learned
 def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
     page = visit()
     open_attention(page, learned_pairs)
-    field = page.get_by_label("Spanish that is looked into")
+    field = page.get_by_label("Translation that is looked into")
     expect(field).to_have_value(learned_pairs[0][1])
     type_into(field, "El perro duerme.")
     field.press("Enter")
@@ -227,10 +227,10 @@ def test_a_translation_typed_by_hand_is_looked_into(visit, learned_pairs):
          "after duerme → predicts .", "after . → predicts </s>"])
     page.wait_for_url("**spanish=El+perro+duerme.**")
     again = visit("/" + page.url.split("/", 3)[3])  # the link opens what was typed, not the model's translation
-    expect(again.get_by_label("Spanish that is looked into")).to_have_value("El perro duerme.")
+    expect(again.get_by_label("Translation that is looked into")).to_have_value("El perro duerme.")
     expect(again.locator(".view svg.left text").nth(1)).to_have_text("after El → predicts perro")
     translate(again, learned_pairs[1][0])  # and a new sentence begins with its own translation
-    expect(again.get_by_label("Spanish that is looked into")).to_have_value(learned_pairs[1][1])
+    expect(again.get_by_label("Translation that is looked into")).to_have_value(learned_pairs[1][1])
     again.wait_for_function("!location.search.includes('spanish')")
 
 
@@ -393,7 +393,7 @@ def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_
     offline.set_content(content.decode())
     expect(offline.locator("html")).to_have_attribute("lang", "es")
     expect(offline.locator("#title")).to_have_text(seen)
-    expect(offline.locator("#source")).to_have_text(f"Inglés: {learned_pairs[0][0]}")
+    expect(offline.locator("#source")).to_have_text(f"En inglés: {learned_pairs[0][0]}")
     expect(offline.get_by_label("capa 1, cabeza 3")).to_have_attribute("aria-pressed", "true")
     offline.locator("#map td").first.hover()
     expect(offline.locator("#value")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
@@ -535,7 +535,7 @@ def test_the_projector_view_is_left_by_its_button_at_any_size(visit, learned_pai
 
 def test_the_list_of_translations_ends_before_its_arrow_and_is_dimmed_where_it_has_no_part(visit, learned_pairs):
     page = visit("/?tab=attention&text=" + quote(learned_pairs[0][0]))
-    field = page.get_by_label("Spanish that is looked into")
+    field = page.get_by_label("Translation that is looked into")
     expect(field).to_be_enabled()
     assert field.evaluate("""field => {
         const arrow = field.parentElement.querySelector('.icon-wrap').getBoundingClientRect();

@@ -22,7 +22,7 @@ def test_the_tab_opens_with_the_whole_pass_and_play_writes_the_translation(visit
     english, spanish = learned_pairs[0]
     page = visit(f"/?tab=model&text={quote(english)}")
     picture = whole_pass(page)
-    expect(page.locator("p.asks", has_text="What happens between the English sentence")).to_be_visible()
+    expect(page.locator("p.asks", has_text="What happens between the sentence")).to_be_visible()
     expect(picture.get_by_role("slider", name="Step")).to_have_value("1")
     picture.get_by_role("button", name="Play").click()
     expect(picture.get_by_role("button", name="Pause")).to_be_visible()

@@ -244,7 +244,7 @@ def test_a_piece_shows_its_rivals_to_mouse_and_keyboard(visit, learned_pairs):
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("", "There is nothing to translate: type an English sentence."),
+    ("", "There is nothing to translate: type a sentence in English."),
     ("word " * 10_000, "(10,000 words); at most 5,000 characters are read at once"),
     ("🙂", "never seen these characters: 🙂"),
     ("你好", "never seen these characters: 你好"),
@@ -441,10 +441,10 @@ def test_bleu_is_taken_apart(visit, learned_pairs):
     translate(page, learned_pairs[1][0])
     expect_spanish(page, learned_pairs[1][1])
     page.get_by_role("button", name="Compare with a reference translation").click()
-    type_into(page.get_by_label("Reference translation, in Spanish"), learned_pairs[1][1])
+    type_into(page.get_by_label("Reference translation"), learned_pairs[1][1])
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_text("BLEU 100.0")).to_be_visible()
-    page.get_by_label("Reference translation, in Spanish").fill("")
+    page.get_by_label("Reference translation").fill("")
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_text("The reference is empty")).to_be_visible()
 

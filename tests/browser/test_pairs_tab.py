@@ -24,8 +24,8 @@ def part(page, name):
 
 def test_two_sentences_are_compared_and_the_address_keeps_them(page, learned_pairs):
     part(page, "Two sentences")
-    type_into(page.get_by_label("Sentence A (English)"), learned_pairs[0][0])
-    second = page.get_by_label("Sentence B (English)")
+    type_into(page.get_by_label("Sentence A"), learned_pairs[0][0])
+    second = page.get_by_label("Sentence B")
     type_into(second, learned_pairs[1][0])
     second.press("Enter")
     shown = page.locator(".contrasted")

@@ -29,7 +29,7 @@ def project(page, picture):
 @pytest.mark.parametrize(("tab", "picture", "question"), [
     ("decoding", ".block.step-player", "How does the decoder choose the next piece?"),
     ("principles", ".block.first-scores", "How does one head come to its weights, number by number?"),
-    ("model", ".block.whole-pass", "What happens between the English sentence and the next Spanish word?"),
+    ("model", ".block.whole-pass", "What happens between the sentence and the next word of its translation?"),
     ("attention", ".block.heads", "Which words does each head look at?")])
 def test_a_picture_is_alone_with_what_to_say_and_is_left_by_escape(visit, learned_pairs, tab, picture, question):
     page = visit("/?text=" + quote(learned_pairs[0][0]))

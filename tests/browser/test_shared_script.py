@@ -11,8 +11,8 @@ import pytest
 
 from tests.browser.acts import saved
 from xformer.figures.labels import percent
+from xformer.figures.layout import GREY, PALETTES
 from xformer.figures.maximum import FRAME
-from xformer.figures.palettes import GREY, PALETTES
 from xformer.figures.positions import LINES
 from xformer.figures.principles import MARK
 from xformer.strings import ASSETS

@@ -28,8 +28,8 @@ def test_the_ring_of_a_part_lies_inside_it_and_only_keys_show_it(visit, learned_
     page = visit(f"/?text={quote(learned_pairs[1][0])}&tab=decoding")
     chosen = page.locator(".decoding .parts label.selected")
     ring = "label => [getComputedStyle(label).outlineStyle, parseFloat(getComputedStyle(label).outlineOffset)]"
-    part(page, "Your Spanish")
-    expect(chosen).to_have_text("Your Spanish")
+    part(page, "Your translation")
+    expect(chosen).to_have_text("Your translation")
     assert chosen.evaluate(ring)[0] == "none"
     page.keyboard.press("ArrowRight")
     expect(chosen).to_have_text("Layer by layer")
@@ -67,7 +67,7 @@ def test_the_player_pauses_when_it_is_out_of_sight(visit, learned_pairs):
     page = visit()
     open_decoding(page, learned_pairs)
     player = page.locator(".step-player.block")
-    for leave, come_back in ((lambda: part(page, "Your Spanish"), lambda: part(page, "Step by step")),
+    for leave, come_back in ((lambda: part(page, "Your translation"), lambda: part(page, "Step by step")),
                              (lambda: page.get_by_role("tab", name="Compare").click(),
                               lambda: page.get_by_role("tab", name="Step by step").click())):
         player.get_by_role("button", name="▶ Play").click()
@@ -143,8 +143,8 @@ def test_what_does_not_all_fit_fades_and_says_so_until_its_end_is_seen(visit, le
 def test_one_s_own_spanish_is_given_and_its_losses_shown(visit, learned_pairs):
     page = visit()
     open_decoding(page, learned_pairs)
-    part(page, "Your Spanish")
-    field = page.get_by_label("Your Spanish", exact=True).last
+    part(page, "Your translation")
+    field = page.get_by_label("Your translation", exact=True).last
     expect(field).to_have_value(learned_pairs[1][1])
     expect(page.locator(".block.free")).to_contain_text("Both are the same")
     type_into(field, "El gato come.")

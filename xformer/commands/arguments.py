@@ -87,10 +87,10 @@ def add_pairs(p: argparse.ArgumentParser) -> None:
     p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
 
 
-def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int = 5) -> Options:
+def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int = 5, quality: bool = False) -> Options:
     """Return the options of a search that `add_search` read; raises UserError for wrong ones."""
     with plainly():
-        return Options(args.beam, n_best, args.length_penalty, alternatives=alternatives)
+        return Options(args.beam, n_best, args.length_penalty, alternatives=alternatives, quality=quality)
 
 
 def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> list[Pair]:

@@ -1,7 +1,5 @@
 """Look at a checkpoint, fetch it from the Hub, upload it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

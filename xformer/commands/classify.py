@@ -1,7 +1,5 @@
 """Tell the sentiment of a review, or of each line of standard input."""
 
-from __future__ import annotations
-
 import argparse
 
 from xformer.commands.arguments import add_checkpoint, add_device, add_texts

@@ -1,18 +1,13 @@
 """Compare the translations of two texts, and how likely each is after either."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from xformer.commands.arguments import add_search, search_options
 from xformer.explain.pairs import Place, aligned
 from xformer.hub.shipped import TRANSLATION
-
-if TYPE_CHECKING:
-    from xformer.results import Comparison
+from xformer.results import Comparison
 
 HELP = "compare the translations of two texts"
 

@@ -1,7 +1,5 @@
 """Fetch training data, and make more of them."""
 
-from __future__ import annotations
-
 import argparse
 
 from xformer.commands.arguments import add_device, add_options, add_precision, plainly, record

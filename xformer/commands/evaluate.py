@@ -38,6 +38,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     _add_alignment(kinds.add_parser("alignment", help="alignment error rate of every cross-attention head"))
     _add_lengths(kinds.add_parser("lengths", help="BLEU and chrF by the length of the sentences"))
     _add_guesses(kinds.add_parser("guesses", help="the probability below which a translation is marked as a guess"))
+    _add_quality(kinds.add_parser("quality", help="how far a translation can be trusted, as page and API say it"))
     _add_sentiment(kinds.add_parser("sentiment", help="accuracy on a file of labelled texts"))
     _add_pretraining(kinds.add_parser("pretraining",
                                       help="what pre-training is worth, from several runs of train sentiment"))
@@ -48,13 +49,14 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 
 def _add_translation(p: argparse.ArgumentParser) -> None:
-    p.description = "Translate the English of a file of pairs and score it with sacrebleu, one reference a line."
+    p.description = ("Translate what the model reads of a file of pairs, English or Spanish, and score it with "
+                     "sacrebleu, one reference a line.")
     p.set_defaults(run=translation)
     add_pairs(p)
     add_search(p)
     p.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     p.add_argument("--plain", action="store_true",
-                   help="write the English in lower case and without final punctuation, as many people type")
+                   help="write what is translated in lower case and without punctuation at its ends, as many type")
     p.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
     p.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
                                                      "sentence with it; if its third column marks pairs as in-test, "
@@ -62,16 +64,17 @@ def _add_translation(p: argparse.ArgumentParser) -> None:
     p.add_argument("--save", action="store_true", help=SAVE_HELP)
 
 
-def _own_folder(args: argparse.Namespace) -> Path:
-    """Return the checkpoint's folder; raises UserError where scores of a changed model would be kept as its own."""
+def _opened(args: argparse.Namespace) -> tuple[Path, Service]:
+    """Open a checkpoint; raises UserError where scores of a changed model would be kept as its own."""
+    from xformer.serve.translation import Service
     if args.save and args.precision == "int8":
         raise UserError("--save keeps the scores of the weights as they are; leave out --save, or --precision int8.")
-    return own_folder(TRANSLATION.find(args.checkpoint), args.save)
+    folder = own_folder(TRANSLATION.find(args.checkpoint), args.save)
+    return folder, Service.open(folder, args.device, args.precision)
 
 
 def translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs; keep them if asked to."""
-    from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.data.corpora import read_test_overlap, without
     options = search_options(args, alternatives=0)
@@ -82,8 +85,7 @@ def translation(args: argparse.Namespace) -> None:
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
-    folder = _own_folder(args)
-    service = Service.open(folder, args.device, args.precision)
+    folder, service = _opened(args)
     scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
     if args.save:
         keep_score(folder, name, {**{key: getattr(scores, key) for key in TRANSLATION_KEPT}, "plain": args.plain,
@@ -126,27 +128,22 @@ def alignment(args: argparse.Namespace) -> None:
     service = Service.open(folder, args.device)
     with plainly():
         scores = evaluation.evaluate_alignment(service, gold)
-    kept = scores.to_json()
-    if args.json:
-        print(json.dumps({**kept, **_origin(service)}))
-    else:
-        for reading, rates in scores.rates.items():
-            print(f"Alignment error rate, each row counted for the piece {reading}")
-            print("         " + "".join(f"{f'head {h}':>8}" for h in range(1, rates.shape[1] + 1)))
-            for i, row in enumerate(rates, 1):
-                print(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row))
-        print(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece {scores.reading}; "
-              f"{scores.sentences:,} sentences, checkpoint {service.info.name} {service.info.identity}")
-    if args.save:
-        keep(folder, "alignment", kept)
+    lines = []
+    for reading, rates in scores.rates.items():
+        lines += [f"Alignment error rate, each row counted for the piece {reading}",
+                  "         " + "".join(f"{f'head {h}':>8}" for h in range(1, rates.shape[1] + 1)),
+                  *(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row) for i, row in enumerate(rates, 1))]
+    lines.append(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece "
+                 f"{scores.reading}; {scores.sentences:,} sentences")
+    _tell(args, folder, "alignment", scores.to_json(), lines, service)
 
 
 # Lengths
 
 
 def _add_lengths(p: argparse.ArgumentParser) -> None:
-    p.description = ("Translate the English of a file of pairs and score it by the number of its pieces, beside how "
-                     "many sentences of that length the model has learned from.")
+    p.description = ("Translate what the model reads of a file of pairs and score it by the number of its pieces, "
+                     "beside how many sentences of that length the model has learned from.")
     p.set_defaults(run=lengths)
     add_pairs(p)
     p.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, where they were used, "
@@ -158,28 +155,22 @@ def _add_lengths(p: argparse.ArgumentParser) -> None:
 
 def lengths(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
-    from xformer.serve.translation import Service
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
-    training = _training_sentences(Path(args.train)) if args.train else None
-    folder = _own_folder(args)
-    service = Service.open(folder, args.device, args.precision)
+    learned = _training_pairs(Path(args.train)) if args.train else None
+    folder, service = _opened(args)
+    training = None if learned is None else [source for source, _ in evaluation.as_read(service, learned)]
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
-    if args.json:
-        print(json.dumps({**scores.to_json(), **_origin(service)}))
-    else:
-        print(f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}")
-        for bucket in scores.buckets:
-            pieces = f"{bucket.first}-" if bucket.last is None else f"{bucket.first}-{bucket.last}"
-            print(f"{pieces:<9}{bucket.sentences:>10,}{_number(bucket.bleu):>8}{_number(bucket.chrf):>8}"
-                  f"{_number(bucket.training):>12}")
-        print(f"{scores.sentences:,} sentences, beam {scores.beam}, checkpoint {service.info.name} "
-              f"{service.info.identity}")
-    if args.save:
-        keep(folder, "lengths", scores.to_json())
+    lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
+    for bucket in scores.buckets:
+        pieces = f"{bucket.first}-" if bucket.last is None else f"{bucket.first}-{bucket.last}"
+        lines.append(f"{pieces:<9}{bucket.sentences:>10,}{_number(bucket.bleu):>8}{_number(bucket.chrf):>8}"
+                     f"{_number(bucket.training):>12}")
+    lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
+    _tell(args, folder, "lengths", asdict(scores), lines, service)
 
 
-# Guesses
+# Guesses, and how far a translation can be trusted
 
 
 def _add_guesses(p: argparse.ArgumentParser) -> None:
@@ -198,39 +189,59 @@ def _add_guesses(p: argparse.ArgumentParser) -> None:
 
 def guesses(args: argparse.Namespace) -> None:
     """Print the bound and what it catches; keep it if asked to."""
-    from xformer.serve.translation import Service
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
-    folder = _own_folder(args)
-    service = Service.open(folder, args.device, args.precision)
+    folder, service = _opened(args)
     scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
-    if args.json:
-        print(json.dumps({**asdict(scores), **_origin(service)}))
-    else:
-        print(f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
-              f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}, "
-              f"checkpoint {service.info.name} {service.info.identity}")
-    if args.save:
-        keep(folder, "guesses", asdict(scores))
+    _tell(args, folder, "guesses", asdict(scores), [
+        f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
+        f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}"], service)
+
+
+def _add_quality(p: argparse.ArgumentParser) -> None:
+    p.description = ("Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how "
+                     "many translations like one say what was meant, and test it on the other half.")
+    p.set_defaults(run=quality)
+    p.add_argument("--pairs", required=True, metavar="FILE", nargs="+", help="files of English, a tab, Spanish")
+    add_search(p)
+    p.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+
+
+def quality(args: argparse.Namespace) -> None:
+    """Print how well what is said of translations holds on those it was not fitted to; keep it if asked to."""
+    from xformer.training import evaluation
+    options = search_options(args, n_best=args.beam, alternatives=0)
+    sets = {set_name(Path(file)): read_pairs(Path(file)) for file in args.pairs}
+    folder, service = _opened(args)
+    with plainly():
+        found = evaluation.evaluate_quality(service, sets, options)
+    rows = [("tested on", *next(iter(found["tested"].values()))), *(
+        (name, *group.values()) for name, group in found["tested"].items())]
+    lines = ["".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows]
+    _tell(args, folder, "quality", found, [*lines, f"fitted on {found['fitted']:,}"], service)
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-def _origin(service: Service) -> dict[str, str]:
-    """Say which weights were scored, and on what."""
-    return {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
+def _tell(args: argparse.Namespace, folder: Path, name: str, kept: Any, lines: list[str], service: Service) -> None:
+    """Print what was measured and of which weights, as lines or as JSON; keep it under a name if asked to."""
+    origin = {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
+    weights = f", checkpoint {service.info.name} {service.info.identity}"
+    print(json.dumps({**kept, **origin}) if args.json else "\n".join(lines) + weights)
+    if args.save:
+        keep(folder, name, kept)
 
 
-def _training_sentences(folder: Path) -> list[str]:
-    """Read the English sentences that a model was trained on; raises UserError where there are none."""
+def _training_pairs(folder: Path) -> list[tuple[str, str]]:
+    """Read the sentence pairs that a model was trained on; raises UserError where there are none."""
     from xformer.training.data.corpora import data_file
     files = [path for name in ("train", "extra", "extra2", "written") if (path := data_file(folder, name))]
     if not files:
         raise UserError(f"There is no train.tsv or train.tsv.xz in {folder}; name the folder that the model was "
                         f"trained on.")
-    return [english for file in files for english, _ in read_pairs(file)]
+    return [pair for file in files for pair in read_pairs(file)]
 
 
 # Sentiment

@@ -1,7 +1,5 @@
 """Keep what an evaluation measured in the files of the checkpoint."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

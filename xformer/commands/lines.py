@@ -1,19 +1,14 @@
 """Answer a text of the command line, or each line of standard input, by one line of output."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from xformer.results import UserError
+from xformer.results import BeamTree, Sentiment, Translation, UserError
 
-if TYPE_CHECKING:
-    from xformer.results import BeamTree, Sentiment, Translation
-
-Result = TypeVar("Result", "Translation", "Sentiment", "BeamTree")
+Result = TypeVar("Result", Translation, Sentiment, BeamTree)
 BLOCK = 64  # lines that are computed at once
 
 

@@ -1,7 +1,5 @@
 """Serve the engine over HTTP, without the page: in this process, or in replicas of Ray Serve on any number of hosts."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Host the page on the Hugging Face Hub."""
 
-from __future__ import annotations
-
 import argparse
 
 from xformer.hub import shipped

@@ -1,7 +1,5 @@
 """Study how transformers learn, and why some do not."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

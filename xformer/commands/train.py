@@ -1,7 +1,5 @@
 """Train a model: translation, a language model of reviews, or a classifier of them."""
 
-from __future__ import annotations
-
 import argparse
 
 from xformer.commands.arguments import add_options, record

@@ -21,17 +21,20 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                    help="print what the beam kept, ended and dropped at each step, with log-probability and score")
     p.add_argument("--n-best", type=int, action=Within, least=1, most=32, default=1,
                    help="how many translations of each text (default 1)")
+    p.add_argument("--quality", action="store_true",
+                   help="say first which share (0 to 1) of translations like it say what was meant, or “unknown”")
 
 
 def run(args: argparse.Namespace) -> int:
     from xformer.serve.translation import Service
-    options = search_options(args, n_best=args.n_best)
+    options = search_options(args, n_best=args.n_best, quality=args.quality)
     service = Service.open(TRANSLATION.find(args.checkpoint), args.device, args.precision)
     if args.tree:
         return answer(args.text, lambda texts: [service.ask(GrowTree(text, options)) for text in texts], tree_lines,
                       args.json)
-    return answer(args.text, lambda texts: service.translate_many(texts, options),
-                  lambda translation: "\t".join(candidate.text for candidate in translation.n_best), args.json)
+    return answer(args.text, lambda texts: service.translate_many(texts, options), lambda found: "\t".join([
+        *(["unknown" if found.quality is None else f"{found.quality:.2f}"] if args.quality else []),
+        *(candidate.text for candidate in found.n_best)]), args.json)
 
 
 def tree_lines(tree: BeamTree) -> str:

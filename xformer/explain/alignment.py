@@ -42,6 +42,11 @@ class Gold:
         """The words of the Spanish sentence."""
         return split(self.spanish)
 
+    def turned(self) -> Gold:
+        """The pair as a model from Spanish into English reads it: its sides exchanged."""
+        sure, possible = (frozenset((j, i) for i, j in links) for links in (self.sure, self.possible))
+        return Gold(self.spanish, self.english, sure, possible)
+
 
 def grouped(pieces: Sequence[str]) -> list[tuple[str, list[int]]]:
     """Group pieces into words (text, indices of the pieces), without </s>; a lone "▁" belongs to the mark after it.
@@ -125,7 +130,17 @@ def alignment(attention: np.ndarray, source: Sequence[str], predicted: Sequence[
     `by_words`; </s> is left out on both sides, even if a row looks at nothing else.
     """
     queries, keys = ([group for _, group in grouped(pieces)] for pieces in (predicted, source))
-    return frozenset((int(row.argmax()), t) for t, row in enumerate(by_words(attention, queries, keys)))
+    return linked(attention, queries, keys)
+
+
+def linked(attention: np.ndarray, queries: Sequence[Sequence[int]], keys: Sequence[Sequence[int]]) -> frozenset[Link]:
+    """Link each part of a target, `queries`, with the part of the source, `keys`, that a map (T, S) looks at most; the
+    parts are lists of pieces, and an empty one has no link."""
+    asking, seen = ([i for i, group in enumerate(parts) if group] for parts in (queries, keys))
+    if not asking or not seen:
+        return frozenset()
+    rows = by_words(attention, [queries[i] for i in asking], [keys[i] for i in seen])
+    return frozenset((seen[int(row.argmax())], asking[t]) for t, row in enumerate(rows))
 
 
 def alignment_error_rate(links: Set[tuple[int, ...]], sure: Set[tuple[int, ...]],

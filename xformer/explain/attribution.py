@@ -1,7 +1,5 @@
 """Attribute a classifier's verdict to words: leave out each in turn, and compare with the attention that it got."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

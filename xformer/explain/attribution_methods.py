@@ -1,7 +1,5 @@
 """Compare three attribution methods on "which English word made this Spanish one?". Numpy only."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

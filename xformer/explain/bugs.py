@@ -4,8 +4,6 @@ Axes as in `model.py`. Nothing is stored on the healthy model: a patient is hand
 model of its own that shares the weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace

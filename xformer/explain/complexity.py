@@ -1,7 +1,5 @@
 """Compare the time that layers take to read a sequence (Vaswani et al. 2017, section 4 and table 1)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from statistics import median

@@ -6,8 +6,6 @@ row `step` + 1 is the first that can differ. With `late`, as in `results.Maps`, 
 pieces, and row `step` + 2 is the first that can differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reasons to doubt a translation: the text may not be English, or the model was not sure of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -18,17 +16,37 @@ ENGLISH = frozenset(re.findall(r"[\w']+", """
     my not of on or our she should so that the their them there these they this those to us was we were what when where
     who why will with would you your"""))
 
+SHORT = {"en": ENGLISH, "es": SPANISH}
+
 
 def sureness(log_probs: Sequence[float]) -> float:
     """Return the mean log-probability of a translation's pieces, in nats; at most 0."""
     return sum(log_probs) / max(1, len(log_probs))
 
 
-def looks_spanish(text: str) -> bool:
-    """Tell whether a text has more short words of Spanish than of English.
+def looks_like(text: str, language: str) -> bool:
+    """Tell whether a text has more short words of a language, "en" or "es", than of the other of the two.
 
-    >>> looks_spanish("¿Dónde está el libro?"), looks_spanish("Where is Los Angeles?")
+    >>> [looks_like(text, "es") for text in ("¿Dónde está el libro?", "Where is Los Angeles?")]
+    [True, False]
+    """
+    own, other = _short([word.lower() for word in WORD.findall(text)], language)
+    return own > other
+
+
+def looks_foreign(text: str, language: str = "en") -> bool:
+    """Tell whether a text has more short words of Spanish than of English, or six words and hardly a short English one;
+    for the language "es", the other way round.
+
+    >>> looks_foreign("Ich habe keine Ahnung, wo er heute wohnt."), looks_foreign("Good students study hard.")
     (True, False)
     """
-    found = [word.lower() for word in WORD.findall(text)]
-    return sum(word in SPANISH for word in found) > sum(word in ENGLISH for word in found)
+    found = [re.split("['’]", word.lower())[0] for word in WORD.findall(text)]
+    own, other = _short(found, language)
+    return other > own or len(found) > 5 and own < len(found) / 12
+
+
+def _short(found: Sequence[str], language: str) -> tuple[int, int]:
+    """Count the short words of a language among words, and those of the other."""
+    counts = {code: sum(word in short for word in found) for code, short in SHORT.items()}
+    return counts.pop(language, 0), max(counts.values())

@@ -1,7 +1,5 @@
 """Export a trace as a file: JSON, NPZ, or one HTML page that opens offline."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Read moments of a training run: the passes at each, and the head that aligns words best at the end. No torch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

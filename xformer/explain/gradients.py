@@ -5,8 +5,6 @@ the gradients near the output are large at the beginning, so that a high learnin
 they are about the same at all depths.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 

@@ -3,8 +3,6 @@
 n points have x and y (n,); the queries are m places q (m,); weights are (m, n), and each row sums to 1. Numpy only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A key-value store read by attention: titles are keys, texts are values, and a query is compared with every key."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from xformer.results import Message, UserError

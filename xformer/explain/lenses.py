@@ -4,8 +4,6 @@ Functions of a model, its tokenizer and tokens, as in `passes.py`. Axes as in `m
 layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

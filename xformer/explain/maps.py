@@ -4,8 +4,6 @@ A map is (queries, keys) or has more axes before these two. Its rows sum to 1, a
 `hide` can leave a row empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare two sentences that differ in a word or two: which words correspond. Numpy in, numpy out."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 from itertools import zip_longest

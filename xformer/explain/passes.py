@@ -6,7 +6,7 @@ share it. Long computations call `pause` between passes, so that other requests 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,7 +16,9 @@ from torch import Tensor
 
 from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
-from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, scores, sinusoids
+from xformer.explain import pharaoh
+from xformer.explain.alignment import Link, linked
+from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, future_mask, scores, sinusoids
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, words
 from xformer.results import (
@@ -39,6 +41,7 @@ from xformer.results import (
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
+ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
 
 
@@ -133,6 +136,46 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str,
 
 
 @torch.inference_mode()
+def cross_maps(model: Translator, pairs: Sequence[Pair], head: Head) -> list[np.ndarray]:
+    """Compute where a head of the cross-attention looks in passes over N pairs, as far as its layer: (T, S) each."""
+    use_threads(len(pairs))
+    device = model.embedding.weight.device
+    source, target = pad([pair.source for pair in pairs], device), pad([pair.given for pair in pairs], device)
+    recorded = Recording()
+    if isinstance(model, Transformer):
+        memory, mask = model.encode(source)
+        x, future = model.embedding(target), future_mask(target.shape[1], device)
+        memories = model.decoder.memories(memory, mask)[:head.layer]
+        for layer, looked_at in zip(model.decoder.layers, memories, strict=False):
+            x = layer(x, future, looked_at, None, (None, recorded.cross))
+    else:
+        model(source, target, recorded)
+    maps = recorded.cross.probabilities[head.layer - 1][:, head.head - 1].float().cpu().numpy()
+    return [one[:len(pair.given), :len(pair.source)] for one, pair in zip(maps, pairs, strict=True)]
+
+
+def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]], head: Head, given: bool = False,
+          unit: str = pharaoh.UNITS[0]) -> Iterator[frozenset[Link]]:
+    """Link the parts (`pharaoh.UNITS`) of pairs (source, target), each of a target with the one that a head looks at
+    most; if `given`, its rows stand for the pieces they were given. Raises UserError, before the first is done, that
+    names the line of a pair with more pieces than the model has positions."""
+    cut, limit = [[tokenizer.encode(line) for line in pair] for pair in pairs], model.config.max_length
+    for number, one in enumerate(cut, 1):
+        if (pieces := max(map(len, one)) + 1) > limit:
+            raise UserError(f"Line {number} has {pieces:,} pieces, of {limit:,} that can be aligned; split it.")
+    for start in range(0, len(cut), ALIGNED):
+        block, found = range(start, min(start + ALIGNED, len(cut))), dict[int, frozenset[Link]]()
+        full = sorted((i for i in block if all(cut[i])), key=lambda i: [len(tokens) for tokens in cut[i]])
+        for at in range(0, len(full), ALIGNED_ROWS):
+            rows = full[at:at + ALIGNED_ROWS]
+            for i, attention in zip(rows, cross_maps(model, [Pair.of(*cut[i]) for i in rows], head), strict=True):
+                keys, queries = (pharaoh.parts(line, tokenizer.pieces(tokens), unit)
+                                 for line, tokens in zip(pairs[i], cut[i], strict=True))
+                found[i] = linked(attention[int(given):], queries, keys)
+        yield from (found.get(i, frozenset()) for i in block)
+
+
+@torch.inference_mode()
 def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokenizer, row: Sequence[int], text: str
                  ) -> Trace:
     """Record all attention maps of one pass of a model without a decoder over a row of pieces.
@@ -155,14 +198,21 @@ def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
     return values
 
 
-@torch.inference_mode()
-def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
-    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
+def check_head(model: Transformer, head: Head) -> int:
+    """Return the number of layers of a head's stack. Raises UserError if the model has no such head."""
     config, (stack, layer, number) = model.config, head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
     if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
         raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
                                    heads=config.n_heads, stacks=", ".join(STACKS)))
+    return depth
+
+
+@torch.inference_mode()
+def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, padding: int = 0) -> Walk:
+    """Answer `results.WalkHead`. Raises UserError if there is no such head, or too much padding."""
+    check_head(model, head)
+    config, (stack, layer, number) = model.config, head
     if not 0 <= padding <= config.max_length - len(pair.source):
         raise UserError(Message.of("first_error_padding", padding=padding, pieces=len(pair.source),
                                    limit=config.max_length))

@@ -4,8 +4,6 @@ Tables are (length, d_model), equal to those of the model itself (`model.sinusoi
 2i + 1, a sine and a cosine that turn together.
 """
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -3,8 +3,6 @@
 Queries are q (Q, d), keys k (K, d), values v (K, d); scores and weights are (Q, K), and rows of weights sum to 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

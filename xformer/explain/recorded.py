@@ -1,7 +1,5 @@
 """Tell from the numbers of a short training run whether it learned, stalled or diverged. Loads no torch."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

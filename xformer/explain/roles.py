@@ -6,8 +6,6 @@ row has no score: "same word", for example, if no word stands twice. Roles after
 (2019).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Count the parameters, multiplications and memory of a transformer of given sizes. No torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Find the lines of this project's own code that compute a block of a model. No torch."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from functools import cache

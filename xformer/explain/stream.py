@@ -3,8 +3,6 @@
 Axes as in `model.py`. Nothing is stored on the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

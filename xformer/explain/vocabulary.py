@@ -1,7 +1,5 @@
 """Find neighbours in the spaces of a model: pieces by their embeddings, and pieces in sentences by their states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

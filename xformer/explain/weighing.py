@@ -3,8 +3,6 @@
 Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on the model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,7 +10,7 @@ import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.explain.passes import OCCLUDED_PIECES, Pair
+from xformer.explain.passes import OCCLUDED_PIECES, Pair, check_head
 from xformer.explain.principles import BETAS
 from xformer.model import Heads, Memory, Transformer, Weigh, future_mask, scores
 from xformer.results import SCOPES, STACKS, WEIGHINGS, Message, Options, UserError, Weighing
@@ -67,11 +65,8 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
 
     Raises UserError if there is no such head or the change is not valid.
     """
+    depth = check_head(model, change.head)
     config, (stack, layer, number) = model.config, change.head
-    depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
-    if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
-        raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
-                                   heads=config.n_heads, stacks=", ".join(STACKS)))
     if change.scope not in SCOPES or change.kind not in WEIGHINGS:
         raise UserError(Message.of("weigh_error_kind", kind=f"{change.kind}, {change.scope}",
                                    kinds=", ".join(WEIGHINGS), scopes=", ".join(SCOPES)))

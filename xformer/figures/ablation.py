@@ -1,7 +1,5 @@
 """HTML tables for switched-off heads: how the translation changed, and which heads matter. All text is escaped."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Callable, Sequence
@@ -43,7 +41,7 @@ def before_and_after(old: str, new: str, pieces: Sequence[str], before: Sequence
     pieces: of the old translation; before, after: their log-probabilities with all heads and without some, in nats.
     """
     return (both_texts(old, new, before, after, language, of_ablation)
-            + word_table(column_names(language, of_ablation), pieces, before, after))
+            + word_table(column_names(language, of_ablation), pieces, before, after, language))
 
 
 def both_texts(old: str, new: str, before: Sequence[float], after: Sequence[float], language: Language, key: Key
@@ -53,9 +51,9 @@ def both_texts(old: str, new: str, before: Sequence[float], after: Sequence[floa
     same = f"<p>{html(key('same'))}</p>" if old == new else ""
     total = html(key("total"), before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
                  change=f"{sum(after) - sum(before):+.2f}")
-    return (f'<p class="sub">{html(key("before"))}</p><p class="large" lang="es">{escape(old)}</p>'
+    return (f'<p class="sub">{html(key("before"))}</p><p class="large" {language.writes}>{escape(old)}</p>'
             f'<p class="sub">{html(key("after"))}</p>'
-            f'<p class="large" lang="es">{changed_words(old, new)}</p>{same}<p>{total}</p>')
+            f'<p class="large" {language.writes}>{changed_words(old, new)}</p>{same}<p>{total}</p>')
 
 
 def column_names(language: Language, key: Key) -> list[str]:
@@ -63,14 +61,16 @@ def column_names(language: Language, key: Key) -> list[str]:
     return [language.say(key(name)) for name in ("word", "with", "without", "change")]
 
 
-def word_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> str:
+def word_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float],
+               language: Language = ENGLISH) -> str:
     """Tabulate log-probabilities by word, as `piece_table` does by piece; a word's is the sum over its pieces."""
     groups = words(pieces)
     old, new = ([sum(values[i] for i in group) for group in groups] for values in (before, after))
-    return piece_table(names, ["".join(pieces[i] for i in group) for group in groups], old, new)
+    return piece_table(names, ["".join(pieces[i] for i in group) for group in groups], old, new, language)
 
 
-def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> str:
+def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[float], after: Sequence[float],
+                language: Language = ENGLISH) -> str:
     """Tabulate the log-probability (nats) of every piece before and after a change, with probability and difference.
 
     names: of the four columns.
@@ -80,7 +80,7 @@ def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[fl
         return f'<td class="number">{log_prob:.2f} <span class="sub">({probability})</span></td>'
 
     rows = "".join(
-        f'<tr><td lang="es">{escape(shown(piece))}</td>{number(old)}{number(new)}'
+        f'<tr><td {language.writes}>{escape(shown(piece))}</td>{number(old)}{number(new)}'
         f'<td class="number">{new - old:+.2f}</td></tr>'
         for piece, old, new in zip(pieces, before, after, strict=True))
     return f'<table class="plain changes">{header(names)}<tbody>{rows}</tbody></table>'

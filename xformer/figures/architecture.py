@@ -3,8 +3,6 @@
 Like the paper's figure, a tower is read from the bottom up; a bracket is the residual connection around a sub-layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """The data of an attention picture: values of one head or several combined, labels, and how the numbers were made."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -50,20 +48,27 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """A map that is ready to be drawn."""
+class Units:
+    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with labels of rows and columns."""
 
-    title: str
-    rules: tuple[str, ...]  # how the numbers were made, in sentences; none for an unchanged head
+    values: np.ndarray
     queries: tuple[str, ...]  # label of each row
     keys: tuple[str, ...]  # label of each column
-    values: np.ndarray  # (queries, keys), float32
-    sinks: float | None  # share of the attention that lies on sinks; None if they are hidden
-    asks: str  # title of the axis of queries
-    seen: str  # title of the axis of keys
     line: tuple[str, ...]  # short labels of the queries, as they stand in the sentence
     row_words: tuple[tuple[int, ...], ...]  # positions of each row's pieces in their sentence, counted as in `Lock`
     column_words: tuple[tuple[int, ...], ...]
+    sink_columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture(Units):
+    """A map that is ready to be drawn: its values are (queries, keys), float32."""
+
+    title: str
+    rules: tuple[str, ...]  # how the numbers were made, in sentences; none for an unchanged head
+    sinks: float | None  # share of the attention that lies on sinks; None if they are hidden
+    asks: str  # title of the axis of queries
+    seen: str  # title of the axis of keys
 
 
 def named_by(choice: Choice, given: Collection[Head], heads: Sequence[Head] = ()) -> str:
@@ -110,23 +115,9 @@ def picture(trace: Trace, choice: Choice, language: Language = ENGLISH, stack_ma
     rules += [language.say(rule) for rule, used in (("rule_words", choice.words), ("rule_hidden", choice.hide)) if used]
     unit = "word" if choice.words else "piece"
     asks = "source" if not attention.predicted else "predicted" if to_come else "given"
-    return Picture(title, tuple(rules), shown.queries, shown.keys, shown.values.astype(np.float32), share,
-                   language.say(f"axis_asks_{asks}_{unit}"),
-                   language.say(f"axis_seen_{SIDES[choice.stack][1]}_{unit}"), shown.line, shown.row_words,
-                   shown.column_words)
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """Maps (…, rows, columns) of pieces or of words, as a choice wants them, with labels of rows and columns."""
-
-    values: np.ndarray
-    queries: tuple[str, ...]
-    keys: tuple[str, ...]
-    line: tuple[str, ...]
-    row_words: tuple[tuple[int, ...], ...]  # as in `Picture`
-    column_words: tuple[tuple[int, ...], ...]
-    sinks: tuple[int, ...]  # columns
+    return Picture(**{**vars(shown), "values": shown.values.astype(np.float32)}, title=title, rules=tuple(rules),
+                   sinks=share, asks=language.say(f"axis_asks_{asks}_{unit}"),
+                   seen=language.say(f"axis_seen_{SIDES[choice.stack][1]}_{unit}"))
 
 
 def units(values: np.ndarray, attention: Maps, choice: Choice, to_come: bool, language: Language = ENGLISH) -> Units:

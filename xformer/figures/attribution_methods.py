@@ -1,7 +1,5 @@
 """Attribution methods side by side: a heatmap of leave-one-out effects, and a table of three methods for one word."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np
@@ -44,7 +42,7 @@ def compared(answers: Answers, word: str, where: str, language: Language = ENGLI
     rows = []
     for source, raw, weighed, effect in zip(answers.words, answers.raw, answers.weighed, answers.effect, strict=True):
         last = _bar(0, reach, "–") if np.isnan(effect) else _bar(effect, reach, f"{effect:+.2f}")
-        rows.append(f'<tr><td lang="en">{escape(shown(source))}</td>{_bar(raw, 1, f"{raw:.3f}")}'
+        rows.append(f'<tr><td {language.reads}>{escape(shown(source))}</td>{_bar(raw, 1, f"{raw:.3f}")}'
                     f'{_bar(weighed, 1, f"{weighed:.3f}")}{last}</tr>')
     if errors is None:
         read = html("compared_rows", word=word)

@@ -1,7 +1,5 @@
 """A beam as a tree: the payload of assets/beam_tree.js, and why a hypothesis won or lost, in words. HTML is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -90,7 +88,8 @@ def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
             row(say("tree_divisor", alpha=f"{alpha:g}"),
                 [f"{one.step + 1}^{alpha:g} = {(one.step + 1) ** alpha:.2f}" for one in branches]),
             row(say("tree_score"), [f"{one.score:.4f}" for one in branches])]
-    return (f'<div class="why" role="status"><p class="large" lang="es">{escape(text) or html("rivals_empty")}</p>'
+    return (f'<div class="why" role="status">'
+            f'<p class="large" {language.writes}>{escape(text) or html("rivals_empty")}</p>'
             f"<p>{escape(verdict(tree, node, language))}</p>"
             f'<table class="plain">{header(["", *(name for name, _ in columns)])}<tbody>{"".join(rows)}</tbody>'
             f"</table></div>")

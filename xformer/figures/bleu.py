@@ -3,16 +3,13 @@
 HTML, all text escaped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.layout import axis, layout, literal
-from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal
 from xformer.figures.tables import savable
 from xformer.results import Bleu, NGram
 from xformer.strings import ENGLISH, Language

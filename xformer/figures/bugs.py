@@ -1,7 +1,5 @@
 """Models broken on purpose: both translations, and what gives the mistake away. All text is escaped."""
 
-from __future__ import annotations
-
 import random
 from html import escape
 
@@ -32,11 +30,12 @@ def translations(healthy: Examined, ill: Examined, letter: str, text: str, langu
     """Show what the healthy model and the patient write for a text, side by side. HTML that can be saved."""
     names = (language.say("bugs_healthy"), language.say("bugs_ill", letter=letter))
     said = (escape(healthy.text), changed_words(healthy.text, ill.text))
-    texts = "".join(f'<div><p class="sub">{escape(name)}</p><p class="large" lang="es">{one}</p></div>'
+    texts = "".join(f'<div><p class="sub">{escape(name)}</p><p class="large" {language.writes}>{one}</p></div>'
                     for name, one in zip(names, said, strict=True))
     same = f'<p>{language.html("bugs_same")}</p>' if healthy.text == ill.text else ""
-    return savable(f'<p class="source" lang="en">{escape(text)}</p><div class="both">{texts}</div>{same}', "weighed",
-                   f"{names[1]}: {text}", [language.say("bugs_model"), language.say("weigh_translation")],
+    read = f'<p class="source" {language.reads}>{escape(text)}</p>'
+    return savable(f'{read}<div class="both">{texts}</div>{same}', "weighed", f"{names[1]}: {text}",
+                   [language.say("bugs_model"), language.say("weigh_translation")],
                    [*zip(names, (healthy.text, ill.text), strict=True)])
 
 

@@ -1,7 +1,5 @@
 """Two translations that differ from one step on: a heatmap and sentences on where heads look next. HTML is escaped."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np
@@ -57,9 +55,9 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
     was = escape(old.text) or nothing
     now = changed_words(old.text, new.text) if new.text else nothing
     return (f'<div role="status"><p class="sub">{html("rivals_before", **pieces, number=step + 1)}</p>'
-            f'<p class="large" lang="es">{was}</p>'
+            f'<p class="large" {language.writes}>{was}</p>'
             f'<p class="sub">{html("rivals_after", **pieces, number=step + 1)}</p>'
-            f'<p class="large" lang="es">{now}</p><p>{total}</p>'
+            f'<p class="large" {language.writes}>{now}</p><p>{total}</p>'
             f"<p>{escape(summary(old_trace, new_trace, step, language))}</p></div>")
 
 

@@ -1,7 +1,5 @@
 """Six questions to begin with, each a link to where the page answers it, with a small picture of what is seen there."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

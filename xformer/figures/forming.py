@@ -1,7 +1,5 @@
 """Show how a translator forms: a sentence's translations during training, and the alignment error of its heads."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np
@@ -9,8 +7,7 @@ import plotly.graph_objects as go
 
 from xformer.explain.forming import better_reading, error_course
 from xformer.figures.labels import place
-from xformer.figures.layout import axis, layout
-from xformer.figures.palettes import BLUE, GREY, ORANGE
+from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 

@@ -1,7 +1,5 @@
 """Compare the generations of translators: a sentence, their curves and scores, and what their layers cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +7,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from xformer.figures.layout import axis, layout, logarithmic
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, logarithmic
 from xformer.figures.tables import header, row
 from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language

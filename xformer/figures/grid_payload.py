@@ -1,7 +1,5 @@
 """The payload of assets/head_grid.js: small maps of all heads of a stack."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Collection
 from typing import Any
@@ -11,8 +9,8 @@ import numpy as np
 from xformer.explain.alignment import READINGS
 from xformer.figures.attention import SIDES, Choice, heads_of, named_by
 from xformer.figures.labels import place
+from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import LETTERS
-from xformer.figures.palettes import PALETTES
 from xformer.results import Head
 from xformer.strings import ENGLISH, Language
 

@@ -1,7 +1,5 @@
 """The payload of assets/head_view.js: one attention picture with the two sentences beside it, as heatmap or arcs."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, replace
@@ -10,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from xformer.figures.attention import SIDES, Choice, Picture, picture
+from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import LETTERS
-from xformer.figures.palettes import PALETTES
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 

@@ -4,8 +4,6 @@ They look as assets/head_map.js draws a head: its palette, labels, and colour ba
 near as they are long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +11,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.layout import FONT, LOOK, literal
-from xformer.figures.palettes import PALETTES
+from xformer.figures.layout import FONT, LOOK, PALETTES, literal
 from xformer.strings import Language
 
 # Blue below 0, orange above, transparent at 0; colour-blind readers can tell them apart.

@@ -1,7 +1,5 @@
 """Figures of kernel regression: points and the curve through them, the weights as a map, and the bandwidth's errors."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 
@@ -11,8 +9,7 @@ import plotly.graph_objects as go
 from xformer.explain import kernel_regression as kernels
 from xformer.explain.kernel_regression import RANGE, Descent
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.layout import axis, layout, logarithmic
-from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, logarithmic
 from xformer.strings import ENGLISH, Language
 
 CURVE, ROWS = 201, 26  # places at which the curve is drawn, and rows of the map

@@ -1,7 +1,5 @@
 """Labels of pieces and heads, and probabilities as people read them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

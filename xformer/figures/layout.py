@@ -1,4 +1,5 @@
-"""The look of every plotly figure: transparent, so that the theme shows through, and in the page's font.
+"""The look of figures: their colours, which colour-blind readers can tell apart; and that of every plotly figure,
+transparent, so that the theme shows through, and in the page's font.
 
 assets/plot.js finishes it for the width of a window: the page shows the title; each upright axis is named above it;
 up to four curves are named at their ends, other traces in a legend right below.
@@ -7,12 +8,13 @@ Layouts are plain dictionaries, handed to go.Figure once: plotly's `update_layou
 long, which a reader notices when moving a slider.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from plotly.colors import convert_colors_to_same_type, sequential, unlabel_rgb
+
+BLUE, ORANGE, TEAL, GREY = "#2b7af6", "#d97706", "#0d9488", "#9ca3af"  # of curves and bars
 FONT = 13
 GRID = "rgba(128, 128, 128, 0.25)"
 CLEAR = "rgba(0,0,0,0)"
@@ -24,6 +26,24 @@ MARGIN = {"l": 48, "r": 16, "t": 26, "b": 44}  # pixels around a plot: the names
 MARKS = 3  # least number of marks on a logarithmic axis
 STEPS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))  # of its marks, within a decade
 PREFIXES = {9: "G", 6: "M", 3: "k", 0: ""}  # of the International System of Units, by the power of ten
+Stop = tuple[int, int, int, float]  # red, green, blue (0 to 255), opacity (0 to 1)
+
+
+def _plotlys(name: str) -> list[Stop]:
+    """The stops of one of plotly's sequential palettes."""
+    colours, _ = convert_colors_to_same_type(getattr(sequential, name), "rgb")
+    return [(*(round(part) for part in unlabel_rgb(colour)), 1.0) for colour in colours]
+
+
+# For values from 0 to 1: evenly spaced stops; the browser draws the colours between them. From transparent to one hue
+# is quiet on any page, light or dark; the others come from matplotlib, through plotly.
+PALETTES: dict[str, list[Stop]] = {
+    "blue": [(43, 122, 246, 0.0), (43, 122, 246, 1.0)],
+    "grey": [(128, 128, 128, 0.0), (128, 128, 128, 1.0)],
+    "viridis": _plotlys("Viridis"),
+    "cividis": _plotlys("Cividis"),
+    "magma": _plotlys("Magma"),
+}
 
 
 def layout(title: str, *, x: dict[str, Any], y: dict[str, Any], height: int = PLOT, pair: Sequence[str] = (),

@@ -1,7 +1,5 @@
 """The lecture's sentences as a table: the translations of its transformer, and those of a model here. HTML."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

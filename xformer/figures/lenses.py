@@ -1,8 +1,6 @@
 """A translation model read between its layers, as tables: translations by layer of the encoder, and the logit lens on
 the decoder. All text is escaped."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Sequence
@@ -23,7 +21,7 @@ def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLI
         name = html("layers_none" if layer == 0 else "layers_all" if layer == len(found) - 1 else "layers_after",
                     layer=layer)
         same = html("layers_same") if candidate.text == last and layer < len(found) - 1 else ""
-        rows.append(f'<tr><th scope="row">{name}</th><td lang="es">{_marked(candidate.text, last)}</td>'
+        rows.append(f'<tr><th scope="row">{name}</th><td {language.writes}>{_marked(candidate.text, last)}</td>'
                     f'<td class="number">{sum(candidate.log_probs):.2f}</td><td class="sub">{same}</td></tr>')
     names = [language.say(key) for key in ("layers_layer", "layers_translation", "layers_log_prob")]
     title = language.say("layers_title", text=source)
@@ -61,9 +59,10 @@ def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: 
                         wanted=shown(wanted), own=percent(own), rank=rank)
             kind = " same" if rank == 1 else ""
             first = at + 1 == step and layer == layers - 1
-            cells.append(f'<td class="reading{kind}" lang="es" style="--share:{p:.3f}" tabindex="{0 if first else -1}" '
-                         f'data-step="{at + 1}" data-layer="{layer}" data-probability="{p:.6g}" data-own="{own:.6g}" '
-                         f'data-rank="{rank}" title="{hint}" aria-label="{hint}">{escape(shown(piece))}</td>')
+            cells.append(f'<td class="reading{kind}" {language.writes} style="--share:{p:.3f}" '
+                         f'tabindex="{0 if first else -1}" data-step="{at + 1}" data-layer="{layer}" '
+                         f'data-rank="{rank}" data-probability="{p:.6g}" data-own="{own:.6g}" title="{hint}" '
+                         f'aria-label="{hint}">{escape(shown(piece))}</td>')
         name = escape(say("row_target", given=shown(given), wanted=shown(wanted)))
         rows.append(f'<tr{" class=chosen" if at + 1 == step else ""}><th scope="row">{at + 1} · {name}</th>'
                     f'{"".join(cells)}</tr>')

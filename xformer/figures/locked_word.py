@@ -113,7 +113,7 @@ def _link(head: Head, shown: Units, stack: str, lock: Lock) -> Link | None:
     values = shown.values[head.layer - 1, head.head - 1]
     same = stack != "cross"
     if column is None:
-        column = _largest(values[row], [k for k, words in enumerate(shown.column_words) if k in shown.sinks or
+        column = _largest(values[row], [k for k, words in enumerate(shown.column_words) if k in shown.sink_columns or
                                         same and words == shown.row_words[row or 0]])
     elif row is None:
         row = _largest(values[:, column], [q for q, words in enumerate(shown.row_words)

@@ -1,7 +1,5 @@
 """Results for many classified texts: a summary in sentences, and a table. HTML, all text escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

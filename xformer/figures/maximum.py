@@ -1,7 +1,5 @@
 """What a pooling by maximum keeps of a text: which word gives each dimension, and what that adds to the verdict."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np
@@ -9,8 +7,7 @@ import plotly.graph_objects as go
 
 from xformer.figures import heatmap
 from xformer.figures.labels import sentence
-from xformer.figures.layout import GRID, axis, layout, literal
-from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.layout import BLUE, GRID, ORANGE, axis, layout, literal
 from xformer.figures.sentiment import label_name
 from xformer.figures.tables import header, savable
 from xformer.pieces import SPECIAL, WORD_START

@@ -1,7 +1,5 @@
 """Two sentences side by side: translations word by word, log-probabilities crosswise, and one head in both."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from html import escape
 from typing import NamedTuple
@@ -12,7 +10,7 @@ import plotly.graph_objects as go
 from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
 from xformer.figures.attention import SIDES, Choice, all_maps, named_by, units
-from xformer.figures.heatmap import Axis, Hover, Scale, matrix
+from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import percent, place, times
 from xformer.figures.tables import savable
 from xformer.pieces import EOS, SPECIAL, WORD_START, spelled, words
@@ -67,8 +65,8 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     sources = [translation.source.split() for translation in compared.translations]
     places = aligned(*sources)
     sections = "".join(
-        f'<section><h3>{name}</h3><p lang="en" class="source">{_marked(sources[side], places, side)}</p>'
-        f'<p lang="es" class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
+        f'<section><h3>{name}</h3><p {language.reads} class="source">{_marked(sources[side], places, side)}</p>'
+        f'<p {language.writes} class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
         for side, name in enumerate(NAMES))
     same = compared.translations[0].best.text == compared.translations[1].best.text
     alike = f'<p class="alike">{html("pairs_same")}</p>' if same else ""
@@ -179,32 +177,39 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
     where = f"{say(f'stack_{head.stack}')} · {place(head, language)}"
     asks = "source" if head.stack == "encoder_self" else "predicted" if to_come else "given"
 
-    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, hover: Hover,
-             of: Sequence[str], reach: float | None = None) -> go.Figure:
-        """Plot one of the maps. of: the sentence and its translation. reach: the largest value of a difference, whose
-        colours go both ways."""
-        scale = Scale(say("probability")) if reach is None else Scale(say("pairs_change"), reach, signed=True)
-        return matrix(values, Axis(say(f"axis_asks_{asks}_word"), labels[0]),
-                      Axis(say(f"axis_seen_{SIDES[head.stack][1]}_word"), labels[1]), hover,
-                      title=f"{name} · {where}", scale=scale, cell=(CELL, CELL), pair=of)
-
-    def share(query: str, key: str, value: float) -> str:
-        missing = value != value
-        return say("pairs_no_word") if missing else say("looks_at", query=query, list=f"{key} {percent(value)}")
-
-    def change(query: str, key: str, value: float) -> str:
-        missing = value != value
-        return say("pairs_no_word") if missing else f"{query} → {key}: {value:+.3f}"
+    def plot(values: np.ndarray, labels: tuple[Sequence[str], Sequence[str]], name: str, of: Sequence[str],
+             reach: float | None = None) -> go.Figure:
+        return plot_head(values, Axis(say(f"axis_asks_{asks}_word"), labels[0]),
+                         Axis(say(f"axis_seen_{SIDES[head.stack][1]}_word"), labels[1]), f"{name} · {where}", of,
+                         language, reach)
 
     pairs = [(one.source, one.best.text) for one in compared.translations]
     one, other = (plot(values, (_own(rows, sides[side].line, side), _own(columns, sides[side].keys, side)), NAMES[side],
-                       share, pairs[side]) for side, values in ((0, first), (1, second)))
+                       pairs[side]) for side, values in ((0, first), (1, second)))
     asking = [label(row, sides[0].line, sides[1].line) for row in rows]
     seen = [label(column, sides[0].keys, sides[1].keys) for column in columns]
     reach = max(0.1, float(np.nanmax(np.abs(difference), initial=0)))
     both = [" / ".join(texts) for texts in zip(*pairs, strict=True)]
-    apart = plot(difference, (asking, seen), "B − A", change, both, reach)
+    apart = plot(difference, (asking, seen), "B − A", both, reach)
     return HeadMaps(one, other, apart, _most_changed(difference, asking, seen, where, language))
+
+
+def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: Sequence[str], language: Language,
+              reach: float | None = None) -> go.Figure:
+    """Plot where a head looks, word by word; NaN where a word is missing. pair: the sentence and its translation.
+
+    reach: the largest value of a difference of two such maps, whose colours go both ways; None for a map.
+    """
+    say = language.say
+
+    def hover(query: str, key: str, value: float) -> str:
+        if value != value:
+            return say("pairs_no_word")
+        return f"{query} → {key}: {value:+.3f}" if reach else say(
+            "looks_at", query=query, list=f"{key} {percent(value)}")
+
+    scale = Scale(say("pairs_change"), reach, signed=True) if reach else Scale(say("probability"))
+    return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(CELL, CELL), pair=pair)
 
 
 def _own(places: Sequence[Place], names: Sequence[str], side: int) -> list[str]:

@@ -4,8 +4,6 @@ Tables are (length, d_model) as `explain.positions.table` makes them; pair i is 
 cosine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -20,8 +18,7 @@ from xformer.figures.ablation import changed_words, piece_table
 from xformer.figures.generations import FEWEST
 from xformer.figures.labels import lesson, shown_all
 from xformer.figures.labels import sentence as spelled_out
-from xformer.figures.layout import GRID, PLOT, axis, layout, literal, logarithmic, panels
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.layout import BLUE, GREY, GRID, ORANGE, PLOT, TEAL, axis, layout, literal, logarithmic, panels
 from xformer.figures.tables import header
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import ENGLISH, Language
@@ -224,16 +221,19 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
     new = change.translation.best.text
     read = ""
     if change.source != change.before.text:
-        read = f'<p class="sub">{html("pos_read")}</p><p lang="en">{escape(change.source)}</p>'
+        read = f'<p class="sub">{html("pos_read")}</p><p {language.reads}>{escape(change.source)}</p>'
     same = f'<p>{html("pos_same")}</p>' if old == new else ""
     before, after = sum(change.before.log_probs), sum(change.after.log_probs)
     total = html("pos_total", before=f"{before:.2f}", after=f"{after:.2f}", change=f"{after - before:+.2f}")
     names = [say(key) for key in ("pos_piece", "pos_before", "pos_after", "pos_change")]
-    return (f'{read}<p class="sub">{html("pos_translation_before")}</p><p class="large" lang="es">{escape(old)}</p>'
+    return (f'{read}<p class="sub">{html("pos_translation_before")}</p>'
+            f'<p class="large" {language.writes}>{escape(old)}</p>'
             f'<p class="sub">{html("pos_translation_after")}</p>'
-            f'<p class="large" lang="es">{changed_words(old, new) or html("pos_nothing")}</p>{same}<p>{total}</p>'
+            f'<p class="large" {language.writes}>{changed_words(old, new) or html("pos_nothing")}</p>{same}'
+            f'<p>{total}</p>'
             f'<details class="by-piece"><summary>{html("pos_by_piece")}</summary>'
-            f"{piece_table(names, change.before.predicted, change.before.log_probs, change.after.log_probs)}</details>")
+            f"{piece_table(names, change.before.predicted, change.before.log_probs, change.after.log_probs, language)}"
+            "</details>")
 
 
 def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> str:

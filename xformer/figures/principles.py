@@ -1,7 +1,5 @@
 """Figures of equation 1 of Vaswani et al. (2017): the numbers of one head step by step, and with one thing changed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape
@@ -15,8 +13,7 @@ from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
 from xformer.figures.labels import lesson, of_pair, percent, shown, shown_all
-from xformer.figures.layout import axis, layout, literal, logarithmic, panels
-from xformer.figures.palettes import BLUE, ORANGE
+from xformer.figures.layout import BLUE, ORANGE, axis, layout, literal, logarithmic, panels
 from xformer.figures.tables import header
 from xformer.results import Walk
 from xformer.strings import ENGLISH, Language

@@ -1,7 +1,5 @@
 """The attention maps of a model that reads reviews, and one head before and after fine-tuning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
@@ -11,14 +9,14 @@ import plotly.graph_objects as go
 
 from xformer.explain import maps
 from xformer.figures.attention import Choice, units
-from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import of_model, percent, place
+from xformer.figures.heatmap import Axis
+from xformer.figures.labels import of_model, place
+from xformer.figures.pairs import plot_head
 from xformer.figures.tables import savable
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
 OF = ("classifier", "writer")  # whose maps: of the shipped classifier or the language model, or another's by its name
-CELL = 24  # pixels
 
 
 @dataclass(frozen=True)
@@ -79,20 +77,14 @@ def before_after(before: Trace, after: Trace, head: Head, language: Language = E
              for trace in (before, after)]
     difference = sides[1].values - sides[0].values
     reach = max(0.1, float(np.abs(difference).max()))
-    where = place(head, language)
+    rows, columns = Axis(say("axis_asks_source_word"), sides[0].line), Axis(say("axis_seen_source_word"), sides[0].keys)
 
-    def plot(values: np.ndarray, name: str, scale: Scale) -> go.Figure:
-        def hover(query: str, key: str, value: float) -> str:
-            return f"{query} → {key}: {value:+.3f}" if scale.signed else say(
-                "looks_at", query=query, list=f"{key} {percent(value)}")
-        return matrix(values, Axis(say("axis_asks_source_word"), sides[0].line),
-                      Axis(say("axis_seen_source_word"), sides[0].keys), hover, title=f"{name} · {where}", scale=scale,
-                      cell=(CELL, CELL), pair=[after.text])
+    def plot(name: str, values: np.ndarray, reach: float | None = None) -> go.Figure:
+        title = f"{say(f'maps_{name}')} · {place(head, language)}"
+        return plot_head(values, rows, columns, title, [after.text], language, reach)
 
-    shares, change = Scale(say("probability")), Scale(say("pairs_change"), reach, signed=True)
-    return BeforeAfter(plot(sides[0].values, say("maps_before"), shares),
-                       plot(sides[1].values, say("maps_after"), shares),
-                       plot(difference, say("maps_difference"), change))
+    return BeforeAfter(plot("before", sides[0].values), plot("after", sides[1].values),
+                       plot("difference", difference, reach))
 
 
 def rules(drawn: tuple[str, ...], note: str) -> str:

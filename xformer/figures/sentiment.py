@@ -1,7 +1,5 @@
 """A classifier's verdict on a text and the reasons for it: HTML, all text escaped, and two plotly figures."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Callable, Sequence
@@ -12,9 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.labels import percent
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout
 from xformer.figures.notice import notice
-from xformer.figures.palettes import BLUE, GREY, ORANGE
 from xformer.figures.tables import header, savable
 from xformer.pieces import WORD_START
 from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, Sentiment

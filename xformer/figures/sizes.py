@@ -1,7 +1,5 @@
 """Draw the parameters and the cost of a transformer of given sizes, as bars and tables. HTML, all text escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 
@@ -9,8 +7,7 @@ import plotly.graph_objects as go
 
 from xformer.explain import sizes as counts
 from xformer.explain.sizes import Part, Sizes
-from xformer.figures.layout import axis, layout
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
 from xformer.figures.tables import header, savable
 from xformer.strings import ENGLISH, Language
 

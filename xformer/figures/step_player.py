@@ -1,7 +1,5 @@
 """The payload of assets/step_player.js: a translation piece by piece, with what was likeliest at each step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

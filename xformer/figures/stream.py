@@ -1,7 +1,5 @@
 """Figures of the residual stream: one layer's normalisations and sums, the units of its network, and all layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 
@@ -11,8 +9,7 @@ import plotly.graph_objects as go
 from xformer.figures import heatmap
 from xformer.figures.heatmap import Axis, Scale
 from xformer.figures.labels import lesson, shown, shown_all
-from xformer.figures.layout import axis, layout, panels
-from xformer.figures.palettes import BLUE, ORANGE, TEAL
+from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, panels
 from xformer.figures.tables import savable
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language

@@ -1,7 +1,5 @@
 """A small picture of one cross-attention head, word by word, as SVG in HTML; all text is escaped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from html import escape
@@ -43,7 +41,7 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     hint = language.html("strip_hint_given" if given else "strip_hint_predicted")
     return (f'<h3>{title}</h3><button type="button" class="open" data-address="{address}" '
             f'aria-label="{language.html("strip_open", where=place(head, language))}">'
-            f"{_picture(values, spanish, english)}</button>"
+            f"{_picture(values, spanish, english, language)}</button>"
             f'<p class="sub">{hint}</p>'
             f'<p class="sr-only">{escape(_in_words(values, spanish, english, language))}</p>')
 
@@ -54,7 +52,7 @@ def _words(pieces: Sequence[str]) -> list[list[int]]:
     return [group for group in words(pieces) if pieces[group[0]] not in marks or len(group) > 1][:MOST]
 
 
-def _picture(values: np.ndarray, spanish: list[str], english: list[str]) -> str:
+def _picture(values: np.ndarray, spanish: list[str], english: list[str], language: Language) -> str:
     left = 10 + LETTER * max(len(_cut(word)) for word in spanish)
     top = 12 + LETTER * max(len(_cut(word)) for word in english)
     width, height = left + CELL * len(english), top + CELL * len(spanish)
@@ -70,7 +68,7 @@ def _picture(values: np.ndarray, spanish: list[str], english: list[str]) -> str:
                    "</text>" for q, word in enumerate(spanish))
     return (f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
             f'style="max-width: {width:.0f}px; min-width: {LEAST * width:.0f}px" aria-hidden="true">'
-            f'{cells}<g lang="en">{across}</g><g lang="es">{down}</g></svg>')
+            f'{cells}<g {language.reads}>{across}</g><g {language.writes}>{down}</g></svg>')
 
 
 def _in_words(values: np.ndarray, spanish: list[str], english: list[str], language: Language) -> str:

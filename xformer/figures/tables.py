@@ -1,7 +1,5 @@
 """Parts of HTML tables that several figures share. All text is escaped here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from html import escape

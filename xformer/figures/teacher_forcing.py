@@ -1,7 +1,5 @@
 """A given translation, piece by piece: the piece given, the piece wanted, and the loss. All text is escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape
@@ -26,10 +24,10 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
             zip(forced.given, forced.predicted, forced.log_probs, forced.losses, strict=True), 1):
         chosen = ' class="chosen"' if at == step else ""
         numbers.append(f'<th scope="col"{chosen}>{at}</th>')
-        given.append(f'<td{chosen} lang="es">{escape(shown(before))}</td>')
+        given.append(f'<td{chosen} {language.writes}>{escape(shown(before))}</td>')
         hint = html("force_column", step=at, given=shown(before), piece=shown(piece),
                     percent=percent(math.exp(log_prob)), loss=f"{loss:.3f}")
-        wanted.append(f'<td{chosen} lang="es"><button type="button" data-step="{at}" aria-label="{hint}" '
+        wanted.append(f'<td{chosen} {language.writes}><button type="button" data-step="{at}" aria-label="{hint}" '
                       f'title="{hint}" tabindex="{0 if at == step else -1}" aria-pressed="{str(at == step).lower()}">'
                       f"{escape(shown(piece))}</button></td>")
         log_probs.append(f'<td{chosen}>{log_prob:.2f}</td>')
@@ -76,7 +74,8 @@ def distribution(forced: Forced, source: Sequence[str], step: int, language: Lan
     for piece, model, target, is_wanted in targets(forced, step):
         others = forced.vocabulary - len(forced.alternatives[index]) - (
             forced.predicted[index] not in dict(forced.alternatives[index]))
-        name = f'<td lang="es">{escape(shown(piece))}</td>' if piece else f'<td>{html("force_rest", count=others)}</td>'
+        name = (f'<td {language.writes}>{escape(shown(piece))}</td>' if piece
+                else f'<td>{html("force_rest", count=others)}</td>')
         rows.append(f'<tr{" class=chosen" if is_wanted else ""}>{name}{_bar(model, "model")}{_bar(target, "target")}'
                     f'<td class="number">{math.log(model) if model > 0 else -math.inf:.2f}</td></tr>')
     heads = "".join(f"<th>{html(key)}</th>" for key in ("force_piece", "force_model", "force_target", "force_ln"))
@@ -108,12 +107,12 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
     html, step = language.html, parting(tokens, best.tokens)
     own = f'<p class="sub">{html("force_free")}</p>'
     if step is None:
-        return f'{own}<p class="large" lang="es">{escape(best.text)}</p><p>{html("force_same")}</p>'
+        return f'{own}<p class="large" {language.writes}>{escape(best.text)}</p><p>{html("force_same")}</p>'
     same, other = (_parted(pieces, step) for pieces in (best.pieces, forced.predicted))
     pieces = [shown(pieces[step]) if step < len(pieces) else "</s>" for pieces in (forced.predicted, best.pieces)]
     gap = sum(forced.log_probs) - sum(best.log_probs)
-    return (f'{own}<p class="large" lang="es">{same}</p><p class="sub">{html("force_yours")}</p>'
-            f'<p class="large" lang="es">{other}</p>'
+    return (f'{own}<p class="large" {language.writes}>{same}</p><p class="sub">{html("force_yours")}</p>'
+            f'<p class="large" {language.writes}>{other}</p>'
             f'<p>{html("force_part", step=step + 1, given=pieces[0], free=pieces[1])} '
             f'{html("force_gap", gap=f"{gap:+.3f}")}</p>')
 

@@ -1,7 +1,5 @@
 """Figures of training: gradients before it begins, live runs, and recorded runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -10,8 +8,7 @@ import plotly.graph_objects as go
 
 from xformer.explain.recorded import highest_rate, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.layout import axis, layout, logarithmic, panels
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, logarithmic, panels
 from xformer.figures.tables import header
 from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, Language

@@ -1,7 +1,5 @@
 """A translation whose pieces show their alternatives, the n-best table, and BLEU in parts. HTML, all text escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape
@@ -18,7 +16,7 @@ def translation(candidate: Candidate, language: Language = ENGLISH) -> str:
     html = language.html
     steps = zip(candidate.pieces, candidate.log_probs, candidate.alternatives, strict=True)
     pieces = "".join(_piece(*step, first=i == 0, language=language) for i, step in enumerate(steps))
-    return (f'<div class="translation"><div lang="es" class="large">{pieces}</div></div>'
+    return (f'<div class="translation"><div {language.writes} class="large">{pieces}</div></div>'
             f'<p class="legend">{html("legend")} <span class="scale" aria-hidden="true">'
             f'{html("legend_sure")}<i></i>{html("legend_unsure")}</span></p>')
 
@@ -46,7 +44,7 @@ def n_best(candidates: Sequence[Candidate], language: Language = ENGLISH) -> str
     html = language.html
     rows = "".join(
         f'<tr><td>{rank}</td><td class="number asked">{c.score:.3f}</td>'
-        f'<td class="number asked">{sum(c.log_probs):.2f}</td><td lang="es">{escape(c.text)}</td></tr>'
+        f'<td class="number asked">{sum(c.log_probs):.2f}</td><td {language.writes}>{escape(c.text)}</td></tr>'
         for rank, c in enumerate(candidates, 1))
     return (f'<table class="plain n-best"><caption>{html("n_best_title")} <details class="numbers"><summary>'
             f'{html("numbers")}</summary></details></caption><thead><tr><th>{html("rank")}</th>'

@@ -1,7 +1,5 @@
 """Draw how a text is split into pieces, and the neighbours of a piece or of a word in a sentence. Escaped HTML."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

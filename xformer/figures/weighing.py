@@ -1,7 +1,5 @@
 """Figures of attention with other weights than equation 1 gives: the translation, a head, and the curve over beta."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,9 +10,8 @@ import plotly.graph_objects as go
 from xformer.explain.principles import BETAS, POWERS
 from xformer.figures.ablation import both_texts, column_names, word_table
 from xformer.figures.labels import place, sentence, shown
-from xformer.figures.layout import axis, layout
+from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
 from xformer.figures.notice import notice
-from xformer.figures.palettes import BLUE, GREY, ORANGE, TEAL
 from xformer.figures.tables import savable
 from xformer.pieces import words
 from xformer.results import STACKS, Reweighed, Weighing
@@ -57,7 +54,7 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
         said.append(language.html("weigh_text_leak"))
     texts = both_texts(old, new, done.before.log_probs, done.after.log_probs, language, of_weighing)
     body = (f'<div role="status"><p class="what">{escape(named(change, language))}</p>'
-            f'<p class="source" lang="en">{escape(done.before.text)}</p>{texts}</div>')
+            f'<p class="source" {language.reads}>{escape(done.before.text)}</p>{texts}</div>')
     columns = [say("weigh_kind"), say("weigh_translation"), say("weigh_first")]
     rows = [[say("weigh_with"), old, round(sum(done.before.log_probs), 6)],
             [named(change, language), new, round(sum(done.after.log_probs), 6)]]
@@ -71,7 +68,7 @@ def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH)
     groups, names = words(before.predicted), column_names(language, of_weighing)
     rows = [[shown("".join(before.predicted[i] for i in group)),
              *(sum(values[i] for i in group) for values in (before.log_probs, after.log_probs))] for group in groups]
-    table = word_table(names, before.predicted, before.log_probs, after.log_probs)
+    table = word_table(names, before.predicted, before.log_probs, after.log_probs, language)
     title = language.say("weigh_saved", change=named(change, language), text=before.text)
     return savable(table, "reweighed", title, names[:-1], rows, (before.text, sentence(before.predicted)))
 

@@ -1,8 +1,6 @@
 """The payload of assets/whole_pass.js: a whole pass in one picture, from the sentence to the next word; and the numbers
 of one layer of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

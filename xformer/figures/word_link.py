@@ -1,7 +1,5 @@
 """How much one word looks at another, in every head, before and after a word is replaced. HTML."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """How likely a language model finds a text: the payload of assets/writer.js, and two texts side by side as HTML."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

@@ -4,8 +4,6 @@ The metadata, which the Hub reads, is YAML before the text. Its scores, the `mod
 which `python -m xformer evaluate … --save` writes them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -40,7 +38,7 @@ def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
     converted = []
     for score in sorted(kept_scores(metrics), key=lambda score: str(score["set"])):
         ways = [f"beam {score['beam']}"] if "beam" in score else []
-        ways += [way for key, way in (("plain", "rough English"), ("lowercase", "in lower case")) if score.get(key)]
+        ways += [way for key, way in (("plain", "typed roughly"), ("lowercase", "in lower case")) if score.get(key)]
         for key, name in METRICS.items():
             if key in score:
                 signature = score.get(f"{key}_signature")

@@ -4,8 +4,6 @@ README.md (its model card); training may add the files that `recorded` reads.
 Only JSON, safetensors and SentencePiece's own format are read, so no file can run code.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -78,7 +76,7 @@ class Checkpoint(Generic[Model]):
                          config.decoder_layers, config.n_heads, config.d_model, str(device),
                          precision, config.position_base, config.architecture,
                          getattr(config, "causal", isinstance(self.model, LanguageModel)),
-                         getattr(config, "pooling", ""))
+                         getattr(config, "pooling", ""), config.source, config.target)
 
 
 def write(path: Path, content: bytes) -> None:
@@ -393,6 +391,15 @@ def kind_of(folder: Path) -> ModelKind:
         raise UserError(f"The file {folder / 'config.json'} is of the unknown kind {kind!r}; it must be one of "
                         f"{', '.join(KINDS)}.")
     return KINDS[kind]
+
+
+def language_read(folder: Path) -> str:
+    """Return the code of the language that a translator reads; "" where config.json does not tell what it is."""
+    try:
+        config = _json(folder / "config.json")
+    except UserError:
+        return ""
+    return str(config.get("source", "en")) if "translation" in str(config.get("kind")) else ""
 
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:

@@ -1,7 +1,5 @@
 """from_pretrained, save_pretrained and push_to_hub for the services, as in other libraries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeVar
 

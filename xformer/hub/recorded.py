@@ -1,8 +1,6 @@
 """Read the records that training leaves beside a checkpoint: the history of its numbers, and moments with their maps.
 No torch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A name is looked for as a folder, then in the Hub's cache, then on the Hub. `hug
 reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become UserErrors of one sentence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil
@@ -20,19 +18,10 @@ from huggingface_hub import (
     CommitOperationDelete,
     HfApi,
     constants,
+    errors,
     get_token,
     hf_hub_download,
     try_to_load_from_cache,
-)
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    HTTPError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
 )
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import logging, validate_repo_id
@@ -73,7 +62,7 @@ def parse_name(text: str) -> RepositoryName | None:
         return None
     try:
         validate_repo_id(repository)
-    except HFValidationError as error:
+    except errors.HFValidationError as error:
         raise UserError(Message.of("hub_error_name", name=repr(text))) from error
     if at and (not REVISION.fullmatch(revision) or ".." in revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))
@@ -317,21 +306,21 @@ def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
 
 def _sentence(name: RepositoryName, error: BaseException, token: str | None = None) -> Message:
     """Say what went wrong between this program and the Hub, and what to do."""
-    if isinstance(error, (LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
+    if isinstance(error, (errors.LocalEntryNotFoundError, RuntimeError)) and error.__cause__:
         error = error.__cause__
     about = {"name": str(name), "repository": name.repository, "hub": constants.ENDPOINT}
-    if isinstance(error, OfflineModeIsEnabled):
+    if isinstance(error, errors.OfflineModeIsEnabled):
         return Message.of("hub_error_offline", cache=constants.HF_HUB_CACHE, **about)
-    if isinstance(error, GatedRepoError):
+    if isinstance(error, errors.GatedRepoError):
         return Message.of("hub_error_gated", **about)
-    if isinstance(error, RepositoryNotFoundError):
+    if isinstance(error, errors.RepositoryNotFoundError):
         return Message.of("hub_error_forbidden" if token or get_token() else "hub_error_unseen", **about)
-    if isinstance(error, RevisionNotFoundError):
+    if isinstance(error, errors.RevisionNotFoundError):
         return Message.of("hub_error_no_revision", revision=name.revision, **about)
-    if isinstance(error, HfHubHTTPError):
+    if isinstance(error, errors.HfHubHTTPError):
         status = error.response.status_code
         return Message.of("hub_error_token" if status in (401, 403) else "hub_error_status", status=status, **about)
-    if isinstance(error, HTTPError):
+    if isinstance(error, errors.HTTPError):
         return Message.of("hub_error_unreachable", reason=_reason(error), **about)
     if isinstance(error, OSError) and "Consistency check failed" in str(error):
         return Message.of("hub_error_incomplete", **about)

@@ -63,5 +63,6 @@ TRANSLATION = Shipped("en-es", "translation", "XFORMER_CHECKPOINT")
 SENTIMENT = Shipped("sentiment", "sentiment", "XFORMER_SENTIMENT")
 WRITER = Shipped("reviews-lm", "language-model", "XFORMER_LANGUAGE_MODEL", beside=SENTIMENT)
 LECTURE = Shipped("lecture", "sentiment", beside=SENTIMENT)  # as small as a lecture's
-SHIPPED = (TRANSLATION, *(Shipped(name, "translation", beside=TRANSLATION) for name in GENERATIONS),
+REVERSE = Shipped("es-en", "translation", beside=TRANSLATION)  # from Spanish into English
+SHIPPED = (TRANSLATION, REVERSE, *(Shipped(name, "translation", beside=TRANSLATION) for name in GENERATIONS),
            SENTIMENT, WRITER, LECTURE)

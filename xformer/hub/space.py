@@ -1,7 +1,5 @@
 """Upload the part of this repository that a hosted Space needs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ download runs in a thread of its own, and its new bytes are counted. If a minute
 error, and the thread ends at its next byte.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Parameters name words, settings and models; none is an answer, so a question can
 weights. A check raises UserError where it makes no sense there.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,30 +13,14 @@ from typing import Any
 import numpy as np
 
 from xformer.explain.alignment import given_heads
+from xformer.explain.principles import softmax
 from xformer.explain.recorded import learned
 from xformer.figures.labels import percent, place, shown
 from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, text_of
-from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays
+from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays, there
 from xformer.pieces import words
-from xformer.results import (
-    GENERATIONS,
-    GREEDY,
-    Head,
-    Message,
-    Move,
-    Occlude,
-    Options,
-    Positions,
-    ReadDecoder,
-    Reweigh,
-    TrainingCourse,
-    TranslateByLayer,
-    UserError,
-    Walk,
-    WalkHead,
-    Weighing,
-)
+from xformer.results import GENERATIONS, Head, Message, TrainingCourse, UserError, Walk, options, questions
 
 Values = dict[str, Any]
 
@@ -47,9 +29,7 @@ def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
     """How much a word looks at another in each head of a stack, (layers, heads), as the page shows it."""
     given = given_heads(scene.service.info, scene.service.alignment_errors)
     found = grid(scene.passed, stack, Lock(asks, seen), given)
-    if not np.isfinite(found).any():
-        raise UserError(Message.of("error_answer_data"))
-    return np.nan_to_num(found)
+    return np.nan_to_num(there(found if np.isfinite(found).any() else None))
 
 
 def _best(shares: np.ndarray, stack: str) -> tuple[Head, float]:
@@ -64,10 +44,7 @@ def _row(scene: Scene, head: Head, asks: Word) -> dict[str, float]:
 
 
 def _errors(scene: Scene, head: Head) -> tuple[float, float]:
-    errors = scene.service.alignment_errors(head)
-    if errors is None:
-        raise UserError(Message.of("error_answer_data"))
-    return errors
+    return there(scene.service.alignment_errors(head))
 
 
 def _name(scene: Scene, head: Head) -> str:
@@ -76,13 +53,8 @@ def _name(scene: Scene, head: Head) -> str:
 
 def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
     """The walk of First principles, and the masked scores of its row."""
-    walk = scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
+    walk = scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
     return walk, walk.masked[min(scene.query or 1, len(walk.queries)) - 1]
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum()
 
 
 # Probabilities
@@ -188,7 +160,7 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
     trace = scene.passed
     off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
     head = sum(trace.log_probs) - sum(off.log_probs)
-    found = scene.service.ask(Occlude(trace.text, trace.tokens))
+    found = scene.service.ask(questions.Occlude(trace.text, trace.tokens))
     spelled = [shown(one).lower() for one in found.words]
     if word.lower() not in spelled:
         raise UserError(Message.of("error_answer_word", word=word[:40]))
@@ -204,7 +176,7 @@ def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
 def key_of_row(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The English word that the row of First principles looks at most."""
     walk, scores = _scaled(scene)
-    weights = _softmax(scores)
+    weights = softmax(scores)
     return {text_of(scene.passed, one): sum(float(weights[i]) for group in words(walk.keys) if one[1] in group
                                             for i in group) for one in scene.every("source")}, {}
 
@@ -222,7 +194,7 @@ def times_larger(scene: Scene) -> tuple[bool, str, Values]:
 def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
     """What a row becomes where scores are multiplied: all on "one" piece, "even", or "between"."""
     scores = _scaled(scene)[1]
-    weights = _softmax(beta * scores[np.isfinite(scores)])
+    weights = softmax(scores[np.isfinite(scores)], beta)
     true = "one" if weights.max() > 0.9 else "even" if weights.max() < 1.5 / len(weights) else "between"
     return true, {"beta": f"{beta:g}", "share": f"{weights.max():.2f}"}
 
@@ -231,7 +203,7 @@ def with_beta(scene: Scene, *, beta: float) -> tuple[str, Values]:
 def unscaled(scene: Scene) -> tuple[str, Values]:
     """Whether the largest weight is "larger" or "smaller" where scores are not divided by the root of d."""
     walk, scores = _scaled(scene)
-    now, then = _softmax(scores).max(), _softmax(scores * math.sqrt(walk.q.shape[-1])).max()
+    now, then = softmax(scores).max(), softmax(scores, math.sqrt(walk.q.shape[-1])).max()
     return "larger" if then > now else "smaller", {"now": f"{now:.3f}", "then": f"{then:.3f}"}
 
 
@@ -242,7 +214,7 @@ def unscaled(scene: Scene) -> tuple[str, Values]:
 def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) -> tuple[str, str]:
     """The translation with other positions, or with the words of the source shuffled."""
     before = scene.translated
-    found = scene.service.ask(Move(before, before.best.tokens, Positions(how, value), seed))
+    found = scene.service.ask(questions.Move(before, before.best.tokens, options.Positions(how, value), seed))
     return before.best.text, found.translation.best.text
 
 
@@ -250,12 +222,12 @@ def moved(scene: Scene, *, how: str, value: float = 0, seed: int | None = None) 
 def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
     """A typed sentence whose translation stays as it is with other positions."""
     before = scene.service.translate(scene.typed)
-    after = scene.service.translate(before.source, before.options, positions=Positions(how)).best.text
+    after = scene.service.translate(before.source, before.options, positions=options.Positions(how)).best.text
     return before.best.text == after, "", {"before": before.best.text, "after": after}
 
 
 def _first_of(scene: Scene, stack: str) -> Walk:
-    return scene.service.ask(WalkHead(scene.passed.text, scene.passed.tokens, Head(stack, 1, 1)))
+    return scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, Head(stack, 1, 1)))
 
 
 @number
@@ -276,8 +248,9 @@ def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
 @stays
 def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
     """The translation where all heads of a stack weigh otherwise."""
-    before, change = scene.translated, Weighing(Head(stack, 1, 1), kind=how)
-    return before.best.text, scene.service.ask(Reweigh(before, before.best.tokens, change)).translation.best.text
+    before, change = scene.translated, options.Weighing(Head(stack, 1, 1), kind=how)
+    again = scene.service.ask(questions.Reweigh(before, before.best.tokens, change))
+    return before.best.text, again.translation.best.text
 
 
 # Search, layers
@@ -287,14 +260,15 @@ def weighed(scene: Scene, *, stack: str, how: str) -> tuple[str, str]:
 def greedy(scene: Scene) -> tuple[str, str]:
     """What the beam and what greedy search find for the sentence on the page, or for one that is typed."""
     text = scene.translated.source if scene.answer in ("same", "other") else scene.typed
-    return scene.service.translate(text).best.text, scene.service.translate(text, GREEDY).best.text
+    return scene.service.translate(text).best.text, scene.service.translate(text, options.GREEDY).best.text
 
 
 @choice
 def likelier(scene: Scene) -> tuple[str, Values]:
     """Whose translation has the larger probability: "beam", "greedy" or "same"."""
     text = scene.translated.source
-    beam, alone = (math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in (Options(), GREEDY))
+    ways = (options.Options(), options.GREEDY)
+    beam, alone = (math.exp(sum(scene.service.translate(text, how).best.log_probs)) for how in ways)
     true = "same" if math.isclose(beam, alone, rel_tol=1e-3) else "beam" if beam > alone else "greedy"
     return true, {"beam": percent(beam), "greedy": percent(alone)}
 
@@ -302,13 +276,13 @@ def likelier(scene: Scene) -> tuple[str, Values]:
 @stays
 def length_with(scene: Scene, *, penalty: float, beside: float) -> tuple[str, str]:
     """The translations with two length penalties."""
-    first, second = (scene.service.translate(scene.translated.source, Options(length_penalty=float(one))).best.text
-                     for one in (beside, penalty))
+    ways = (options.Options(length_penalty=float(one)) for one in (beside, penalty))
+    first, second = (scene.service.translate(scene.translated.source, how).best.text for how in ways)
     return first, second
 
 
 def _by_layer(scene: Scene) -> list[str]:
-    return [one.text for one in scene.service.ask(TranslateByLayer(scene.translated))]
+    return [one.text for one in scene.service.ask(questions.TranslateByLayer(scene.translated))]
 
 
 @number
@@ -329,7 +303,7 @@ def layer_reads(scene: Scene, *, layer: int) -> tuple[str, str]:
 @number
 def piece_ready(scene: Scene, *, place: int) -> tuple[float, Values]:
     """The layer of the decoder from which on the piece at a place is the likeliest."""
-    found = scene.service.ask(ReadDecoder(scene.passed.text, scene.passed.tokens))
+    found = scene.service.ask(questions.ReadDecoder(scene.passed.text, scene.passed.tokens))
     at = min(place, len(found.predicted)) - 1
     ready = max((i + 1 for i, rank in enumerate(found.ranks[:, at]) if rank != 1), default=0)
     return ready, {"piece": shown(found.predicted[at]), "early": shown(found.pieces[max(0, ready - 1)][at])}
@@ -345,9 +319,7 @@ def _bleu(scene: Scene) -> dict[str, float]:
         if name in scene.models.names:
             with scene.models.lease(name) as service:
                 found[name] = float(service.metrics.get("bleu", 0))
-    if len(found) < len(GENERATIONS):
-        raise UserError(Message.of("error_answer_data"))
-    return found
+    return there(found if len(found) == len(GENERATIONS) else None)
 
 
 @judged
@@ -379,9 +351,7 @@ def alike(scene: Scene, *, model: str) -> tuple[str, str]:
 def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
     runs = [one for one in scene.study.recorded().courses
             if one.settings.norm == norm and (one.settings.warmup > 0) == warm and one.ended != "cut"]
-    if not runs:
-        raise UserError(Message.of("error_answer_data"))
-    return runs
+    return there(runs or None)
 
 
 @choice
@@ -421,10 +391,8 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Valu
 @number
 def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
     """How often the classifier is right where it is about so sure, in percent."""
-    bins = [one for one in scene.reader.calibration.bins if one.count] if scene.reader.calibration else []
-    if not bins:
-        raise UserError(Message.of("error_answer_data"))
-    one = min(bins, key=lambda one: abs(100 * one.confidence - confidence))
+    bins = [one for one in there(scene.reader.calibration).bins if one.count]
+    one = min(there(bins or None), key=lambda one: abs(100 * one.confidence - confidence))
     return 100 * one.accuracy, {"sure": percent(one.confidence), "texts": one.count}
 
 

@@ -3,8 +3,6 @@
 What a file may hold is said in docs/LESSONS.md. A question names a check and words; it holds no answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

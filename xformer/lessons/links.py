@@ -5,8 +5,6 @@ and `steps`; a step has a `text`, an `address` and perhaps a `question`: a `chec
 and, if the teacher wrote any, `ask`, other words for it, and up to two `hints`. A file holds the same JSON as it is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

@@ -1,7 +1,5 @@
 """The panel beside the page as HTML: a step, lessons, the glossary, or a lecture. assets/lesson.js draws it."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import escape

@@ -1,7 +1,5 @@
 """What a check sees: the page when a question is answered, and the answer; and the kinds of check there are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ T = TypeVar("T")
 Word = tuple[str, int]  # a side, "source" or "target", and a position, as in `figures.locked_word.Lock`
 
 
-def _there(one: T | None, key: str) -> T:
+def there(one: T | None, key: str = "error_answer_data") -> T:
     """What is there; raises UserError, of the text that is named, where it is None."""
     if one is None:
         raise UserError(Message.of(key))
@@ -48,17 +46,17 @@ class Scene:
     @property
     def translated(self) -> Translation:
         """The translation on the page; raises UserError where it has none."""
-        return _there(self.translation, "no_trace")
+        return there(self.translation, "no_trace")
 
     @property
     def passed(self) -> Trace:
         """The pass that the page looks into; raises UserError where it has none."""
-        return _there(self.trace, "no_trace")
+        return there(self.trace, "no_trace")
 
     @property
     def reader(self) -> ReviewService:
         """The classifier of reviews; raises UserError where there is none."""
-        return _there(self.reviews, "error_answer_data")
+        return there(self.reviews)
 
     @property
     def number(self) -> float:

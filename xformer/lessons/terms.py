@@ -1,7 +1,5 @@
 """Terms of the glossary inside texts: where one first appears, it is a button that opens its entry beside the text."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

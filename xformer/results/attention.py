@@ -1,7 +1,5 @@
 """The attention maps of one pass."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import count
 

@@ -1,7 +1,5 @@
 """A translation before and after something was changed: a word, a head, positions, the weighing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a pass computes on its way: one head number by number, the residual stream, states read early."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -54,6 +54,8 @@ class ModelInfo:
     architecture: str = "transformer"  # or "gru", "gru-attention"
     causal: bool = False  # of a model without a decoder: whether a piece sees only those before it
     pooling: str = ""  # of a classifier: how it makes one vector of all pieces'
+    source: str = "en"  # code of the language that a translator reads
+    target: str = "es"  # and of that which it writes
 
     def line(self, language: Language = ENGLISH) -> str:
         """The model in a line: its name, and how it is built."""

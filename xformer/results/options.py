@@ -1,7 +1,5 @@
 """What a person asks for: settings of a search, other positions, other weights of attention."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from xformer.results.models import Head
@@ -23,6 +21,7 @@ class Options:
     seed: int = 0  # of the samples; each text draws its own, so that they do not depend on what else is translated
     stop: str = "lookahead"  # when a beam of 2 and more ends: one of STOPS, explained in `search.searching`
     alternatives: int = 5  # likeliest pieces to keep of each step
+    quality: bool = False  # say how far the translation can be trusted
 
     def __post_init__(self) -> None:
         limits = {"beam": (1, 32), "n_best": (1, 32), "length_penalty": (0, 5), "temperature": (0, 10),

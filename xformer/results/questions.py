@@ -5,8 +5,6 @@ the same model's translation of one, whose pieces are then known; a target is a 
 options, prefix and max_length are those of `translate`. What cannot be answered raises UserError when it is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar

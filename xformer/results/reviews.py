@@ -1,7 +1,5 @@
 """Classified texts, and how good the classifier is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

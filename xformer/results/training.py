@@ -1,7 +1,5 @@
 """The course of a training run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A translated text: its hypotheses, the tree of its beam, its pieces and its scores."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -33,6 +31,7 @@ class Translation:
     options: Options  # of the search
     max_length: int | None  # limit of target pieces that was asked for, </s> included; None: the model's own
     source_tokens: tuple[int, ...]  # pieces of `source` in the model's vocabulary, without </s>
+    quality: float | None = None  # of translations like it, the share that say what was meant; None: not known
 
     def __post_init__(self) -> None:
         if not self.n_best:
@@ -46,10 +45,10 @@ class Translation:
     @property
     def alone(self) -> Options:
         """The same options for a search that only has to give the best translation."""
-        return replace(self.options, n_best=1, alternatives=1)
+        return replace(self.options, n_best=1, alternatives=1, quality=False)
 
     def to_json(self) -> dict[str, Any]:
-        """The translation as the API and `--json` give it, with warnings in English."""
+        """The translation as the API and `--json` give it, with warnings in English; the quality only if asked for."""
         best = self.best
         return {"text": best.text, "score": best.score, "pieces": list(best.pieces),
                 "log_probs": list(best.log_probs),
@@ -57,7 +56,8 @@ class Translation:
                                  for step in best.alternatives],
                 "n_best": [{"text": c.text, "score": c.score, "pieces": list(c.pieces),
                             "log_probs": list(c.log_probs)} for c in self.n_best],
-                "warnings": [warning.say() for warning in self.warnings]}
+                "warnings": [warning.say() for warning in self.warnings],
+                **({"quality": self.quality} if self.options.quality else {})}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """A text as a language model reads it and may go on with it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

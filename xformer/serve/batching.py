@@ -1,7 +1,5 @@
 """Decoding for all clients: requests that arrive together share a batch; long batches take turns with new ones."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Generator, Iterable, Sequence

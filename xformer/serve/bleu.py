@@ -1,7 +1,5 @@
 """BLEU of one translation, taken apart; no torch."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The engine in replicas of Ray Serve, on one host or many: python -m xformer serve --replicas MIN:MAX."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

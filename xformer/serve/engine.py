@@ -4,8 +4,6 @@
 the same version (`serve.remote`). Calls run in threads, so that the services can batch simultaneous ones.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -149,11 +147,12 @@ def _unforeseen(_: Request, error: Exception) -> JSONResponse:
 
 
 class Asked(BaseModel, extra="forbid", strict=True):
-    """A request to translate a text."""
+    """A request to translate a text. quality: say how far it can be trusted, 0 to 1, null where that is not known."""
 
     text: str
     beam: int = Field(5, ge=1, le=16)
     n_best: int = Field(1, ge=1, le=16)
+    quality: bool = False
 
 
 class Explained(BaseModel, extra="forbid", strict=True):
@@ -179,7 +178,7 @@ def health() -> dict[str, str]:
 def translate(asked: Asked) -> dict[str, Any]:
     if asked.n_best > asked.beam:
         raise UserError(f"n_best is {asked.n_best}; it must be at most the beam, which is {asked.beam}.")
-    return _service("translation").translate(asked.text, Options(beam=asked.beam, n_best=asked.n_best)).to_json()
+    return _service("translation").translate(asked.text, Options(**asked.model_dump(exclude={"text"}))).to_json()
 
 
 @api.post("/explain", summary="The attention maps of a translation, (layers, heads, queries, keys)")

@@ -5,8 +5,6 @@ machine or network as if it were that site's own (DNS rebinding). Numeric addres
 names the site of the asking page in the Origin header.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import socket

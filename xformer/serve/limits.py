@@ -1,8 +1,6 @@
 """Limits that keep one request from slowing the others: people at once, seconds for each, turns at long computations,
 places for training runs. A request is ended when its client has gone."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -70,14 +68,6 @@ class Wait:
             self.check()
 
 
-def _present() -> Callable[[], bool]:
-    return lambda: True
-
-
-def _unnamed() -> Visitor:
-    return "", ""
-
-
 class _Served(threading.local):
     """State of the request that a thread is serving."""
 
@@ -94,7 +84,8 @@ class Guard:
     """
 
     def __init__(self, people: int = MOST_PEOPLE, seconds: float | None = None,
-                 asker: Callable[[], Callable[[], bool]] = _present, visitor: Callable[[], Visitor] = _unnamed) -> None:
+                 asker: Callable[[], Callable[[], bool]] = lambda: lambda: True,
+                 visitor: Callable[[], Visitor] = lambda: ("", "")) -> None:
         self.people, self.seconds, self.asker, self.visitor = people, seconds, asker, visitor
         self.inside = 0
         self._lock, self._served = threading.Lock(), _Served()

@@ -4,8 +4,6 @@ A row that cannot be read gets a reason in place of a label; the others are read
 (its size, its encoding, an open quotation mark) raises UserError.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -13,13 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from xformer.results import LABELS, Judged, Message, UserError
+from xformer.serve.protocol import ReviewService
 from xformer.strings import ENGLISH, Language
-
-if TYPE_CHECKING:
-    from xformer.serve.protocol import ReviewService
 
 MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
 MAX_ROWS = 10_000

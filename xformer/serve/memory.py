@@ -1,7 +1,5 @@
 """Memory that libraries keep: what was freed, in glibc's few arenas, and what oneDNN prepared."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

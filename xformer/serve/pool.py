@@ -2,8 +2,6 @@
 and it is the one used longest ago.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -68,6 +66,13 @@ class Models:
     def names(self) -> list[str]:
         """Names that every visitor may choose, the default's first."""
         return [self.default.info.name, *self._offered]
+
+    def reading(self, language: str) -> str | None:
+        """Return the name of the first of `names` that reads a language; None where there is none."""
+        if self.default.info.source == language:
+            return ""
+        return next((name for name, folder in self._offered.items() if checkpoint.language_read(folder) == language),
+                    None)
 
     def known_as(self, name: str) -> str:
         """Return a name as it stands in addresses, "" for the default. Raises UserError for one that is not offered.

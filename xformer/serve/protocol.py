@@ -5,8 +5,6 @@
 threads at once, and raises UserError for what it cannot do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Event
@@ -235,6 +233,9 @@ class ModelPool(Protocol):
     @property
     def names(self) -> list[str]:
         """Names that every visitor may choose, the default's first."""
+
+    def reading(self, language: str) -> str | None:
+        """The name of the first model that every visitor may choose and that reads a language; None for none."""
 
     def known_as(self, name: str) -> str:
         """A name as it stands in addresses, "" for the default. Raises UserError for one that is not offered."""

@@ -1,7 +1,5 @@
 """Services whose models are in an engine elsewhere (`serve.engine`), with the methods of local services."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

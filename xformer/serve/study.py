@@ -19,20 +19,8 @@ from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
 from xformer.explain.recorded import Recorded, read
 from xformer.results import LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
+from xformer.serve import protocol
 from xformer.serve.limits import LOOK, Guard, Places
-from xformer.serve.protocol import (
-    DEEPEST,
-    LARGEST_SEED,
-    LIVE_LAYERS,
-    LIVE_PEAK,
-    LIVE_SECONDS,
-    LIVE_STEPS,
-    LIVE_WARMUP,
-    NORMS,
-    SCHEDULES,
-    TASKS,
-    WIDEST,
-)
 from xformer.strings import ASSETS
 
 if TYPE_CHECKING:
@@ -57,8 +45,9 @@ class Study:
 
         Raises UserError for a shape or a seed that is not offered.
         """
-        if not (1 <= layers <= DEEPEST and width in range(32, WIDEST + 1, 32) and norm in NORMS):
-            raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=DEEPEST))
+        is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
+        if not (is_offered and norm in protocol.NORMS):
+            raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=protocol.DEEPEST))
         _check_seed(seed)
         with self.guard.work():
             use_threads(1)
@@ -92,7 +81,7 @@ class Study:
         """
         _check(settings)
         there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
-        mine = self.places.join(self.guard.visitor(), LIVE_SECONDS)
+        mine = self.places.join(self.guard.visitor(), protocol.LIVE_SECONDS)
         read = before = self.clock()
 
         def on(made: Made | None = None) -> str:
@@ -111,7 +100,7 @@ class Study:
             before = self.clock()
             if before - read > UNREAD:
                 halt.set()
-            late = made is not None and self.places.seconds(mine) > LIVE_SECONDS
+            late = made is not None and self.places.seconds(mine) > protocol.LIVE_SECONDS
             return "stopped" if halt.is_set() else "late" if late else ""
 
         def show(frame: LiveFrame | Exception | None) -> None:
@@ -159,7 +148,7 @@ class Study:
 
 def _left(used: float, step: int, steps: int) -> float:
     """Estimate the seconds that a run still needs from the time that its steps have taken."""
-    return max(0.0, min(LIVE_SECONDS - used, used / step * (steps - step)))
+    return max(0.0, min(protocol.LIVE_SECONDS - used, used / step * (steps - step)))
 
 
 def _rounded(wait: tuple[int, float] | None) -> tuple[int, int] | None:
@@ -170,15 +159,15 @@ def _rounded(wait: tuple[int, float] | None) -> tuple[int, int] | None:
 def _check(settings: RunSettings) -> None:
     """Raise UserError for settings that are not offered."""
     for name, value, least, most in (
-            ("layers", settings.layers, 1, LIVE_LAYERS), ("steps", settings.steps, 1, LIVE_STEPS),
-            ("warmup", settings.warmup, 0, LIVE_WARMUP), ("peak", settings.peak, 0, LIVE_PEAK),
+            ("layers", settings.layers, 1, protocol.LIVE_LAYERS), ("steps", settings.steps, 1, protocol.LIVE_STEPS),
+            ("warmup", settings.warmup, 0, protocol.LIVE_WARMUP), ("peak", settings.peak, 0, protocol.LIVE_PEAK),
             ("smoothing", settings.smoothing, 0, 0.5)):
         known = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (known and math.isfinite(value) and least <= value <= most):
             raise UserError(Message.of("live_error_number", name=name, least=least, most=most,
                                        value=f"{value:g}" if known else str(value)[:40]))
-    for name, word, offered in (("task", settings.task, TASKS), ("norm", settings.norm, NORMS),
-                                ("schedule", settings.schedule, SCHEDULES)):
+    for name, word, offered in (("task", settings.task, protocol.TASKS), ("norm", settings.norm, protocol.NORMS),
+                                ("schedule", settings.schedule, protocol.SCHEDULES)):
         if word not in offered:
             raise UserError(Message.of("live_error_choice", name=name, value=str(word)[:40],
                                        options=", ".join(offered)))
@@ -186,7 +175,7 @@ def _check(settings: RunSettings) -> None:
 
 
 def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= protocol.LARGEST_SEED:
         raise UserError(Message.of("train_error_seed", seed=seed))
 
 

@@ -17,16 +17,16 @@ import numpy as np
 import torch
 
 from xformer.device import prepare as prepare_model
-from xformer.explain import bugs, lenses, passes, stream, weighing
+from xformer.explain import bugs, lenses, passes, quality, stream, weighing
 from xformer.explain.alignment import given_heads
-from xformer.explain.doubts import LEAST, sureness
+from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.explain.vocabulary import Contexts, nearest_pieces
 from xformer.hub import checkpoint, recorded
 from xformer.hub.pretrained import Pretrained
 from xformer.model import Transformer
-from xformer.pieces import BOS, EOS, PAD, UNK
+from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK
 from xformer.results import (
     OWN,
     BeamTree,
@@ -233,8 +233,8 @@ class Service(Pretrained):
         free = prefixes is None and change == passes.UNCHANGED and not options.sampling
         others = self._in_small_letters(sources) if free else {}
         # Of several hypotheses some may be one text in other pieces, and are joined: search for all that the beam has.
-        several = options.n_best > 1 and not options.sampling
-        searched = replace(options, n_best=options.beam) if several else options
+        several = (options.n_best > 1 or options.quality) and not options.sampling
+        searched = replace(options, n_best=options.beam if several else options.n_best, quality=False)
         for i, (_, tokens, _) in enumerate([*sources, *others.values()]):
             prefix = list(prefixes[i]) if prefixes is not None else []
             limit = self._limit(tokens, max_length, prefix)
@@ -291,11 +291,30 @@ class Service(Pretrained):
         elif free and not options.sampling and (sureness(best.log_probs) < self.guess_bound
                                                 or BROKEN in candidates[0].text):
             warnings.append(Message.of("warning_guess", percent=f"{100 * math.exp(sum(best.log_probs)):.2g}"))
+        good = None
         if joined and not options.sampling:
             texts = [candidate.text for candidate in candidates]
-            candidates = [one for i, one in enumerate(candidates) if one.text not in texts[:i]][:options.n_best]
+            different = [one for i, one in enumerate(candidates) if one.text not in texts[:i]]
+            good = self._quality(source, different, options) if free and options.quality else None
+            candidates = different[:options.n_best]
         return Translation(source.text, tuple(candidates), tuple(warnings), time.perf_counter() - began, options,
-                           max_length, tuple(source.tokens))
+                           max_length, tuple(source.tokens), good)
+
+    def _quality(self, source: Prepared, candidates: Sequence[Candidate], options: Options) -> float | None:
+        """Reckon how far a translation can be trusted, as `evaluate quality --save` fitted it; None if it did not, for
+        another search, and for what it saw none of: foreign texts, rare signs, translations cut off or in loops."""
+        best, pieces = candidates[0], self.tokenizer.pieces(source.tokens)
+        if (looks_foreign(source.text, self.model.config.source) or {SPECIAL[UNK], *BYTES}.intersection(pieces)
+                or repeats(best.tokens) or not best.finished):
+            return None
+        try:
+            fitted = self.metrics["quality"]
+            if [fitted["identity"], *fitted["search"]] != [self.info.identity, options.beam, options.length_penalty]:
+                return None
+            share = quality.estimate(fitted["weights"], quality.features(len(pieces), candidates))
+            return round(min(0.99, max(0.01, float(share))), 3)  # nothing is certain
+        except (KeyError, TypeError, ValueError):
+            return None
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:
         pieces = self.tokenizer.pieces

@@ -5,8 +5,6 @@ record of `xformer.results` its name and fields. Reading makes nothing but these
 to trust the other, as it would with pickles.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

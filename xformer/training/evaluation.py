@@ -7,7 +7,7 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,23 @@ import torch
 from tqdm import tqdm
 
 from xformer.classifier import ClassifierConfig
-from xformer.explain import alignment
+from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
-from xformer.training.data.corpora import Pair, plain
+from xformer.training.data.corpora import Pair, plain, turned
 from xformer.training.data.reviews import Labelled
 from xformer.training.sentiment import reliability
 
+NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
+BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
+
+
+def as_read(service: Service, pairs: Sequence[Pair]) -> list[Pair]:
+    """Turn pairs of English and Spanish into those of what the model reads and what it writes."""
+    return turned(pairs) if service.info.source == "es" else [*pairs]
 
 
 # Translation
@@ -50,12 +57,13 @@ class TranslationScores:
 
 def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Options, *, rough: bool = False,
                          lowercase: bool = False) -> TranslationScores:
-    """Translate the English of pairs and score it with sacrebleu.
+    """Translate the English of pairs, or the Spanish, and score it with sacrebleu.
 
-    rough: translate it in lower case and without final punctuation. lowercase: score both sides in lower case.
+    rough: translate it in lower case and without punctuation at its ends. lowercase: score both sides in lower case.
     """
-    sources = [plain(english) or english if rough else english for english, _ in pairs]
-    references = [spanish for _, spanish in pairs]
+    pairs = as_read(service, pairs)
+    sources = [plain(source) or source if rough else source for source, _ in pairs]
+    references = [reference for _, reference in pairs]
     began = time.perf_counter()
     translations = [translation.best.text for translation in _translate(service, sources, options)]
     seconds = time.perf_counter() - began
@@ -88,7 +96,7 @@ class LengthBucket:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores of a service on sentence pairs by the length of the English."""
+    """Scores of a service on sentence pairs by the length of what it reads."""
 
     buckets: list[LengthBucket]
     sentences: int
@@ -96,22 +104,20 @@ class LengthScores:
     bleu_signature: str
     chrf_signature: str
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
                      training: Sequence[str] | None = None) -> LengthScores:
-    """Score pairs by the length of their English, in pieces, as Koehn and Knowles (2017) do.
+    """Score pairs by the length of what the model reads, in pieces, as Koehn and Knowles (2017) do.
 
-    training: English sentences that the model learned from, counted by length too.
+    training: sentences that the model learned to translate, counted by length too.
     """
-    translations = _translate(service, [english for english, _ in pairs], options)
+    pairs = as_read(service, pairs)
+    translations = _translate(service, [source for source, _ in pairs], options)
     by_length: dict[int, list[int]] = {}  # bucket, counted from 1: numbers of the pairs
     for row, translation in enumerate(translations):
         by_length.setdefault(_bucket(service, translation.source), []).append(row)
     learned = None if training is None else Counter(
-        _bucket(service, english) for english in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
+        _bucket(service, sentence) for sentence in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
     bleu, chrf, buckets = sacrebleu.BLEU(), sacrebleu.CHRF(), []
     for number, first in enumerate(LENGTHS, 1):
         rows = by_length.get(number, [])
@@ -124,12 +130,12 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
     return LengthScores(buckets, len(pairs), options.beam, str(bleu.get_signature()), str(chrf.get_signature()))
 
 
-def _bucket(service: Service, english: str) -> int:
+def _bucket(service: Service, sentence: str) -> int:
     """Return the number, counted from 1, of the bucket for a sentence."""
-    return bisect(LENGTHS, len(service.tokenizer.encode(english)))
+    return bisect(LENGTHS, len(service.tokenizer.encode(sentence)))
 
 
-# Guesses
+# Guesses, and how far a translation can be trusted
 
 
 @dataclass(frozen=True)
@@ -153,19 +159,51 @@ def evaluate_guesses(service: Service, pairs: Sequence[Pair], options: Options, 
 
     A sentence that stands in several pairs is translated once and compared with each reference.
     """
-    references: dict[str, list[str]] = {}
-    for english, spanish in pairs:
-        references.setdefault(english, []).append(spanish)
-    best = [translation.best for translation in _translate(service, [*references], options)]
-    found = np.array([sureness(one.log_probs) for one in best])
-    chrf = sacrebleu.CHRF()
-    wrong = np.array([max(chrf.sentence_score(one.text, [reference]).score for reference in those) < least
-                      for one, those in zip(best, references.values(), strict=True)])
+    translations, chrf = _nearest(service, pairs, options)
+    found, wrong = np.array([sureness(one.best.log_probs) for one in translations]), chrf < least
     allowed = max(0, math.ceil(share * len(found)) - 1)
     bound = math.floor(1000 * np.sort(found)[allowed]) / 1000
     marked = found < bound
     return GuessScores(bound, share, len(found), int(marked.sum()), int(wrong.sum()), int((marked & wrong).sum()),
                        least, options.beam, service.info.identity)
+
+
+def _nearest(service: Service, pairs: Sequence[Pair], options: Options) -> tuple[list[Translation], np.ndarray]:
+    """Translate each of N sentences once; return that, and the chrF (N,) to the nearest of its references."""
+    references: dict[str, list[str]] = {}
+    for source, reference in as_read(service, pairs):
+        references.setdefault(source, []).append(reference)
+    translations, chrf = _translate(service, [*references], options), sacrebleu.CHRF()
+    return translations, np.array([max(chrf.sentence_score(one.best.text, [reference]).score for reference in those)
+                                   for one, those in zip(translations, references.values(), strict=True)])
+
+
+def evaluate_quality(service: Service, sets: Mapping[str, Sequence[Pair]], options: Options) -> dict[str, Any]:
+    """Fit on every second sentence of held-out sets how far a translation can be trusted, and test it on the others.
+
+    One is good whose chrF to the nearest reference is a + b ln(pieces of the source) or more, a and b of NEAR, a proxy:
+    docs/RESULTS.md. Returns the weights, their search, and of the sentences tested, by set and length: how many, which
+    share (0 to 1) is good, what was said, and the expected calibration error of ten bins (Guo et al. 2017).
+    """
+    names, lengths, chrf, x = (np.array(column) for column in zip(*(
+        (name, len(one.source_tokens), score, quality.features(len(one.source_tokens), one.n_best))
+        for name, pairs in sets.items() for one, score in zip(*_nearest(service, pairs, options), strict=True)),
+        strict=True))
+    if len(names) < 2:
+        raise ValueError("one sentence is too few: one half is for fitting, the other for testing")
+    good, tested = chrf >= NEAR[0] + NEAR[1] * np.log(lengths), np.arange(len(x)) % 2 == 1
+    weights = quality.fit(x[~tested], good[~tested])
+    said = quality.estimate(weights, x)
+    bins = np.minimum((10 * said).astype(int), 9)
+    groups = {"all": tested, **{name: names == name for name in sets}}
+    for first, end in zip(BANDS, (*BANDS[1:], 10_000), strict=True):
+        groups[f"from {first} pieces"] = (lengths >= first) & (lengths < end)
+    return {"weights": weights.round(4).tolist(), "search": [options.beam, options.length_penalty], "near": list(NEAR),
+            "fitted": int((~tested).sum()), "identity": service.info.identity, "tested": {
+                name: {"sentences": int(of.sum()), "good": round(float(good[of].mean()), 3),
+                       "said": round(float(said[of].mean()), 3),
+                       "error": round(sum(abs((said - good)[of & (bins == i)].sum()) for i in range(10)) / of.sum(), 3)}
+                for name, of in ((name, tested & group) for name, group in groups.items()) if of.any()}}
 
 
 # Alignment
@@ -191,7 +229,8 @@ class AlignmentScores:
 
 
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
-    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand.
+    """Compare where the cross-attention heads look, in passes over the pairs, with their links by hand. The pairs are
+    turned around for a model that reads Spanish.
 
     Raises ValueError where the vocabulary cuts a pair into other words than its links count, and UserError for a model
     without attention.
@@ -199,6 +238,7 @@ def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> Alig
     if not service.info.layers("cross"):
         raise UserError(f"The model {service.info.name} has no attention, so there is nothing to align; name another "
                         f"with --checkpoint.")
+    gold = [pair.turned() for pair in gold] if service.info.source == "es" else gold
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
     rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])

@@ -174,9 +174,8 @@ class BatchOptions:
 
     def check(self) -> None:
         """Raise ValueError where a share or a weight is outside its limits."""
-        for one in fields(BatchOptions):
-            value, least, most = (getattr(self, one.name), one.metadata.get("least", 0),
-                                  one.metadata.get("most", math.inf))
+        for one in (one for one in fields(BatchOptions) if "least" in one.metadata):
+            value, least, most = getattr(self, one.name), one.metadata["least"], one.metadata.get("most", math.inf)
             if not least <= value <= most:
                 raise ValueError(f"{one.name} is {value:g}; it must be at least {least}"
                                  + (f" and at most {most:,}" if most < math.inf else ""))

@@ -33,6 +33,7 @@ from xformer.training.data.corpora import (
     read_lines,
     read_marked_pairs,
     read_pairs,
+    turned,
 )
 from xformer.training.forecast import forecast
 from xformer.training.language_model import LanguageModelTask
@@ -64,9 +65,9 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     written = [(english, spanish) for english, spanish, mark in marked if mark != ENTRY]
     entries = [(english, spanish) for english, spanish, mark in marked if mark == ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
-    languages: dict[str, Any] = dict(zip(("target", "source") if run.reverse else ("source", "target"), ("en", "es"),
-                                         strict=True))
-    dev = [(spanish, english) for english, spanish in dev] if run.reverse else dev
+    languages: dict[str, Any] = {"source": "en", "target": "es"}
+    if run.reverse:
+        languages, dev = {"source": "es", "target": "en"}, turned(dev)
 
     def begin(out: Path) -> tuple[Translator, Tokenizer]:
         if run.start:

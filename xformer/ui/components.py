@@ -1,7 +1,5 @@
 """Components that a script in assets/ draws, and the functions that run in the browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

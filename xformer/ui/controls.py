@@ -40,8 +40,15 @@ class Kind(Protocol):
         """Give the limits or choices, as properties of the component that suits this kind."""
 
 
+class Unlimited:
+    """A kind that leaves the properties of its component as they were declared."""
+
+    def properties(self) -> dict[str, Any]:
+        return {}
+
+
 @dataclass(frozen=True)
-class OneOf:
+class OneOf(Unlimited):
     """One of some names; their labels are given to the component where it is declared."""
 
     options: tuple[str, ...]
@@ -52,21 +59,15 @@ class OneOf:
             raise UserError(Message.of("address_choice", key=key, value=value[:40], options=", ".join(self.options)))
         return value
 
-    def properties(self) -> dict[str, Any]:
-        return {}
-
 
 @dataclass(frozen=True)
-class Switch:
+class Switch(Unlimited):
     """On or off, 1 or 0 in the address: a checkbox."""
 
     default: bool = False
 
     def read(self, key: str, value: str) -> bool:
         return OneOf(("0", "1"), "0").read(key, value) == "1"
-
-    def properties(self) -> dict[str, Any]:
-        return {}
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ class SomeHeads:
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(Unlimited):
     """A text of at most `longest` characters."""
 
     default: str = ""
@@ -198,9 +199,6 @@ class Words:
         if len(value) > self.longest:
             raise UserError(Message.of("address_long", key=key, characters=len(value), limit=self.longest))
         return value
-
-    def properties(self) -> dict[str, Any]:
-        return {}
 
 
 def one_head(language: Language) -> Callable[[TranslationService, Values], OneHead]:

@@ -1,7 +1,5 @@
 """Six questions to begin with, on the Translate tab. Their small pictures are made from the page's own models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +17,7 @@ from xformer.serve.protocol import ReviewService, StudyService, TranslationServi
 from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.handlers import QUIET
-from xformer.ui.tabs import Page
+from xformer.ui.tabs import Page, examples
 
 REFERS = ("it", "film")  # in this sentence
 OF_PRONOUN = "Tom saw a film and he liked it."
@@ -30,14 +28,7 @@ KEPT = 8  # models whose doors are kept
 
 def build(page: Page) -> None:
     """Lay the doors out; called inside the Translate tab."""
-    sentence = page.sentence.value
-    links = [Door("align", {"tab": "attention", "stack": "cross", "text": sentence}),
-             Door("refer", {"tab": "attention", "stack": "encoder_self", "text": OF_PRONOUN}),
-             Door("next", {"tab": "decoding", "decode": "steps", "text": sentence}),
-             Door("order", {"tab": "positions", "positions": "none", "text": sentence}),
-             Door("review", {"tab": "sentiment", "review_part": "judge", "review": OF_REVIEW}),
-             Door("learn", {"tab": "training", "part": "live"})]
-    shown = canvas("doors.js", "${value}", "doors", figure(links, page.language))
+    shown = canvas("doors.js", "${value}", "doors", figure(links(page.sentence.value), page.language))
     made: dict[str, list[Door]] = {}  # by the identity of a model
 
     def draw(service: TranslationService, language: Language) -> dict[str, Any]:
@@ -45,10 +36,21 @@ def build(page: Page) -> None:
         if identity not in made:
             if len(made) >= KEPT:
                 made.clear()
-            made[identity] = drawn(service, links, page.study, page.reviews)
+            found = links(examples(service)[0], service.info.source == "en")
+            made[identity] = drawn(service, found, page.study, page.reviews)
         return {"shown": figure(made[identity], language)}
 
     shown.wanted(**page.ask(draw, {}, {"shown": shown}), **QUIET)
+
+
+def links(sentence: str, english: bool = True) -> list[Door]:
+    """The doors without their pictures. english: whether the model reads it, as the pronoun's sentence is English."""
+    return [Door("align", {"tab": "attention", "stack": "cross", "text": sentence}),
+            *([Door("refer", {"tab": "attention", "stack": "encoder_self", "text": OF_PRONOUN})] if english else []),
+            Door("next", {"tab": "decoding", "decode": "steps", "text": sentence}),
+            Door("order", {"tab": "positions", "positions": "none", "text": sentence}),
+            Door("review", {"tab": "sentiment", "review_part": "judge", "review": OF_REVIEW}),
+            Door("learn", {"tab": "training", "part": "live"})]
 
 
 def drawn(service: TranslationService, links: Sequence[Door], study: StudyService,

@@ -145,10 +145,12 @@ class Ask:
         return last
 
     def _answers(self, handler: Callable[..., Any], model: str, named: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        language = self.language
         try:
             require(handler, named)
             with self.lease(model) as service:
-                answer: Any = handler(service, self.language, **named)
+                language = self.language.of(getattr(service, "info", None))
+                answer: Any = handler(service, language, **named)
                 if not isinstance(answer, Generator):
                     yield {PROBLEM: "", **answer}
                     return
@@ -156,7 +158,7 @@ class Ask:
                     for part in answer:
                         yield {PROBLEM: "", **part}
         except Exception as error:
-            yield {**getattr(handler, "refused", {}), REFUSAL: sentence(error, self.language)}
+            yield {**getattr(handler, "refused", {}), REFUSAL: sentence(error, language)}
 
 
 def sentence(error: Exception, language: Language) -> str:

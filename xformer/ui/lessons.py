@@ -1,7 +1,5 @@
 """Lessons beside the page: the panel, the step in the address, and the answers, which are checked on the live model."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +17,7 @@ from xformer.results import Head, Message, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
-from xformer.ui.controls import Controls
+from xformer.ui.controls import Controls, Unlimited
 from xformer.ui.handlers import QUIET, text_of
 from xformer.ui.tabs import Page, View
 
@@ -31,7 +29,7 @@ VIEWS: Mapping[str, Callable[[Language], str]] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Unlimited):
     """Where a reader is: "it.3", the third step of a lesson; one of VIEWS; or "", nowhere."""
 
     controls: Controls  # of the page, once it is laid out: what steps may set
@@ -49,9 +47,6 @@ class Place:
             if {*step.address} - {*self.controls} or key in step.address:
                 raise UserError(Message.of("error_class_step", step=number))
         return value
-
-    def properties(self) -> dict[str, Any]:
-        return {}
 
 
 def button(language: Language) -> str:

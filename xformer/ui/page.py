@@ -1,7 +1,5 @@
 """The frame of the page: the sentence on top, its tabs below, in English at / and in Spanish at /es."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -30,7 +28,7 @@ from xformer.ui.principles import tab as walkthrough
 from xformer.ui.sentiment import tab as sentiment
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
-from xformer.ui.tabs import Listener, Page, TabModule, View
+from xformer.ui.tabs import EXAMPLES, Listener, Page, TabModule, View, examples
 from xformer.ui.training import tab as training
 
 TABS: Sequence[TabModule] = (translation, attention, decoding, pairs, sentiment, positions, walkthrough, training,
@@ -46,7 +44,6 @@ THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, fo
     button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
 LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
-EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["translation"]
 
 
 def create(models: ModelPool, study: StudyService, reviews: ReviewService | UserError | None = None,
@@ -117,7 +114,7 @@ def build(demo: gr.Blocks, models: ModelPool, study: StudyService, reviews: Revi
     frame, controls, of_model = _frame(models, language), Controls(models.default), Controls(models.default)
     ids = tuple(module.ID for module in tabs)
     # No States: the browser writes these into the address.
-    asked = controls.add("text", Words(EXAMPLES[0]), gr.Textbox, always=True, visible=False)
+    asked = controls.add("text", lambda service, _: Words(examples(service)[0]), gr.Textbox, always=True, visible=False)
     tab = controls.add("tab", OneOf(ids, ids[0]), gr.Textbox, always=True, visible=False)
     spanish = controls.add("spanish", Words(), gr.Textbox, visible=False)
     model = of_model.add("model", Words(), gr.Textbox, visible=False)
@@ -192,6 +189,8 @@ def _add_views(page: Page, frame: Frame) -> None:
     models, controls = page.models, page.controls
     page.views.update({
         "about": View(frame.about, lambda service, values: _about(service, page.language)),
+        "examples": View(frame.examples, lambda service, values: gr.Dataset(
+            samples=[[example] for example in examples(service)])),
         "models": View(frame.models, lambda service, values: _menu(models, values["model"] or models.names[0])),
         LEFT_OUT: View(gr.Textbox(controls.left_out(page.service), visible=False),
                        lambda service, values: controls.left_out(service))})
@@ -273,8 +272,10 @@ def _set(page: Page, service: TranslationService, query: Mapping[str, str]) -> t
     updates: dict[Any, Any] = {**page.controls.updates(service, values),
                                **{view.component: view.update(service, values) for view in page.views.values()},
                                page.tabs: gr.Tabs(selected=values["tab"])}
-    if "text" in query:  # or nothing typed meanwhile is lost
-        updates[page.sentence] = gr.update(value=values["text"])
+    if "text" in query or service.info.source != page.service.info.source:  # or nothing typed meanwhile is lost
+        say = page.language.of(service.info).say
+        updates[page.sentence] = gr.update(value=values["text"], label=say("sentence"),
+                                           placeholder=say("sentence_placeholder"))
     return updates, problems
 
 
@@ -327,7 +328,8 @@ def _about(service: TranslationService, language: Language) -> str:
     model = language.html(key, name=info.name, norm=info.norm, encoder=info.n_layers,
                           decoder=info.n_decoder_layers, heads=info.n_heads, millions=f"{info.parameters / 1e6:.1f}",
                           device=info.device, precision=info.precision)
-    return f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}">{model}</p>'
+    return (f'<p class="model" data-name="{escape(info.name)}" data-identity="{info.identity}" '
+            f'data-source="{info.source}" data-target="{info.target}">{model}</p>')
 
 
 def _links(language: Language) -> str:

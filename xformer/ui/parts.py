@@ -1,7 +1,5 @@
 """Tabs that are made of parts and show one part at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -4,8 +4,6 @@ A part's question is its first line. assets/places.js opens the overview, search
 the fragment of an address names, such as /?tab=principles#store.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Three parts, one at a time: the decoding step by step with the beam as a tree; a
 piece (teacher forcing); readings after each layer. All are of the pair that the page looks into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -266,7 +264,7 @@ def go_on(service: TranslationService, language: Language, *, grown: BeamTree, n
     text = changed_words(own.text, new.text) if new.text else language.html("rivals_empty")
     same = language.html("tree_went_same" if new.text == own.text else "tree_went_into")
     return {"went": f'{notice(warnings, "warning")}<div role="status"><p class="sub">{language.html("tree_went")}</p>'
-                    f'<p class="large" lang="es">{text}</p><p>{total} {same}</p></div>',
+                    f'<p class="large" {language.writes}>{text}</p><p>{total} {same}</p></div>',
             "trace": service.trace(translation, new.tokens),
             "spanish": "" if new.text == own.text else new.text}
 

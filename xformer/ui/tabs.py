@@ -4,8 +4,7 @@ A tab is a module with an `ID`, its key in the address and the end of its title'
 `build(page: Page) -> Tab`, called inside the tab. `page.TABS` lists the modules; the page knows no more of them.
 """
 
-from __future__ import annotations
-
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,11 +13,19 @@ import gradio as gr
 
 from xformer.results import UserError
 from xformer.serve.protocol import ModelPool, ReviewService, StudyService, TranslationService, WriterService
-from xformer.strings import Language
+from xformer.strings import ASSETS, Language
 from xformer.ui.controls import Controls, Values
 from xformer.ui.handlers import Ask
 
+# By what they are for: "translation" in English, "translation_es", "reviews".
+ALL_EXAMPLES: dict[str, Any] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
+EXAMPLES: list[str] = ALL_EXAMPLES["translation"]
 Listener = dict[str, Any]  # keyword arguments of an event of Gradio, as `Ask` makes them
+
+
+def examples(service: TranslationService) -> list[str]:
+    """The sentences to begin with, in the language that a model reads; those in English where there are no others."""
+    return ALL_EXAMPLES.get(f"translation_{service.info.source}", EXAMPLES)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ In the menu of the bar stand the settings of the search. Where they say to sampl
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,17 +15,17 @@ from typing import Any
 import gradio as gr
 
 from xformer.explain.alignment import reading
-from xformer.explain.doubts import looks_spanish
+from xformer.explain.doubts import looks_like
 from xformer.figures import translation as figure
 from xformer.figures.notice import notice
 from xformer.figures.strip import strip
 from xformer.results import Options, Translation
 from xformer.serve.bleu import bleu
-from xformer.serve.protocol import TranslationService
+from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
 from xformer.ui import doors
 from xformer.ui.components import script
-from xformer.ui.controls import Controls, Real, Values, Whole
+from xformer.ui.controls import LONGEST, Controls, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs
 from xformer.ui.places import folded
 from xformer.ui.tabs import Page, Tab, View
@@ -48,7 +49,7 @@ def longest(service: TranslationService, _: Any = None) -> Whole:
 def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     say, settings = page.language.say, Controls(page.service)
-    gr.HTML(f'<p class="asks">{page.language.html("headline")}</p>', elem_classes="asked")
+    headline = gr.HTML(_headline(page.service, page.language), elem_classes="asked")
     with gr.Row(elem_classes="translate"):
         with gr.Column(scale=7, min_width=300):
             spanish = gr.HTML(elem_classes="spanish")
@@ -80,14 +81,19 @@ def build(page: Page) -> Tab:
                                                                         **QUIET)
     translate = {**page.ask(run, {"sentence": page.sentence, "former": page.translation, **settings.named()},
                             {"translation": page.translation, "trace": page.trace, "shown": spanish, "others": n_best,
-                             "seen": seen, "asked": page.asked}, problem=page.status),
+                             "seen": seen, "asked": page.asked}, problem=page.status, models=page.models),
                  "show_progress_on": [spanish], "api_visibility": "private"}
     page.on_sentence.insert(0, translate)  # before what other tabs do with it
     page.on_opening.insert(0, translate)
     gr.on([button.click, reference.submit],
           **page.ask(compare, {"translation": page.translation, "reference": reference}, {"scores": scores},
                      problem=scores), api_visibility="private")
-    return Tab(settings, {"again": View(again, lambda service, values: gr.update(**of_samples(values)))})
+    return Tab(settings, {"again": View(again, lambda service, values: gr.update(**of_samples(values))),
+                          "headline": View(headline, lambda service, _: _headline(service, page.language))})
+
+
+def _headline(service: TranslationService, language: Language) -> str:
+    return f'<p class="asks">{language.of(service.info).html("headline")}</p>'
 
 
 def _reference(page: Page) -> tuple[gr.Textbox, gr.Button, gr.HTML]:
@@ -128,12 +134,13 @@ def options_of(*, beam: float, n_best: float, length_penalty: float, temperature
 
 
 def run(service: TranslationService, language: Language, *, sentence: str, former: Translation | None, longest: float,
-        **settings: Any) -> Iterator[dict[str, Any]]:
+        models: ModelPool | None = None, **settings: Any) -> Iterator[dict[str, Any]]:
     """Translate and trace; where samples are drawn, draw another beside it.
 
     An error leaves all on the page as it was, and says to which text that belongs.
     """
     options, second = options_of(**settings), None
+    options = replace(options, quality="quality" in service.metrics and not options.sampling)
     try:
         translation, trace = service.translate_and_trace(sentence or "", options, int(longest))
         if options.sampling:
@@ -142,14 +149,23 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
         if former is not None:
             yield {"shown": _old(former, language)}
         raise
-    warnings = [warning.say(language) for warning in translation.warnings]
-    if looks_spanish(translation.source):
+    warnings, way_out = [warning.say(language) for warning in translation.warnings], ""
+    if looks_like(translation.source, service.info.target):
         warnings.append(language.say("warning_spanish"))
+        way_out = other_way(models.reading(service.info.target) if models else None, sentence, language)
     head = service.best_head
-    yield {"problem": notice(warnings, "warning"), "translation": translation, "trace": trace,
+    yield {"problem": notice(warnings, "warning", way_out), "translation": translation, "trace": trace,
            "shown": shown(translation, language) if second is None else draws([translation, second], language),
            "others": figure.n_best(translation.n_best, language) if second is None else "",
            "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence}
+
+
+def other_way(model: str | None, sentence: str, language: Language) -> str:
+    """Offer to translate a sentence with a model of the other direction, if there is one. HTML."""
+    if model is None:
+        return ""
+    address = escape(json.dumps({"model": model, "text": sentence[:LONGEST]}, ensure_ascii=False))
+    return f'<button type="button" class="link" data-address="{address}">{language.html("reverse_offer")}</button>'
 
 
 def _old(translation: Translation, language: Language) -> str:
@@ -165,8 +181,12 @@ def shown(translation: Translation, language: Language) -> str:
              "log_prob": f"{total:.2f} ({100 * math.exp(total):.2g} %)"}
     meta = (language.say("meta_drawn", temperature=f"{options.temperature:g}", seed=str(options.seed), **found)
             if options.sampling else language.say("meta", beam=options.beam, **found))
-    return (f'{figure.translation(best, language)}<details class="numbers meta"><summary>{language.html("numbers")}'
-            f"</summary><p>{escape(meta)}</p></details>")
+    share = translation.quality
+    trusted = language.html("quality_unknown") if share is None else language.html(
+        "quality", count=str(min(95, max(5, 5 * round(20 * share)))))
+    trust = f'<p class="sub">{trusted}</p>' if options.quality else ""
+    return (f'{figure.translation(best, language)}{trust}<details class="numbers meta"><summary>'
+            f'{language.html("numbers")}</summary><p>{escape(meta)}</p></details>')
 
 
 def draws(translations: Sequence[Translation], language: Language) -> str:

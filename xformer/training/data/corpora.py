@@ -93,6 +93,11 @@ def without(pairs: Sequence[Pair], excluded: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in pairs if key(pair[0]) not in english and key(pair[1]) not in spanish]
 
 
+def turned(pairs: Iterable[Pair]) -> list[Pair]:
+    """Exchange the sides of pairs, as a model from Spanish into English reads them."""
+    return [(spanish, english) for english, spanish in pairs]
+
+
 @dataclass(frozen=True)
 class Roughening:
     """How often (0 to 1) a sentence is changed as if typed in haste; its translation stays as it is, but for capitals.
@@ -267,7 +272,7 @@ class Packer:
         if self.options.names:
             pairs = [self.names.exchange(pair, rng) if rng.random() < self.options.names else pair for pair in pairs]
         if reverse:
-            pairs, finished = [(to, of) for of, to in pairs], [(to, of) for of, to in finished]
+            pairs, finished = turned(pairs), turned(finished)
         joined = ((roughen(source, self.roughening, rng, reverse), target)
                   for source, target in join(pairs, self.roughening, rng))
         in_capitals = ((source.upper(), target.upper()) if rng.random() < self.roughening.capitals

@@ -1,7 +1,5 @@
 """Part of the Attention tab that asks the model again: heads switched off, or ranked by what they are worth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

@@ -1,8 +1,6 @@
 """Part of the Attention tab that compares attributions: raw attention, value-weighted attention, and leaving words out.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

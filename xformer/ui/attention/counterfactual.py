@@ -1,7 +1,5 @@
 """Part of the Attention tab that lets the reader choose: another word at a step, and the translation from there on."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 The file travels in the answer and is made by the browser: no sentence is left on the server's disk.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

@@ -1,7 +1,5 @@
 """The Attention tab: all heads of a stack of the pass that made the translation, and one of them in detail."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -16,15 +14,15 @@ from xformer.figures import grid_payload as grid
 from xformer.figures import head_payload, locked_word
 from xformer.figures.attention import ROWS, SHOW, VIEWS, Choice, Picture, all_maps, folded, picture
 from xformer.figures.labels import percent, place, sentence
+from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import Lock
 from xformer.figures.notice import notice
-from xformer.figures.palettes import PALETTES
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, export, weighing, word_link
 from xformer.ui.components import canvas, copy_link, projector_button, save_menu, script, small_maps
-from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Values, Whole, some_heads
+from xformer.ui.controls import Controls, Numbered, OneOf, Switch, Unlimited, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.pictures import Pictures, takes
 from xformer.ui.places import in_drawer, note, question
@@ -49,7 +47,7 @@ def head_of(service: TranslationService, _: Values) -> Numbered:
 
 
 @dataclass(frozen=True)
-class Locks:
+class Locks(Unlimited):
     """The locked words of `locked_word.Lock`, as text; empty for none."""
 
     default: str = ""
@@ -60,9 +58,6 @@ class Locks:
         except ValueError:
             raise UserError(Message.of("address_lock", key=key, value=value[:40])) from None
         return value
-
-    def properties(self) -> dict[str, Any]:
-        return {}
 
 
 def build(page: Page) -> Tab:

@@ -1,7 +1,5 @@
 """Part of the Attention tab that translates with hard, soft or wrong attention, and compares."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Part of the Attention tab about two words: how much one looks at the other in every head, and if one is replaced."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

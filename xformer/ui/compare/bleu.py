@@ -1,7 +1,5 @@
 """Part of the Compare tab that takes BLEU apart on any two texts; no model is asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

@@ -1,7 +1,5 @@
 """Part of the Compare tab with the lecture's sentences: what its transformer said, and what this model says now."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import lecture as figures
-from xformer.results import Options
+from xformer.results import Message, Options, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
@@ -43,6 +41,8 @@ def run(service: TranslationService, language: Language, *, part: str, done: boo
     if part != PART or done:
         yield {}
         return
+    if service.info.source != "en":
+        raise UserError(Message.of("lecture_reads", model=service.info.name))
     model, count = service.info.name, 0
     yield {"table": figures.table(SENTENCES, None, model, language), "summary": ""}
 

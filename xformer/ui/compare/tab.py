@@ -1,8 +1,7 @@
 """The Compare tab: two sentences that differ in a word, the BLEU laboratory, and the lecture's sentences."""
 
-from __future__ import annotations
-
 import json
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -20,11 +19,17 @@ from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
 from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import question
-from xformer.ui.tabs import Listener, Page, Tab
+from xformer.ui.tabs import Listener, Page, Tab, View
 
 ID = "pairs"
 PARTS = ("sentences", bleu.PART, lecture.PART)
 PRESETS: list[dict[str, Any]] = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
+
+
+def presets(service: TranslationService) -> dict[int, dict[str, Any]]:
+    """The pairs that a model reads, by their places in PRESETS; all of them where none is in its language."""
+    own = {i: one for i, one in enumerate(PRESETS) if one.get("reads", "en") == service.info.source}
+    return own or dict(enumerate(PRESETS))
 
 
 def build(page: Page) -> Tab:
@@ -71,10 +76,9 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
             problem = gr.HTML(elem_classes="status")
             result = canvas("part.js", "${value}", "compared main", save=language)
         with gr.Column(scale=3, min_width=280):
-            preset = gr.Dropdown([(one["name"][language.code], i) for i, one in enumerate(PRESETS)], value=0,
-                                 label=say("pairs_preset"), filterable=False)
-            first, second = (controls.add(key, Words(PRESETS[0]["texts"][i]), gr.Textbox, label=say(label), lines=1,
-                                          max_lines=4)
+            preset = gr.Dropdown(**_listed(page.service, language), label=say("pairs_preset"), filterable=False)
+            page.views[f"{tab}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
+            first, second = (controls.add(key, partial(_text, i), gr.Textbox, label=say(label), lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
     with gr.Row(elem_classes="controls"):
@@ -111,6 +115,17 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
 
     page.connections.append(connect)
     return controls
+
+
+def _listed(service: TranslationService, language: Language) -> dict[str, Any]:
+    """The choices of pairs for a model, and the first of them."""
+    choices = [(one["name"][language.code], i) for i, one in presets(service).items()]
+    return {"choices": choices, "value": choices[0][1]}
+
+
+def _text(side: int, service: TranslationService, _: Any) -> Words:
+    """The field of a side, with the text of the first pair."""
+    return Words(next(iter(presets(service).values()))["texts"][side])
 
 
 def follow(service: TranslationService, asked: Asked | None, pair_head: str | None, language: Language,

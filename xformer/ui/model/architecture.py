@@ -1,7 +1,5 @@
 """Part of the Model tab: the figure of the paper for the loaded checkpoint; a block of attention opens its heads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

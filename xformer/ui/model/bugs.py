@@ -1,7 +1,5 @@
 """Part of the Model tab: six models with one mistake each; the reader looks at maps and translations and says which."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

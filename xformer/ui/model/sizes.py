@@ -1,7 +1,5 @@
 """Part of the Model tab: a calculator for transformers of any size."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

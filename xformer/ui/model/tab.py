@@ -1,8 +1,6 @@
 """The Model tab: a whole pass in one picture, how the model is built, broken models to diagnose, a calculator for
 others, pieces and vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from xformer.ui import parts

@@ -1,7 +1,5 @@
 """Part of the Model tab: the sentence's pieces, what is near them in the vocabulary, and in other sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

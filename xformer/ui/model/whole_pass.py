@@ -1,7 +1,5 @@
 """Part of the Model tab: the whole pass in one picture, from the sentence to the next word, played step by step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gradio as gr

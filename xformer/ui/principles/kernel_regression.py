@@ -1,7 +1,5 @@
 """Part of the First principles tab about how attention began: kernel regression through points that one may drag."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

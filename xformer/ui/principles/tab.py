@@ -1,7 +1,5 @@
 """The First principles tab: equation 1 walked through with the numbers of the real model, and changed at will."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A part of the Sentiment tab: a review is judged, every word of it asked what it did, and the text changed."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -24,12 +22,12 @@ from xformer.ui.controls import Controls, OneOf, Words, numbers
 from xformer.ui.handlers import QUIET, Ask
 from xformer.ui.places import folded, note
 from xformer.ui.sentiment import many
-from xformer.ui.tabs import Page, Tab
+from xformer.ui.tabs import ALL_EXAMPLES, Page, Tab
 
 ID = "judge"
 OF_SENTENCE = False
 TAB = "sentiment"
-EXAMPLES: list[str] = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))["reviews"]
+EXAMPLES: list[str] = ALL_EXAMPLES["reviews"]
 PAIRS: list[dict[str, Any]] = json.loads((ASSETS / "pairs.json").read_text(encoding="utf-8"))
 PATIENCE = 1.0  # seconds after which the progress is shown
 

@@ -4,8 +4,6 @@ An uploaded file is deleted as soon as it is read, and the answers are made a fi
 left on the server's disk.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from html import escape

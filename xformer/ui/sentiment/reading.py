@@ -1,7 +1,5 @@
 """A part of the Sentiment tab: all heads of the classifier or of the language model, and what fine-tuning moved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The Sentiment tab: models of film reviews, the classifier and the language model that it began as."""
 
-from __future__ import annotations
-
 from xformer.ui import parts
 from xformer.ui.parts import Part
 from xformer.ui.sentiment import judging, reading, writing

@@ -1,7 +1,5 @@
 """The language model, a part of the Sentiment tab: a text is read and written on piece by piece, and two compared."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ A test fails on any other version. Then read what each function here says it res
 Nothing else in this package uses a name that Gradio does not document.
 """
 
-from __future__ import annotations
-
 import datetime
 import os
 import re

@@ -1,7 +1,5 @@
 """Middleware before Gradio: security headers, limits of requests, and an end to those that the page never makes."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import ExitStack
 from typing import Any
@@ -12,21 +10,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from xformer.ui.server.gradio_private import (
-    CALL,
-    CLOSED,
-    ENDING,
-    JOIN,
-    LISTEN,
-    LONGEST_NAME,
-    RECEIVED,
-    SESSION,
-    forget,
-    is_call,
-    jobs,
-    logged_in,
-    lost,
-)
+from xformer.ui.server import gradio_private
 from xformer.ui.server.sessions import listening, make_room
 
 # Gradio's page runs scripts that stand in it and makes functions of text; everything comes from the page's own server.
@@ -106,32 +90,34 @@ class Gate:
             await self.app(scope, receive, send)
             return
         path, app = scope["path"], scope["app"]
-        if CLOSED.match(path):
+        if gradio_private.CLOSED.match(path):
             await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
             return
         requested = HTTPConnection(scope)
-        call, page = CALL.fullmatch(path) if scope["method"] == "GET" else None, SESSION.fullmatch(path)
+        call = gradio_private.CALL.fullmatch(path) if scope["method"] == "GET" else None
+        page = gradio_private.SESSION.fullmatch(path)
         names = [*([page[1]] if page else []), *requested.query_params.getlist("session_hash")]
-        if any(len(name) > LONGEST_NAME for name in names):
-            await PlainTextResponse(f"The name of a session has {LONGEST_NAME} characters at most.", 400)(
-                scope, receive, send)
+        if any(len(name) > gradio_private.LONGEST_NAME for name in names):
+            refusal = f"The name of a session has {gradio_private.LONGEST_NAME} characters at most."
+            await PlainTextResponse(refusal, 400)(scope, receive, send)
             return
-        if ENDING.fullmatch(path) and not logged_in(app, requested.cookies):
+        logged_in = gradio_private.logged_in(app, requested.cookies)
+        if gradio_private.ENDING.fullmatch(path) and not logged_in:
             await PlainTextResponse("Log in first.", 401)(scope, receive, send)
             return
-        if call and logged_in(app, requested.cookies) and not is_call(app, call[1]):
+        if call and logged_in and not gradio_private.is_call(app, call[1]):
             await PlainTextResponse("There is no such call, or its answer was fetched.", 404)(scope, receive, send)
             return
-        if call and not logged_in(app, requested.cookies):
+        if not logged_in:
             call = None  # Gradio refuses it
-        listens = path.rstrip("/") == LISTEN
-        if listens and len(names) == 1 and logged_in(app, requested.cookies) and (said := lost(app, names[0])):
+        listens = path.rstrip("/") == gradio_private.LISTEN
+        if listens and len(names) == 1 and logged_in and (said := gradio_private.lost(app, names[0])):
             await PlainTextResponse(said, media_type="text/event-stream")(scope, receive, send)
             return
-        joins = bool(JOIN.fullmatch(path)) and scope["method"] == "POST"
+        joins = bool(gradio_private.JOIN.fullmatch(path)) and scope["method"] == "POST"
         most = MOST_JOINED if joins else MOST_BYTES
         received: list[int] = []
-        scope[RECEIVED] = received
+        scope[gradio_private.RECEIVED] = received
 
         async def take() -> Message:
             message = await receive()
@@ -145,7 +131,7 @@ class Gate:
 
         with ExitStack() as stack:
             if call:
-                stack.callback(forget, app, call[1])
+                stack.callback(gradio_private.forget, app, call[1])
                 stack.enter_context(listening(app, call[1]))
             if listens:
                 for session in names:
@@ -159,4 +145,4 @@ class Gate:
 
     def _waiting(self, app: Any) -> int:
         """Count the bytes of the requests that are received now, that wait, and that are computed."""
-        return sum(map(sum, self._receiving.values())) + sum(job.size for job in jobs(app))
+        return sum(map(sum, self._receiving.values())) + sum(job.size for job in gradio_private.jobs(app))

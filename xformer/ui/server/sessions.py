@@ -1,7 +1,5 @@
 """Sessions: how many people are served at once, and what is kept of each page and call, and for how long."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 from collections import Counter

@@ -1,0 +1,89 @@
+"""The model from Spanish into English: what it reads and writes, how it is scored, and what the page says of it."""
+
+import json
+
+import pytest
+
+from tests.pages import laid_out
+from xformer import Service
+from xformer.explain.alignment import Gold, read_gold
+from xformer.hub.shipped import REVERSE, TRANSLATION
+from xformer.results import Options
+from xformer.serve.pool import Models
+from xformer.strings import ENGLISH, SPANISH
+from xformer.training import evaluation
+from xformer.ui import translate
+from xformer.ui.compare.tab import PRESETS, presets
+from xformer.ui.page import open_at
+from xformer.ui.tabs import EXAMPLES, examples
+
+
+@pytest.fixture(scope="module")
+def models():
+    running = Models(Service.open(TRANSLATION.path, "cpu"), {"es-en": REVERSE.path}, "cpu")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def back(models):
+    with models.lease("es-en") as service:
+        yield service
+
+
+def test_it_translates_spanish(back):
+    typed = ["gato", "¿Dónde está mi hermano?", "donde esta la biblioteca"]
+    said = [one.best.text for one in back.translate_many(typed)]
+    assert said == ["cat", "Where is my brother?", "Where's the library?"]
+
+
+def test_pairs_are_turned_round_for_it(models, back):
+    pairs = [("The cat sleeps.", "El gato duerme."), ("Where is my brother?", "¿Dónde está mi hermano?")]
+    assert evaluation.as_read(models.default, pairs) == pairs
+    assert evaluation.as_read(back, pairs) == [(spanish, english) for english, spanish in pairs]
+    assert evaluation.evaluate_translation(back, pairs, Options(alternatives=0)).bleu > 60
+
+
+def test_gold_links_are_turned_round_for_it(back):
+    gold = Gold("a b", "x y z", frozenset({(0, 2)}), frozenset({(0, 2), (1, 0)}))
+    assert gold.turned() == Gold("x y z", "a b", frozenset({(2, 0)}), frozenset({(2, 0), (0, 1)}))
+    assert gold.turned().turned() == gold
+    kept = json.loads((REVERSE.path / "metrics.json").read_text())["alignment"]["best"]
+    scores = evaluation.evaluate_alignment(back, read_gold())
+    assert (scores.layer, scores.head, scores.reading) == (kept["layer"], kept["head"], kept["of"])
+    assert scores.best == pytest.approx(0.036, abs=1e-3)
+
+
+def test_texts_take_the_languages_from_the_model(models, back):
+    assert ENGLISH.of(back.info).say("sentence") == "Spanish sentence"
+    assert SPANISH.of(back.info).say("sentence") == "Oración en español"
+    assert ENGLISH.of(models.default.info).say("sentence") == ENGLISH.say("sentence") == "English sentence"
+
+
+def test_the_other_direction_is_offered_and_never_taken_unasked(models, back):
+    def run(service, sentence):
+        *_, answer = translate.run(service, ENGLISH.of(service.info), sentence=sentence, former=None, longest=60,
+                                   models=models, beam=1, n_best=1, length_penalty=1)
+        return answer
+    assert "Translate from" not in run(models.default, "The cat is in the house.")["problem"]
+    said = run(models.default, "El gato está en la casa.")
+    assert "looks like Spanish; the model reads English" in said["problem"] and said["asked"] in said["problem"]
+    assert "Translate from Spanish" in said["problem"] and "es-en" in said["problem"]
+    said = run(back, "The cat is in the house.")["problem"]
+    assert "looks like English; the model reads Spanish" in said and "Translate from English" in said
+    assert models.reading("es") == "es-en" and models.reading("en") == "" and models.reading("de") is None
+
+
+def test_examples_and_pairs_are_in_the_language_that_it_reads(models, back):
+    assert examples(models.default) == EXAMPLES and examples(back)[1] == "gato"
+    own, theirs = presets(models.default), presets(back)
+    assert {*own} | {*theirs} == {*range(len(PRESETS))} and not {*own} & {*theirs}
+
+
+def test_a_page_opens_in_its_language_and_goes_back(models):
+    page = laid_out(models)
+    said, there = open_at(page, {"model": "es-en"})
+    assert said == ""
+    assert there[page.sentence]["label"] == "Spanish sentence" and there[page.sentence]["value"].startswith("Estaba")
+    _, again = open_at(page, {"text": "The cat."})
+    assert again[page.sentence]["label"] == "English sentence" and again[page.sentence]["value"] == "The cat."

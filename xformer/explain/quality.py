@@ -1,0 +1,36 @@
+"""How far a translation can be trusted: of translations like it, the share that say what was meant. No torch."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from xformer.explain.doubts import sureness
+from xformer.results import Candidate
+
+
+def features(pieces: int, candidates: Sequence[Candidate]) -> tuple[float, ...]:
+    """Describe the first of the different texts of a beam: 1, the mean log-probability of its pieces and the least
+    (nats), the logarithm of the number of `pieces` of its source, and the mean share of words (0 to 1) that the others
+    have in common with it."""
+    best, *others = (Counter(candidate.text.split()) for candidate in candidates)
+    common = [2 * sum((best & other).values()) / max(1, sum((best + other).values())) for other in others] or [1.0]
+    log_probs = candidates[0].log_probs
+    return 1.0, sureness(log_probs), min(log_probs), math.log(max(1, pieces)), sum(common) / len(common)
+
+
+def fit(x: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """Fit the weights (F,) of a logistic regression to features x (N, F) and labels good (N,), 0 or 1, by Newton's
+    method; the slight ridge keeps them finite where x tells all labels apart."""
+    weights = np.zeros(x.shape[1])
+    for _ in range(30):
+        said = estimate(weights, x)
+        curvature = (x.T * said * (1 - said)) @ x + 0.1 * np.eye(len(weights))
+        weights += np.linalg.solve(curvature, x.T @ (good - said) - 0.1 * weights)
+    return weights
+
+
+def estimate(weights: Sequence[float] | np.ndarray, x: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Compute the share (0 to 1) that say what was meant: x (F,) or (N, F) -> () or (N,)."""
+    return 1 / (1 + np.exp(-np.asarray(x) @ np.asarray(weights)))
