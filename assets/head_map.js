@@ -91,7 +91,7 @@ function colourBarAcross({palette, texts}, across) {
 function arcs(map, size) {
   const {queries, keys} = map, {room, isLarge} = size, pitch = Math.max(size.cell, 16), shift = fontSize(size) * .35;
   const left = textWidth(queries, size) + 14, right = textWidth(keys, size) + 14;
-  const middle = Math.max(110, Math.min(isLarge ? 1200 : 480, room - left - right - 4));
+  const middle = Math.max(48, Math.min(isLarge ? 1200 : 480, room - left - right - 4));
   const centre = left + middle / 2, end = left + middle, y = i => (i + .5) * pitch, lines = [];
   for (let q = 0; q < queries.length; q++) {
     for (let k = 0; k < keys.length; k++) {

@@ -14,9 +14,9 @@ from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.compare import bleu, lecture
-from xformer.ui.components import canvas, figure, plot
+from xformer.ui.components import canvas, figure, plot, script
 from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
-from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
+from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import question
 from xformer.ui.tabs import Listener, Page, Tab, View
@@ -38,18 +38,14 @@ def build(page: Page) -> Tab:
     with gr.Row(elem_classes="controls parts"):
         part = controls.add("pairs_part", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("pairs_part"), show_label=False,
                             container=False, choices=page.language.choices("pairs_part_{}", PARTS))
-    columns: dict[str, gr.Column] = {}
+    columns = []
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
-        with gr.Column(visible=name == PARTS[0]) as columns[name]:
+        with gr.Column(visible=name == PARTS[0]) as column:
             question(page.language, name)
             controls.include(lay_out(page, part, ID))
-    part.change(**Ask.always(None, page.language)(show, {"pairs_part": part}, columns), **SWIFT)
+        columns.append(column)
+    part.change(None, part, columns, js=script("showPart", PARTS), **QUIET)
     return Tab(controls, own_field=True)
-
-
-def show(_: None, language: Language, *, pairs_part: str) -> dict[str, Any]:
-    """Show the part that is chosen, and hide the others."""
-    return {name: gr.update(visible=name == pairs_part) for name in PARTS}
 
 
 # Two sentences
@@ -81,8 +77,7 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
             first, second = (controls.add(key, partial(_text, i), gr.Textbox, label=say(label), lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
-    with gr.Row(elem_classes="controls"):
-        controls.add("pair_head", one_head(language), gr.Dropdown, label=say("pairs_head"), scale=0, min_width=420)
+            controls.add("pair_head", one_head(language), gr.Dropdown, label=say("pairs_head"))
     summary = gr.HTML(elem_classes="summary")
     with gr.Row(elem_classes="detail three-maps"):
         maps: dict[str, gr.HTML] = {}

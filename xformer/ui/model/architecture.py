@@ -22,8 +22,11 @@ OF_SENTENCE = False  # each new trace draws it again anyway
 def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, info = page.language, page.service.info
-    towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
-    heading = gr.HTML(heading_of(page.service, language))
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(scale=7, min_width=320):
+            towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
+        with gr.Column(scale=3, min_width=280):
+            heading = gr.HTML(heading_of(page.service, language))
     reader = page.reviews
     with gr.Column(elem_classes="folds"):
         with folded(language, "orders"):
