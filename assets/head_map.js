@@ -84,7 +84,7 @@ function colourBarAcross({palette, texts}, across) {
   const outline = `<rect width="${across}" height="14" fill="none" stroke="currentColor" stroke-opacity=".4"/>`;
   const name = label(texts.probability, across + 14, 12, '');
   const body = `<g transform="translate(8,1)">${blocks}${outline}${ticks}${name}</g>`;
-  return {width: across + 160, height: 38, body};
+  return {width: across + 190, height: 38, body};
 }
 
 // Two columns of tokens, and lines from queries to keys, as thick as the probability. `drawn`: how many lines.

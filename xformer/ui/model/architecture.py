@@ -23,9 +23,9 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
     """Lay the part out; called inside it."""
     language, info = page.language, page.service.info
     with gr.Row(elem_classes="detail"):
-        with gr.Column(scale=7, min_width=320):
+        with gr.Column(scale=4, min_width=320):
             towers = canvas("blocks.js", "${value}", "architecture", towers_of(page.service, language), save=language)
-        with gr.Column(scale=3, min_width=280):
+        with gr.Column(scale=1, min_width=240):
             heading = gr.HTML(heading_of(page.service, language))
     reader = page.reviews
     with gr.Column(elem_classes="folds"):
