@@ -11,8 +11,9 @@ from xformer.results import Message, Options, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
-from xformer.ui.components import canvas
+from xformer.ui.components import canvas, script
 from xformer.ui.controls import Controls
+from xformer.ui.handlers import QUIET
 from xformer.ui.places import note
 from xformer.ui.tabs import Page
 
@@ -31,7 +32,8 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
     translate = {**page.ask(run, {"part": part, "done": done}, {"table": table, "summary": summary, "done": done},
                             problem, only_in=tab),
                  "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [summary]}
-    gr.on([page.opened[tab].change, part.change], **translate)
+    page.opened[tab].change(**translate)
+    part.change(None, js=script("twoFrames"), **QUIET).then(**translate)  # a part that is hidden shows no progress
     return Controls(page.service)
 
 

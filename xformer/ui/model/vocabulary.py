@@ -12,7 +12,7 @@ from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import canvas
 from xformer.ui.controls import Controls, Kind, Values, Whole
-from xformer.ui.handlers import QUIET, needs, refused
+from xformer.ui.handlers import needs, refused
 from xformer.ui.places import folded, note
 from xformer.ui.tabs import Page, Tab
 
@@ -46,7 +46,7 @@ def build(page: Page, opened: gr.Textbox) -> Tab:
                **controls.named("vocab_piece")}
     gr.on([opened.change, *(control.component.input for control in controls.values())],
           **page.ask(draw, {"translation": page.translation, **controls.named()}, outputs, problem, only_in=TAB),
-          trigger_mode="always_last", **QUIET)
+          trigger_mode="always_last", api_visibility="private", show_progress_on=[splits, contexts, nearest])
     return Tab(controls)
 
 
