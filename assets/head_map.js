@@ -84,14 +84,14 @@ function colourBarAcross({palette, texts}, across) {
   const outline = `<rect width="${across}" height="14" fill="none" stroke="currentColor" stroke-opacity=".4"/>`;
   const name = label(texts.probability, across + 14, 12, '');
   const body = `<g transform="translate(8,1)">${blocks}${outline}${ticks}${name}</g>`;
-  return {width: across + 160, height: 38, body};
+  return {width: across + 190, height: 38, body};
 }
 
 // Two columns of tokens, and lines from queries to keys, as thick as the probability. `drawn`: how many lines.
 function arcs(map, size) {
   const {queries, keys} = map, {room, isLarge} = size, pitch = Math.max(size.cell, 16), shift = fontSize(size) * .35;
   const left = textWidth(queries, size) + 14, right = textWidth(keys, size) + 14;
-  const middle = Math.max(110, Math.min(isLarge ? 1200 : 480, room - left - right - 4));
+  const middle = Math.max(48, Math.min(isLarge ? 1200 : 480, room - left - right - 4));
   const centre = left + middle / 2, end = left + middle, y = i => (i + .5) * pitch, lines = [];
   for (let q = 0; q < queries.length; q++) {
     for (let k = 0; k < keys.length; k++) {

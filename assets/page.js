@@ -37,6 +37,11 @@ export function showPart(ids, part) {
   return ids.map(id => ({__type__: 'update', visible: id === part}));
 }
 
+// Waits until what a change shows is there.
+export function twoFrames() {
+  return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done([]))));
+}
+
 // Opens the page of another model, unless a further one was chosen meanwhile.
 export function goTo(wanted, chosen) {
   const {name, query} = JSON.parse(wanted || '{}');

@@ -218,12 +218,14 @@ export default function start({element, props, trigger, watch}) {
   const ink = () => getComputedStyle(element).color;
   const fitted = (shown, width) => shown.layout.meta?.map ? fittedMap(shown, width) : fittedPlot(shown, width, ink());
 
-  // The width that a figure may take. Maps side by side are as wide as they are drawn; their row says what there is.
+  // The width that a figure may take. Maps stand side by side unless they are too wide for that; their row knows it.
   const room = () => {
     const row = element.closest('.three-maps');
     if (!row || innerWidth <= PHONE) return box.clientWidth;
     const third = (row.clientWidth - 2 * GAP) / 3 - PADDING, columns = decode(figure.data[0].x).length;
-    return columns * CELL + BAR + 80 < third ? third : row.clientWidth - PADDING;
+    const isWide = columns * CELL + BAR + 80 >= third;
+    row.toggleAttribute('data-wide', isWide);
+    return isWide ? row.clientWidth - PADDING : third;
   };
 
   function isInWindow() {

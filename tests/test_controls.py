@@ -17,8 +17,9 @@ from xformer.ui import positions
 from xformer.ui.attention import tab as attention
 from xformer.ui.components import SCRIPTS, script
 from xformer.ui.controls import LONGEST, Controls, in_steps, setting_order, written
-from xformer.ui.page import EXAMPLES, TABS, open_at
+from xformer.ui.page import TABS, open_at
 from xformer.ui.principles import tab as walkthrough
+from xformer.ui.tabs import EXAMPLES
 
 PAGE_SCRIPT = SCRIPTS["page.js"].read_text(encoding="utf-8")
 

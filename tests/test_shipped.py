@@ -19,7 +19,7 @@ from xformer.strings import ENGLISH
 from xformer.training.data.corpora import key
 from xformer.ui.attention import attribution_methods
 from xformer.ui.model.architecture import heading_of
-from xformer.ui.page import EXAMPLES
+from xformer.ui.tabs import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "checkpoints" / "en-es"

@@ -11,6 +11,8 @@ from xformer.results import Message, Options, UserError
 from xformer.serve.bleu import bleu, corpus_bleu
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
+from xformer.ui.components import script
+from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
@@ -27,9 +29,10 @@ def build(part: Layout, shown: gr.Radio) -> None:
     part.status()
     part["summary"] = gr.HTML(elem_classes="summary")
     part["table"], part["done"] = part.table("lecture"), gr.State(False)
-    gr.on([part.opened.change, shown.change], trigger_mode="always_last", api_visibility="private",
-          show_progress_on=[part["summary"]],
-          **part.listener(run, "table", "summary", "done", problem="problem", only_here=True))
+    translate = {**part.listener(run, "table", "summary", "done", problem="problem", only_here=True),
+                 "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [part["summary"]]}
+    part.opened.change(**translate)
+    shown.change(None, js=script("twoFrames"), **QUIET).then(**translate)  # a part that is hidden shows no progress
 
 
 def run(service: TranslationService, language: Language, *, part: str, done: bool, progress: Any

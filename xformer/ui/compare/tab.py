@@ -14,9 +14,9 @@ from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.compare import bleu, lecture
-from xformer.ui.components import figure
+from xformer.ui.components import figure, script
 from xformer.ui.controls import Words, head_label, one_head
-from xformer.ui.handlers import QUIET, SWIFT, needs, refused
+from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.places import question
 from xformer.ui.tabs import Listener, Page, Tab, View, examples
@@ -41,19 +41,16 @@ def build(page: Page) -> Tab:
     whole = Layout(page, ID)
     with gr.Row(elem_classes="controls parts"):
         shown = whole.choice("pairs_part", PARTS, PARTS[0], "pairs_part_{}", show_label=False, container=False)
+    columns = []
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
-        with gr.Column(visible=name == PARTS[0]) as whole[name]:
+        with gr.Column(visible=name == PARTS[0]) as column:
             question(page.language, name)
             part = whole.inner()
             lay_out(part, shown)
+        columns.append(column)
         whole.include(part)
-    shown.change(**whole.listener(show, *PARTS, ask=page.always(None)), **SWIFT)
+    shown.change(None, shown, columns, js=script("showPart", PARTS), **QUIET)
     return Tab(whole.controls, own_field=True)
-
-
-def show(_: None, language: Language, *, pairs_part: str) -> dict[str, Any]:
-    """Show the part that is chosen, and hide the others."""
-    return {name: gr.update(visible=name == pairs_part) for name in PARTS}
 
 
 # Two sentences
@@ -93,8 +90,7 @@ def _sentences(part: Layout, shown: gr.Radio) -> None:
             first, second = (part.control(key, partial(_text, i), gr.Textbox, label, lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
-    with gr.Row(elem_classes="controls"):
-        part.control("pair_head", one_head(language), gr.Dropdown, "pairs_head", scale=0, min_width=420)
+            part.control("pair_head", one_head(language), gr.Dropdown, "pairs_head")
     summary = gr.HTML(elem_classes="summary")
     maps = part.beside(part.plot, {name: f"pair-{name}" for name in ("first", "second", "difference")},
                        "detail three-maps", 280)

@@ -24,8 +24,11 @@ def build(part: Layout) -> None:
     def blocks(value: str, **how: Any) -> gr.HTML:
         return part.canvas("blocks.js", "${value}", "architecture", value, **how)
 
-    part["towers"] = blocks(towers_of(page.service, language))
-    heading = gr.HTML(heading_of(page.service, language))
+    with gr.Row(elem_classes="detail"):
+        with gr.Column(scale=4, min_width=320):
+            part["towers"] = blocks(towers_of(page.service, language))
+        with gr.Column(scale=1, min_width=240):
+            heading = gr.HTML(heading_of(page.service, language))
     with gr.Column(elem_classes="folds"):
         with part.folded("orders"):
             part.note("arch_orders_text")

@@ -11,7 +11,7 @@ from xformer.results import NearestContexts, NearestPieces, Pieced, Translation
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.controls import Whole, only_own
-from xformer.ui.handlers import LATEST, needs, refused
+from xformer.ui.handlers import needs, refused
 from xformer.ui.layout import Layout
 
 ID = "vocabulary"
@@ -37,8 +37,10 @@ def build(part: Layout) -> None:
             part["nearest"], part["found"] = part.table("tables nearest"), gr.HTML(elem_classes="summary")
             with part.folded("ways"):
                 part["others"] = part.table("tables")
-    gr.on([part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input], **LATEST, **part.listener(
-        draw, "found", "splits", "others", "nearest", "contexts", "vocab_piece", problem="problem", only_here=True))
+    gr.on([part.opened.change, part["vocab_piece"].input, part["vocab_layer"].input], trigger_mode="always_last",
+          api_visibility="private", show_progress_on=[part["splits"], part["contexts"], part["nearest"]],
+          **part.listener(draw, "found", "splits", "others", "nearest", "contexts", "vocab_piece", problem="problem",
+                          only_here=True))
 
 
 def slip(word: str) -> str:
