@@ -218,12 +218,6 @@ def test_another_head_is_drawn_without_the_model(answered, learned_pairs, runnin
     assert answered(action=None, asked=None, pair_head="cross.1.1") == {"problem": ""}
 
 
-def test_one_part_is_shown_at_a_time():
-    shown = tab.show(None, ENGLISH, pairs_part="bleu")
-    assert {name: one["visible"] for name, one in shown.items()} == {
-        name: name == "bleu" for name in ("sentences", "bleu", "lecture")}
-
-
 def test_the_address_names_the_part_the_sentences_and_the_head(running):
     page = laid_out(running)
     values, problems = page.controls.read(running, {

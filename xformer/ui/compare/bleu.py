@@ -25,8 +25,11 @@ PRESETS = {"the": ("the the the the the the the", "the cat is on the mat"),
 PAGE = "page"  # the translation on the page
 
 
-def build(page: Page, part: gr.Radio, tab: str) -> Controls:
-    """Lay the part out, called inside the tab; -> its controls. part: which of the tab's is shown; tab: its id."""
+def build(page: Page, part: gr.Radio, tab: str, opened: gr.Textbox) -> Controls:
+    """Lay the part out, called inside the tab; -> its controls.
+
+    part: which of the tab's is shown; tab: its id; opened: a box whose text changes when this part comes into sight.
+    """
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Row(elem_classes="ask two-sentences"):
         preset = gr.Dropdown(language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
@@ -45,7 +48,7 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
             with folded(language, "brevity"):
                 curve = plot("brevity", language)
     ask = Ask.always(None, language, page.tab)
-    gr.on([page.opened[tab].change, part.change, said.change, wanted.change],
+    gr.on([opened.change, said.change, wanted.change],
           **ask(run, {"part": part, **controls.named()},
                 {"preset": preset, "ngrams": ngrams, "scores": scores, "curve": curve}, problem, only_in=tab),
           trigger_mode="always_last", **SWIFT)

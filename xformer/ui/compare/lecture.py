@@ -20,8 +20,10 @@ PART = "lecture"
 SENTENCES = figures.read()
 
 
-def build(page: Page, part: gr.Radio, tab: str) -> Controls:
-    """Lay the part out, called inside the tab; -> its controls, none. part: which of the tab's is shown; tab: its id.
+def build(page: Page, part: gr.Radio, tab: str, opened: gr.Textbox) -> Controls:
+    """Lay the part out, called inside the tab; -> its controls, none.
+
+    part: which of the tab's is shown; tab: its id; opened: a box whose text changes when this part comes into sight.
     """
     language = page.language
     gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
@@ -31,7 +33,7 @@ def build(page: Page, part: gr.Radio, tab: str) -> Controls:
     translate = {**page.ask(run, {"part": part, "done": done}, {"table": table, "summary": summary, "done": done},
                             problem, only_in=tab),
                  "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [summary]}
-    gr.on([page.opened[tab].change, part.change], **translate)
+    opened.change(**translate)
     return Controls(page.service)
 
 

@@ -14,9 +14,9 @@ from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.compare import bleu, lecture
-from xformer.ui.components import canvas, figure, plot
+from xformer.ui.components import canvas, figure, plot, script
 from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
-from xformer.ui.handlers import QUIET, SWIFT, Ask, needs, refused
+from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import question
 from xformer.ui.tabs import Listener, Page, Tab, View, examples
@@ -42,18 +42,20 @@ def build(page: Page) -> Tab:
     with gr.Row(elem_classes="controls parts"):
         part = controls.add("pairs_part", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("pairs_part"), show_label=False,
                             container=False, choices=page.language.choices("pairs_part_{}", PARTS))
-    columns: dict[str, gr.Column] = {}
+    columns, opened = list[gr.Column](), list[gr.Textbox]()
     for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
-        with gr.Column(visible=name == PARTS[0]) as columns[name]:
+        with gr.Column(visible=name == PARTS[0]) as column:
             question(page.language, name)
-            controls.include(lay_out(page, part, ID))
-    part.change(**Ask.always(None, page.language)(show, {"pairs_part": part}, columns), **SWIFT)
+            box = gr.Textbox("0", visible=False)
+            controls.include(lay_out(page, part, ID, box))
+        columns.append(column)
+        opened.append(box)
+    part.change(None, part, columns, js=script("showPart", [*PARTS]), **QUIET)
+    # Not those two events for each part: Gradio begins all listeners of an event again where one of them was asked for
+    # twice at once, and those of two events begin each other for ever.
+    gr.on([page.opened[ID].change, part.change], None, [page.tab, part, *opened], opened,
+          js=script("countPartOpening", [*PARTS], ID), **QUIET)
     return Tab(controls, own_field=True)
-
-
-def show(_: None, language: Language, *, pairs_part: str) -> dict[str, Any]:
-    """Show the part that is chosen, and hide the others."""
-    return {name: gr.update(visible=name == pairs_part) for name in PARTS}
 
 
 # Two sentences
@@ -72,7 +74,7 @@ class Asked(NamedTuple):
     length_penalty: float
 
 
-def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
+def _sentences(page: Page, part: gr.Radio, tab: str, opened: gr.Textbox) -> Controls:
     """Lay out two sentences side by side; -> its controls."""
     language, say, controls = page.language, page.language.say, Controls(page.service)
     with gr.Row(elem_classes="detail"):
@@ -112,7 +114,7 @@ def _sentences(page: Page, part: gr.Radio, tab: str) -> Controls:
                 pictures.input(key, page.controls[key].component)
         listener: Listener = {**pictures.listener(problem, run, outputs={"asked": asked, "preset": preset}),
                               "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [result]}
-        gr.on([page.opened[tab].change, part.change, button.click, first.submit, second.submit], **listener)
+        gr.on([opened.change, button.click, first.submit, second.submit], **listener)
         preset.input(**page.ask(choose, {"preset": preset}, {"pair_a": first, "pair_b": second}), **QUIET).then(
             **listener)
         page.on_return.append(listener)
