@@ -114,7 +114,7 @@ def test_the_same_sentence_twice_is_said_to_translate_alike(running, learned_pai
     same = running.compare(learned_pairs[0][0], learned_pairs[0][0])
     assert "Both translations are the same" in figures.translations(same)
     maps = figures.head_maps(same, Head("cross", 1, 1))
-    assert maps.summary == ["Cross · layer 1, head 1 looks the same way in both sentences."]
+    assert maps.summary == ["Cross · layer 1, head 1 looks the same way in both."]
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -65,7 +65,7 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     sources = [translation.source.split() for translation in compared.translations]
     places = aligned(*sources)
     sections = "".join(
-        f'<section><h3>{name}</h3><p {language.reads} class="source">{_marked(sources[side], places, side)}</p>'
+        f'<section><h3>{name}</h3><p {language.reads} class="source">{marked(sources[side], places, side)}</p>'
         f'<p {language.writes} class="said">{"".join(_chip(word, reach) for word in sides[side])}</p></section>'
         for side, name in enumerate(NAMES))
     same = compared.translations[0].best.text == compared.translations[1].best.text
@@ -82,7 +82,7 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     return savable(body, "contrasted", title, columns, rows)
 
 
-def _marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
+def marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
     """The words of a side; words that differ in the other sentence, or are missing there, are marked."""
     own = [(one[side], one.same) for one in places]
     return " ".join(escape(texts[i]) if same else f"<mark>{escape(texts[i])}</mark>"
@@ -195,10 +195,11 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
 
 
 def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: Sequence[str], language: Language,
-              reach: float | None = None) -> go.Figure:
+              reach: float | None = None, cell: int = CELL) -> go.Figure:
     """Plot where a head looks, word by word; NaN where a word is missing. pair: the sentence and its translation.
 
-    reach: the largest value of a difference of two such maps, whose colours go both ways; None for a map.
+    reach: the largest value of a difference of two such maps, whose colours go both ways; None for a map. cell: its
+    size in pixels.
     """
     say = language.say
 
@@ -209,7 +210,7 @@ def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: S
             "looks_at", query=query, list=f"{key} {percent(value)}")
 
     scale = Scale(say("pairs_change"), reach, signed=True) if reach else Scale(say("probability"))
-    return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(CELL, CELL), pair=pair)
+    return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(cell, cell), pair=pair)
 
 
 def _own(places: Sequence[Place], names: Sequence[str], side: int) -> list[str]:

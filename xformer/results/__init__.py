@@ -47,7 +47,7 @@ heads are counted from 1, positions and steps of a search from 0.
 """
 
 from xformer.results.attention import Maps, Origin, Trace
-from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed
+from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Sublayer, SublayerGradient, Walk
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
@@ -127,5 +127,5 @@ __all__ = [
     "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude",
     "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh",
     "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SweepBeta", "Trace",
-    "TrainingCourse", "TranslateByLayer", "Translation", "UserError", "Walk", "WalkHead", "Weighing",
+    "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkHead", "Weighing",
 ]

@@ -42,6 +42,7 @@ THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, fo
     input_placeholder_color_dark="*neutral_400", color_accent="*primary_600",
     button_primary_background_fill="*primary_600", button_primary_background_fill_hover="*primary_700",
     button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
+COMPARE = json.dumps({"tab": "pairs", "pairs_part": "models"})  # the address of the part with two models
 LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 
@@ -160,6 +161,8 @@ def _frame(models: ModelPool, language: Language) -> Frame:
                                  allow_custom_value=models.any_name,
                                  info=say("model_menu_info") if models.any_name else None,
                                  visible=models.any_name or len(models.names) > 1)
+            gr.HTML(f"<p><button type=\"button\" data-address='{COMPARE}'>{language.html('models_open')}</button></p>",
+                    elem_classes="links", visible=models.any_name or len(models.names) > 1)
             search = gr.Column()
             gr.HTML(_links(language), elem_classes="links")
     about = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page

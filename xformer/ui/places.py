@@ -47,8 +47,9 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
         ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
     "decoding": _chosen("decode", ("steps", "decode_steps"), ("yours", "decode_yours"), ("layers", "decode_layers")),
-    "pairs": _chosen("pairs_part", ("sentences", "pairs_part_sentences"), ("bleu", "pairs_part_bleu"),
-                     ("lecture", "pairs_part_lecture"))
+    "pairs": _chosen("pairs_part", ("sentences", "pairs_part_sentences"), ("models", "pairs_part_models"),
+                     ("bleu", "pairs_part_bleu"), ("lecture", "pairs_part_lecture"))
+             + _folded(("same-head", "models_apart"), pairs_part="models")
              + _folded(("brevity", "bleu_brevity_part"), pairs_part="bleu"),
     "sentiment": (*_chosen("review_part", ("judge", "part_judge"), ("maps", "part_maps"), ("writer", "part_writer")),
                   *_folded(("looked", "looked_title"), ("pairs", "pairs_title"), ("calibration", "calibration_title"),

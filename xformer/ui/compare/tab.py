@@ -1,4 +1,5 @@
-"""The Compare tab: two sentences that differ in a word, the BLEU laboratory, and the lecture's sentences."""
+"""The Compare tab: two sentences that differ in a word, two models, the BLEU laboratory, and the lecture's sentences.
+"""
 
 import json
 from functools import partial
@@ -13,7 +14,7 @@ from xformer.figures.notice import notice
 from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
-from xformer.ui.compare import bleu, lecture
+from xformer.ui.compare import bleu, lecture, two_models
 from xformer.ui.components import canvas, figure, plot, script
 from xformer.ui.controls import Controls, OneOf, Words, head_label, one_head
 from xformer.ui.handlers import QUIET, needs, refused
@@ -22,7 +23,7 @@ from xformer.ui.places import question
 from xformer.ui.tabs import Listener, Page, Tab, View, examples
 
 ID = "pairs"
-PARTS = ("sentences", bleu.PART, lecture.PART)
+PARTS = ("sentences", two_models.PART, bleu.PART, lecture.PART)
 PRESETS: list[dict[str, Any]]
 *PRESETS, OTHER = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
 
@@ -43,7 +44,7 @@ def build(page: Page) -> Tab:
         part = controls.add("pairs_part", OneOf(PARTS, PARTS[0]), gr.Radio, label=say("pairs_part"), show_label=False,
                             container=False, choices=page.language.choices("pairs_part_{}", PARTS))
     columns, opened = list[gr.Column](), list[gr.Textbox]()
-    for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
+    for name, lay_out in zip(PARTS, (_sentences, two_models.build, bleu.build, lecture.build), strict=True):
         with gr.Column(visible=name == PARTS[0]) as column:
             question(page.language, name)
             box = gr.Textbox("0", visible=False)
