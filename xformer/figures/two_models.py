@@ -16,7 +16,7 @@ from xformer.figures.tables import header, row, savable
 from xformer.results import Comparison, Head, Trace, TwoModels
 from xformer.strings import ENGLISH, Language
 
-TALL = 300  # pixels of a map
+TALL = 220  # pixels of a map
 
 
 def table(found: TwoModels, language: Language = ENGLISH) -> str:
@@ -58,7 +58,7 @@ def own_map(found: TwoModels, side: int, head: Head, language: Language = ENGLIS
     return plot_head(shown.values, Axis(shown.asks, shown.line), Axis(shown.seen, shown.keys),
                      f"{NAMES[side]} · {found.infos[side].name} · {place(head, language)}",
                      (translation.source, translation.best.text), language,
-                     cell=max(6, min(CELL, TALL // len(shown.line))))
+                     cell=max(4, min(CELL, TALL // len(shown.line))))
 
 
 def difference(found: TwoModels, head: Head, language: Language = ENGLISH) -> HeadMaps | None:

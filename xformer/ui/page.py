@@ -161,7 +161,7 @@ def _frame(models: ModelPool, language: Language) -> Frame:
                                  allow_custom_value=models.any_name,
                                  info=say("model_menu_info") if models.any_name else None,
                                  visible=models.any_name or len(models.names) > 1)
-            gr.HTML(f"<p><button type=\"button\" data-address='{COMPARE}'>{language.html('models_open')}</button></p>",
+            gr.HTML(f"<button type='button' data-address='{COMPARE}'>{language.html('models_open')}</button>",
                     elem_classes="links", visible=models.any_name or len(models.names) > 1)
             search = gr.Column()
             gr.HTML(_links(language), elem_classes="links")
