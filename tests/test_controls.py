@@ -122,6 +122,8 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,
               "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,
               "compare": "encoder_self.1.2", "pairs_part": "bleu", "pair_a": "A?", "pair_b": "B & C.",
+              "models_text": "D?", "models_other": "gru", "models_reference": "¿D?", "models_first": "cross.1.2",
+              "models_second": "cross.2.1",
               "pair_head": "encoder_self.2.1", "bleu_said": "uno", "bleu_wanted": "dos",
               "first_stack": "decoder_self", "first_layer": 1,
               "first_head": 3, "query": 4, "padding": 1, "beta_power": -1.5, "scoring": "gaussian", "mask": "future",

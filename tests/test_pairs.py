@@ -17,7 +17,7 @@ from xformer.figures import pairs as figures
 from xformer.hub import checkpoint
 from xformer.results import STACKS, Head, UserError
 from xformer.strings import ENGLISH, SPANISH
-from xformer.ui.compare import tab
+from xformer.ui.compare import sentences as tab
 from xformer.ui.handlers import Ask
 
 
@@ -114,7 +114,7 @@ def test_the_same_sentence_twice_is_said_to_translate_alike(running, learned_pai
     same = running.compare(learned_pairs[0][0], learned_pairs[0][0])
     assert "Both translations are the same" in figures.translations(same)
     maps = figures.head_maps(same, Head("cross", 1, 1))
-    assert maps.summary == ["Cross · layer 1, head 1 looks the same way in both sentences."]
+    assert maps.summary == ["Cross · layer 1, head 1 looks the same way in both."]
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -141,7 +141,7 @@ def test_a_head_that_the_model_lacks_has_no_maps(compared):
 
 @pytest.fixture(scope="module")
 def pictures(running):
-    return laid_out(running).pictures[tab.ID]
+    return laid_out(running).pictures[tab.TAB]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import evaluation
 from xformer.ui import translate
-from xformer.ui.compare.tab import PRESETS, presets
+from xformer.ui.compare.sentences import PRESETS, presets
 from xformer.ui.page import open_at
 from xformer.ui.tabs import EXAMPLES, examples
 

@@ -26,7 +26,7 @@ PICTURES = {
     "translate": ".translation .piece",
     "attention": ".view .map-of, .view svg.arcs",
     "decoding": ".step-player .written button",
-    "pairs": ".contrasted, .bleu-parts, .lecture-table",
+    "pairs": ".contrasted, .two-rows, .bleu-parts, .lecture-table",
     "sentiment": ".judged .large, .judged .verdict",
     "positions": ".block.pos-result .large",
     "principles": ".first-scores table, .picture[data-drawn] .plot svg, .picture[data-drawn] svg",
@@ -109,9 +109,9 @@ def open_attention(page, learned_pairs):
     return title
 
 
-def choose_map(page, layer, head, **how):
-    """Click the small map of a head."""
-    small = page.locator(".heads canvas")
+def choose_map(page, layer, head, within=".heads", **how):
+    """Click the small map of a head. within: the selector of the grid, where there are several."""
+    small = page.locator(f"{within} canvas")
     expect(small).to_have_attribute("data-places", re.compile(rf'"{layer}\.{head}"'))
     _, x, y = next(place for place in json.loads(small.get_attribute("data-places")) if place[0] == f"{layer}.{head}")
     small.click(position={"x": x, "y": y}, **how)

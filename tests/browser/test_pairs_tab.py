@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.acts import expect_fits, open_tab, saved, type_into
+from tests.browser.acts import STANDS, STILL, choose_map, expect_fits, open_tab, saved, type_into, wait_until_settled
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,40 @@ def test_a_saved_map_names_both_sentences_and_their_translations(page):
     assert found["title"] in words and found["pair"][0].split()[0] in words and found["checkpoint"]["identity"] in words
 
 
+def test_two_models_stand_side_by_side_and_the_address_keeps_them(visit, learned_pairs):
+    page = visit()
+    page.locator(".bar").get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Compare with another model").click()
+    rows = page.locator(".two-rows tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("A · tiny-en-es")
+    expect(rows.last).to_contain_text("B · other-shape")
+    sentence = page.get_by_label("Sentence", exact=True)
+    type_into(sentence, learned_pairs[0][0])
+    sentence.press("Enter")
+    expect(rows.first.locator(".said")).to_have_text(learned_pairs[0][1])
+    choose_map(page, 1, 3, within=".two-grids .column:last-child .heads")
+    expect(page.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('models_second') === 'cross.1.3'")
+    again = visit("/" + page.url.split("/", 3)[3])
+    expect(again.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
+    expect(again.locator(".two-rows tbody tr .said").first).to_have_text(learned_pairs[0][1])
+
+
+@pytest.mark.parametrize("name", ["models", "lecture", "bleu"])
+def test_a_part_that_an_address_opens_asks_once(visit, name):
+    page = visit("/")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/queue/join") else None)
+    page.goto(f"{page.url.split('?')[0]}?tab=pairs&pairs_part={name}")
+    wait_until_settled(page)
+    page.wait_for_function(STANDS, polling=1000)
+    page.wait_for_function(STILL)
+    count = len(asked)
+    page.wait_for_function(STANDS, polling=3000)
+    assert len(asked) <= count + 1
+
+
 def test_the_laboratory_follows_what_is_typed(page):
     part(page, "BLEU laboratory")
     lab = page.locator(".bleu-parts")
@@ -114,10 +148,10 @@ def test_the_lectures_sentences_are_translated_and_open(page):
     expect(page.locator(".translation .piece").first).to_be_visible()
 
 
-@pytest.mark.parametrize("name", ["sentences", "bleu", "lecture"])
+@pytest.mark.parametrize("name", ["sentences", "models", "bleu", "lecture"])
 def test_every_part_fits_a_phone(visit, name):
     page = visit(f"/es?tab=pairs&pairs_part={name}", width=375)
-    expect(page.locator({"sentences": ".contrasted .word", "bleu": ".bleu-parts .ngram",
+    expect(page.locator({"sentences": ".contrasted .word", "models": ".two-rows .said", "bleu": ".bleu-parts .ngram",
                          "lecture": ".lecture-table td"}[name]).first).to_be_visible()
     expect_fits(page, 375)
 

@@ -47,6 +47,8 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
                                                      "sentence with it; if its third column marks pairs as in-test, "
                                                      "only with those")
+    q.add_argument("--against", metavar="NAME", help="another checkpoint: score it too, test the difference by "
+                                                     "sacrebleu's paired bootstrap, and print where they differ most")
     q.add_argument("--save", action="store_true", help=SAVE_HELP)
 
     q = add_part(kinds, alignment, "alignment error rate of every cross-attention head",
@@ -142,12 +144,18 @@ def translation(args: argparse.Namespace) -> None:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
     folder, service = _opened(args)
-    scores = evaluation.evaluate_translation(service, pairs, options, rough=args.plain, lowercase=args.lowercase)
+    how, against = {"rough": args.plain, "lowercase": args.lowercase}, None
+    if args.against:
+        other = type(service).open(TRANSLATION.find(args.against), args.device, args.precision)
+        scores, against = evaluation.evaluate_against(service, other, pairs, options, **how)
+    else:
+        scores = evaluation.evaluate_translation(service, pairs, options, **how)
     if args.save:
         keep_score(folder, name, {**{key: getattr(scores, key) for key in TRANSLATION_KEPT}, "plain": args.plain,
                                   "lowercase": args.lowercase})
     if args.json:
-        print(json.dumps({**asdict(scores), **({"set": name, "left_out": left_out} if args.without else {})}))
+        print(json.dumps({**asdict(scores), **({"set": name, "left_out": left_out} if args.without else {}),
+                          **({"against": against} if against else {})}))
     else:
         if args.without:
             print(f"{left_out:,} pairs left out that share a sentence with {args.without}")
@@ -155,6 +163,22 @@ def translation(args: argparse.Namespace) -> None:
         print(f"chrF {scores.chrf}  {scores.chrf_signature}")
         print(f"{scores.sentences:,} sentences in {scores.seconds} s on {scores.device}, beam {scores.beam}, "
               f"checkpoint {scores.checkpoint} {scores.identity}")
+        if against:
+            print(_against(against, [scores.checkpoint, against["scores"]["checkpoint"]]))
+
+
+def _against(found: dict[str, Any], names: list[str]) -> str:
+    """Write what `evaluate_against` found of two checkpoints as text."""
+    wide, lines = max(map(len, names)), [f"Of {found['resamples']:,} resamples: mean, half of the interval of 95 %, p"]
+    for score, tested in found["tested"].items():
+        for i, name in enumerate(names):
+            p = f"  p = {tested['p']:.4f}" if i else ""
+            lines.append(f"{'AB'[i]}  {name:{wide}}  {score} {tested['scores'][i]:6.2f}  "
+                         f"({tested['means'][i]:.2f} ± {tested['intervals'][i]:.2f}){p}")
+    for one in found["apart"]:
+        lines += ["", f"   {one['source']}", f"   {one['reference']}",
+                  *(f"{'AB'[i]}  {text}  (chrF {one['chrf'][i]:.1f})" for i, text in enumerate(one["translations"]))]
+    return "\n".join(lines)
 
 
 def alignment(args: argparse.Namespace) -> None:

@@ -63,12 +63,11 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     places = aligned(*sources)
     sections = ""
     for side, (name, own) in enumerate(zip(NAMES, sides, strict=True)):
-        source = " ".join(_text(sources[side][i], one.same) for one in places if (i := one[side]) is not None)
         said = "".join(f'<span class="word {"for" if word.gain >= 0 else "against"}" '
                        f'style="--share:{abs(word.gain) / reach:.3f}">{_text(word.text, word.same)}'
                        f"<small>{_signed(word.gain)}</small></span> " for word in own)
-        sections += (f'<section><h3>{name}</h3><p {language.reads} class="source">{source}</p>'
-                     f'<p {language.writes} class="said">{said}</p></section>')
+        sections += (f'<section><h3>{name}</h3><p {language.reads} class="source">'
+                     f'{marked(sources[side], places, side)}</p><p {language.writes} class="said">{said}</p></section>')
     same = compared.translations[0].best.text == compared.translations[1].best.text
     alike = paragraph(language, "pairs_same", "alike") if same else ""
     scale = f'<span class="scale"><b>−{reach:.1f}</b><i></i><b>+{reach:.1f}</b></span>'
@@ -80,6 +79,11 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     asked = f'<p class="look">{escape(look)}</p>' if look else ""
     body = f'{asked}<div class="sides">{sections}</div>{alike}{key}{_crosswise(compared, language)}'
     return savable(body, "contrasted", title, columns, rows)
+
+
+def marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
+    """The words of a side; words that differ in the other sentence, or are missing there, are marked."""
+    return " ".join(_text(texts[i], one.same) for one in places if (i := one[side]) is not None)
 
 
 def _text(word: str, same: bool) -> str:
@@ -185,10 +189,11 @@ def head_maps(compared: Comparison, head: Head, given: Collection[Head] = (), la
 
 
 def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: Sequence[str], language: Language,
-              reach: float | None = None) -> go.Figure:
+              reach: float | None = None, cell: int = CELL) -> go.Figure:
     """Plot where a head looks, word by word; NaN where a word is missing. pair: the sentence and its translation.
 
-    reach: the largest value of a difference of two such maps, whose colours go both ways; None for a map.
+    reach: the largest value of a difference of two such maps, whose colours go both ways; None for a map. cell: its
+    size in pixels.
     """
     say = language.say
 
@@ -199,7 +204,7 @@ def plot_head(values: np.ndarray, rows: Axis, columns: Axis, title: str, pair: S
             "looks_at", query=query, list=f"{key} {percent(value)}")
 
     scale = Scale(say("pairs_change"), reach, signed=True) if reach else Scale(say("probability"))
-    return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(CELL, CELL), pair=pair)
+    return matrix(values, rows, columns, hover, title=title, scale=scale, cell=(cell, cell), pair=pair)
 
 
 def _most_changed(difference: np.ndarray, rows: Sequence[str], columns: Sequence[str], where: str, language: Language

@@ -406,13 +406,15 @@ def kind_of(folder: Path) -> ModelKind:
     return KINDS[kind]
 
 
-def language_read(folder: Path) -> str:
-    """Return the code of the language that a translator reads; "" where config.json does not tell what it is."""
+def languages(folder: Path) -> tuple[str, str]:
+    """Return the codes of the languages that a translator reads and writes; "" where config.json does not tell."""
     try:
         config = _json(folder / "config.json")
     except UserError:
-        return ""
-    return str(config.get("source", "en")) if "translation" in str(config.get("kind")) else ""
+        return "", ""
+    if "translation" not in str(config.get("kind")):
+        return "", ""
+    return str(config.get("source", "en")), str(config.get("target", "es"))
 
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:

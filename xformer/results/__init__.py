@@ -47,7 +47,7 @@ heads are counted from 1, positions and steps of a search from 0.
 """
 
 from xformer.results.attention import Maps, Origin, Trace
-from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed
+from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
 from xformer.results.inside import (
     DecoderReadings,
     Embedded,
@@ -141,5 +141,5 @@ __all__ = [
     "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder",
     "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Share", "Sides", "Stream", "Sublayer",
     "SublayerGradient", "SweepBeta", "TellSides", "Trace", "TrainingCourse", "TranslateByLayer", "Translation",
-    "UserError", "Walk", "WalkHead", "Weighing", "Why",
+    "TwoModels", "UserError", "Walk", "WalkHead", "Weighing", "Why",
 ]

@@ -1,13 +1,14 @@
 """A translation before and after something was changed: a word, a head, positions, the weighing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from xformer.results.attention import Trace
-from xformer.results.models import Head
-from xformer.results.translation import Translation
+from xformer.results.models import Head, ModelInfo
+from xformer.results.translation import Bleu, Translation
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,41 @@ class Comparison:
         return {"sources": [translation.source for translation in self.translations],
                 "translations": [translation.to_json() for translation in self.translations],
                 "log_probs": [[list(values) for values in of_source] for of_source in self.log_probs]}
+
+
+@dataclass(frozen=True, eq=False)
+class TwoModels:
+    """One text through two models of one pair of languages."""
+
+    infos: tuple[ModelInfo, ModelInfo]
+    translations: tuple[Translation, Translation]
+    traces: tuple[Trace, Trace]  # of the text and each model's own translation
+    errors: tuple[float | None, float | None]  # alignment error rate of each one's best head; None if not measured
+    scores: tuple[Bleu, Bleu] | None  # against a reference; None without one
+    # The first model's translation in both; None unless they have one shape and split both texts into the same pieces.
+    forced: tuple[Trace, Trace] | None
+
+    @property
+    def log_probs(self) -> list[float]:
+        """The mean log-probability of a piece of each translation, </s> included."""
+        return [sum(one.best.log_probs) / len(one.best.log_probs) for one in self.translations]
+
+    def heads(self, names: Sequence[str] = ("", "")) -> list[Head | None]:
+        """A head of the cross-attention of each model: of its name if it has one, else the best; None without any."""
+        known = [{f"cross.{1 + layer}.{1 + head}" for layer, head in np.ndindex(*trace.cross.shape[:2])}
+                 for trace in self.traces]
+        return [trace.opening(name if name in there else None) if there else None
+                for trace, name, there in zip(self.traces, names, known, strict=True)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The text, and of each model its translation's JSON and its numbers."""
+        heads = self.heads()
+        return {"source": self.translations[0].source, "models": [
+            {"model": info.name, "identity": info.identity, **self.translations[i].to_json(),
+             "log_prob": self.log_probs[i], "seconds": self.translations[i].seconds,
+             "bleu": self.scores[i].score if self.scores else None,
+             "best_head": heads[i] and str(heads[i]), "alignment_error": self.errors[i]}
+            for i, info in enumerate(self.infos)]}
 
 
 @dataclass(frozen=True, eq=False)

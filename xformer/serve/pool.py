@@ -78,8 +78,14 @@ class Models:
         """Return the name of the first of `names` that reads a language; None where there is none."""
         if self.default.info.source == language:
             return ""
-        return next((name for name, folder in self._offered.items() if checkpoint.language_read(folder) == language),
+        return next((name for name, folder in self._offered.items() if checkpoint.languages(folder)[0] == language),
                     None)
+
+    def translating(self, source: str, target: str) -> list[str]:
+        """Return those of `names` that translate from one language into another."""
+        info, wanted = self.default.info, (source, target)
+        return [*([info.name] if (info.source, info.target) == wanted else []),
+                *(name for name, folder in self._offered.items() if checkpoint.languages(folder) == wanted)]
 
     def known_as(self, name: str) -> str:
         """Return a name as it stands in addresses, "" for the default. Raises UserError for one that is not offered.

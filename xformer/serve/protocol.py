@@ -218,6 +218,9 @@ class ModelPool(Protocol):
     def reading(self, language: str) -> str | None:
         """The name of the first model that every visitor may choose and that reads a language; None for none."""
 
+    def translating(self, source: str, target: str) -> list[str]:
+        """Those of `names` that translate from one language into another."""
+
     def known_as(self, name: str) -> str:
         """A name as it stands in addresses, "" for the default. Raises UserError for one that is not offered."""
 

@@ -7,12 +7,13 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import sacrebleu
 import torch
+from sacrebleu.significance import PairedTest
 from tqdm import tqdm
 
 from xformer.classifier import ClassifierConfig
@@ -21,12 +22,14 @@ from xformer.explain.doubts import sureness
 from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
+from xformer.serve.two_models import check
 from xformer.training.data.corpora import Pair, plain, turned
 from xformer.training.data.reviews import Labelled
 from xformer.training.tasks import reliability
 
 NEAR = (36.0, 5.0)  # a and b of the chrF, a + b ln(pieces), from which a translation counts as good
 BANDS = (1, 6, 9, 13, 25, 40)  # pieces of a source with which a group for testing the quality begins
+RESAMPLES, MOST_APART = 1_000, 10  # of a bootstrap; sentences that are listed
 LENGTHS = (1, 6, 11, 16, 21, 26, 31, 41, 61)  # pieces of a source, </s> left out, with which a bucket begins
 
 
@@ -61,6 +64,12 @@ def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Optio
 
     rough: translate it in lower case and without punctuation at its ends. lowercase: score both sides in lower case.
     """
+    return _evaluated(service, pairs, options, rough, lowercase)[0]
+
+
+def _evaluated(service: Service, pairs: Sequence[Pair], options: Options, rough: bool, lowercase: bool
+               ) -> tuple[TranslationScores, list[str]]:
+    """Score a service as `evaluate_translation` does; also its translations."""
     pairs = as_read(service, pairs)
     sources = [plain(source) or source if rough else source for source, _ in pairs]
     references = [reference for _, reference in pairs]
@@ -68,12 +77,39 @@ def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Optio
     translations = [translation.best.text for translation in _translate(service, sources, options)]
     seconds = time.perf_counter() - began
     bleu, chrf = sacrebleu.BLEU(lowercase=lowercase), sacrebleu.CHRF(lowercase=lowercase)
-    return TranslationScores(
+    scores = TranslationScores(
         bleu=round(bleu.corpus_score(translations, [references]).score, 2),
         chrf=round(chrf.corpus_score(translations, [references]).score, 2), sentences=len(pairs),
         seconds=round(seconds, 1), sentences_per_second=round(len(pairs) / seconds, 1),
         bleu_signature=str(bleu.get_signature()), chrf_signature=str(chrf.get_signature()),
         checkpoint=service.info.name, identity=service.info.identity, beam=options.beam, device=service.info.device)
+    return scores, translations
+
+
+def evaluate_against(first: Service, second: Service, pairs: Sequence[Pair], options: Options, *, rough: bool = False,
+                     lowercase: bool = False) -> tuple[TranslationScores, dict[str, Any]]:
+    """Score two services on the same pairs: the first one's scores, and how the second one's compare with them.
+
+    Of each score, by sacrebleu's paired bootstrap (Koehn 2004): its mean over RESAMPLES in both, half of its interval
+    of 95 %, and p, the probability of so large a difference if there were none. "apart" has the MOST_APART sentences
+    whose chrF differs most, those first. Raises UserError where the two cannot be compared.
+    """
+    check(first.info, second.info)
+    both = [_evaluated(service, pairs, options, rough, lowercase) for service in (first, second)]
+    pairs, texts = as_read(first, pairs), [texts for _, texts in both]
+    references, chrf = [reference for _, reference in pairs], sacrebleu.CHRF(lowercase=lowercase)
+    tested, systems = {}, list[tuple[str, Sequence[str]]](zip("AB", texts, strict=True))
+    for name, metric in (("BLEU", sacrebleu.BLEU(lowercase=lowercase)), ("chrF", sacrebleu.CHRF(lowercase=lowercase))):
+        *_, column = PairedTest(systems, {name: metric}, [references], "bs", RESAMPLES)()[1].values()
+        results = [one for one in column if not isinstance(one, str)]
+        tested[name] = {"scores": [one.score for one in results], "means": [float(one.mean or 0) for one in results],
+                        "intervals": [float(one.ci or 0) for one in results], "p": results[1].p_value}
+    scored = [[chrf.sentence_score(text, [wanted]).score for text in said]
+              for *said, wanted in zip(*texts, references, strict=True)]
+    order = sorted(range(len(pairs)), key=lambda i: -abs(scored[i][0] - scored[i][1]))
+    apart = [{"source": pairs[i][0], "reference": pairs[i][1], "translations": [one[i] for one in texts],
+              "chrf": scored[i]} for i in order[:MOST_APART] if scored[i][0] != scored[i][1]]
+    return both[0][0], {"scores": asdict(both[1][0]), "resamples": RESAMPLES, "tested": tested, "apart": apart}
 
 
 def _translate(service: Service, sources: Sequence[str], options: Options) -> list[Translation]:

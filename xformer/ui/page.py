@@ -18,7 +18,7 @@ from xformer.ui import lessons, positions
 from xformer.ui import steps as decoding
 from xformer.ui import translate as translation
 from xformer.ui.attention import tab as attention
-from xformer.ui.compare import tab as pairs
+from xformer.ui.compare import bleu, lecture, sentences, two_models
 from xformer.ui.components import ROUTES, VERSION, canvas, script
 from xformer.ui.controls import LONGEST, Controls, OneOf, Words, in_steps, setting_order
 from xformer.ui.handlers import QUIET, Ask, refused
@@ -33,7 +33,8 @@ from xformer.ui.tabs import Listener, Page, TabModule, View, examples
 from xformer.ui.training import beginning, forming, generations, live, recorded
 
 TABS: Sequence[TabModule] = (
-    translation, attention, decoding, pairs,
+    translation, attention, decoding,
+    Parts("pairs", "pairs_part", (sentences, two_models, bleu, lecture), own_field=True, each="pairs_part_{}"),
     Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
     Parts("training", "part", (generations, beginning, live, recorded, forming), generations.first),
     Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary)))
@@ -46,6 +47,7 @@ THEME = gr.themes.Default(primary_hue="blue", neutral_hue="slate", font=FONT, fo
     input_placeholder_color_dark="*neutral_400", color_accent="*primary_600",
     button_primary_background_fill="*primary_600", button_primary_background_fill_hover="*primary_700",
     button_primary_background_fill_dark="*primary_600", button_primary_background_fill_hover_dark="*primary_700")
+COMPARE = json.dumps({"tab": "pairs", "pairs_part": "models"})  # the address of the part with two models
 LEFT_OUT = "left_out"  # the view that says what the address leaves out
 PATHS = {ENGLISH: "./", SPANISH: "es"}  # of the page in each language, from either
 
@@ -151,6 +153,8 @@ def _frame(models: ModelPool, language: Language) -> dict[str, Any]:
                 models.names, value=models.names[0], label=say("model_menu"), allow_custom_value=models.any_name,
                 info=say("model_menu_info") if models.any_name else None,
                 visible=models.any_name or len(models.names) > 1)
+            gr.HTML(f"<button type='button' data-address='{COMPARE}'>{language.html('models_open')}</button>",
+                    elem_classes="links", visible=models.any_name or len(models.names) > 1)
             frame["search"] = gr.Column()  # how translations are searched for
             gr.HTML(_links(language), elem_classes="links")
     frame["about"] = gr.HTML(_about(models.default, language), elem_classes="about")  # in view at the end of the page

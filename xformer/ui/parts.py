@@ -36,18 +36,20 @@ class Parts:
     parts: Sequence[Part]
     first: Callable[[Page], str] | None = None
     own_field: bool = False
+    each: str = "part_{}"  # the key of the text that names a part
 
     def build(self, page: Page) -> Tab:
         """Lay the tab out; called inside it."""
         ids, tab = [module.ID for module in self.parts], Layout(page, self.ID)
         first = self.first(page) if self.first else ids[0]
         with gr.Row(elem_classes="controls parts"):
-            part = tab.choice(self.key, ids, first, "part_{}", "part", container=False)
+            part = tab.choice(self.key, ids, first, self.each, "part", container=False)
         columns, opened = [], []
         for module in self.parts:
             with gr.Column(visible=first == module.ID) as column:
                 question(page.language, module.ID)
                 inside = tab.inner(opened=gr.Textbox("0", visible=False))
+                inside["part"] = part
                 module.build(inside)
             columns.append(column)
             opened.append(inside.opened)

@@ -15,7 +15,7 @@ from xformer.ui.handlers import QUIET, SWIFT, needs, refused
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
-PART = "bleu"
+ID = "bleu"
 # The classic examples: of Papineni et al. (2002) for clipping; one that is only too short; one without n-grams of four;
 # and an answer of the lecture's transformer.
 PRESETS = {"the": ("the the the the the the the", "the cat is on the mat"),
@@ -25,10 +25,9 @@ PRESETS = {"the": ("the the the the the the the", "the cat is on the mat"),
 PAGE = "page"  # the translation on the page
 
 
-def build(part: Layout, shown: gr.Radio) -> None:
-    """Lay the part out; called inside it. shown: which of the tab's parts is."""
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
     part.ask, say = part.page.always(None), part.say
-    part["part"] = shown
     with gr.Row(elem_classes="ask two-sentences"):
         part["preset"] = gr.Dropdown(part.language.choices("bleu_preset_{}", (*PRESETS, PAGE)), value="the",
                                      label=say("bleu_preset"), filterable=False, scale=3, min_width=220)
@@ -43,7 +42,7 @@ def build(part: Layout, shown: gr.Radio) -> None:
             part["scores"] = part.table("bleu-sums")
             with part.folded("brevity"):
                 part["curve"] = part.plot("brevity")
-    gr.on([part.opened.change, shown.change, *(field.change for field in fields)],
+    gr.on([part.opened.change, *(field.change for field in fields)],
           **part.listener(run, "preset", "ngrams", "scores", "curve", problem="problem", only_here=True),
           trigger_mode="always_last", **SWIFT)
     part["preset"].input(**part.listener(choose, "bleu_said", "bleu_wanted"), **QUIET)
@@ -61,7 +60,7 @@ def choose(_: None, language: Language, *, preset: str, translation: Translation
 @refused(ngrams=None, scores=None, curve=None)
 def run(_: None, language: Language, *, part: str, bleu_said: str | None, bleu_wanted: str) -> dict[str, Any]:
     """Take BLEU of two texts apart; nothing where another part is shown."""
-    if part != PART:
+    if part != ID:
         return {}
     parts = bleu(clean(bleu_said, "error_target_empty")[0] if bleu_said else "", bleu_wanted)
     preset = next((name for name, texts in PRESETS.items() if texts == (bleu_said, bleu_wanted)), None)

@@ -16,29 +16,27 @@ from xformer.ui.handlers import QUIET
 from xformer.ui.layout import Layout
 from xformer.ui.places import note
 
-PART = "lecture"
+ID = "lecture"
 SENTENCES = figures.read()
 
 
-def build(part: Layout, shown: gr.Radio) -> None:
-    """Lay the part out; called inside it. shown: which of the tab's parts is."""
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it."""
     language = part.language
-    part["part"] = shown
     gr.HTML(f'{note(language, "lecture_look", "")}<details class="more"><summary>{language.html("lecture_more")}'
             f'</summary><p class="note">{figures.note(SENTENCES, language)}</p></details>', elem_classes="look")
     part.status()
     part["summary"] = gr.HTML(elem_classes="summary")
     part["table"], part["done"] = part.table("lecture"), gr.State(False)
-    translate = {**part.listener(run, "table", "summary", "done", problem="problem", only_here=True),
-                 "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [part["summary"]]}
-    part.opened.change(**translate)
-    shown.change(None, js=script("twoFrames"), **QUIET).then(**translate)  # a part that is hidden shows no progress
+    part.opened.change(None, js=script("twoFrames"), **QUIET).then(  # a part that is hidden shows no progress
+        **part.listener(run, "table", "summary", "done", problem="problem", only_here=True),
+        trigger_mode="always_last", api_visibility="private", show_progress_on=[part["summary"]])
 
 
 def run(service: TranslationService, language: Language, *, part: str, done: bool, progress: Any
         ) -> Iterator[dict[str, Any]]:
     """Translate the lecture's sentences in one batch, and score them; once a page, where this part is shown."""
-    if part != PART or done:
+    if part != ID or done:
         yield {}
         return
     if (service.info.source, service.info.target) != ("en", "es"):

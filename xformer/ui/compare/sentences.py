@@ -1,4 +1,4 @@
-"""The Compare tab: two sentences that differ in a word, the BLEU laboratory, and the lecture's sentences."""
+"""Part of the Compare tab with two sentences that differ in a word."""
 
 import json
 from functools import partial
@@ -13,16 +13,13 @@ from xformer.figures.notice import notice
 from xformer.results import Comparison, Head, Options
 from xformer.serve.protocol import TranslationService
 from xformer.strings import ASSETS, Language
-from xformer.ui.compare import bleu, lecture
-from xformer.ui.components import figure, script
+from xformer.ui.components import figure
 from xformer.ui.controls import Words, head_label, one_head
 from xformer.ui.handlers import QUIET, needs, refused
 from xformer.ui.layout import Layout
-from xformer.ui.places import question
-from xformer.ui.tabs import Listener, Page, Tab, View, examples
+from xformer.ui.tabs import Listener, View, examples
 
-ID = "pairs"
-PARTS = ("sentences", bleu.PART, lecture.PART)
+ID, TAB = "sentences", "pairs"
 PRESETS: list[dict[str, Any]]
 *PRESETS, OTHER = json.loads((ASSETS / "minimal_pairs.json").read_text(encoding="utf-8"))
 
@@ -34,26 +31,6 @@ def presets(service: TranslationService) -> dict[int, dict[str, Any]]:
     if own and {service.info.source, service.info.target} == {"en", "es"}:
         return own
     return {len(PRESETS): {**OTHER, "texts": examples(service)[:2]}}
-
-
-def build(page: Page) -> Tab:
-    """Lay the tab out; called inside it: a choice of parts, of which one is shown."""
-    whole = Layout(page, ID)
-    with gr.Row(elem_classes="controls parts"):
-        shown = whole.choice("pairs_part", PARTS, PARTS[0], "pairs_part_{}", show_label=False, container=False)
-    columns = []
-    for name, lay_out in zip(PARTS, (_sentences, bleu.build, lecture.build), strict=True):
-        with gr.Column(visible=name == PARTS[0]) as column:
-            question(page.language, name)
-            part = whole.inner()
-            lay_out(part, shown)
-        columns.append(column)
-        whole.include(part)
-    shown.change(None, shown, columns, js=script("showPart", PARTS), **QUIET)
-    return Tab(whole.controls, own_field=True)
-
-
-# Two sentences
 
 
 NOTHING: dict[str, Any] = {"asked": None, "result": None, "summary": "", "first": None, "second": None,
@@ -69,12 +46,12 @@ class Asked(NamedTuple):
     length_penalty: float
 
 
-def _sentences(part: Layout, shown: gr.Radio) -> None:
-    """Lay out two sentences side by side."""
+def build(part: Layout) -> None:
+    """Lay the part out; called inside it: two sentences side by side."""
     page, language, say = part.page, part.language, part.say
-    pictures = part.pictures(ID, cleared=NOTHING)
+    pictures = part.pictures(TAB, cleared=NOTHING)
     asked = pictures.input("asked", gr.State())  # what is on the page; None for nothing
-    pictures.input("pairs_part", shown)
+    pictures.input("pairs_part", part["part"])
     pictures.fact("compared", compare)
     pictures.fact("ranked", lambda compared: figures.ranked(compared) if compared else [])
     pictures.follow(follow, "pair_head")
@@ -86,7 +63,7 @@ def _sentences(part: Layout, shown: gr.Radio) -> None:
         with gr.Column(scale=3, min_width=280):
             preset = part["preset"] = gr.Dropdown(**_listed(page.service, language), label=say("pairs_preset"),
                                                   filterable=False)
-            page.views[f"{ID}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
+            page.views[f"{TAB}.preset"] = View(preset, lambda service, _: gr.update(**_listed(service, language)))
             first, second = (part.control(key, partial(_text, i), gr.Textbox, label, lines=1, max_lines=4)
                              for i, (key, label) in enumerate((("pair_a", "pairs_first"), ("pair_b", "pairs_second"))))
             button = gr.Button(say("pairs_run"), variant="primary")
@@ -104,7 +81,7 @@ def _sentences(part: Layout, shown: gr.Radio) -> None:
                 pictures.input(key, page.controls[key].component)
         listener: Listener = {**pictures.listener(problem, run, outputs={"asked": asked, "preset": preset}),
                               "trigger_mode": "always_last", "api_visibility": "private", "show_progress_on": [result]}
-        gr.on([part.opened.change, shown.change, button.click, first.submit, second.submit], **listener)
+        gr.on([part.opened.change, button.click, first.submit, second.submit], **listener)
         preset.input(**part.listener(choose, "pair_a", "pair_b"), **QUIET).then(**listener)
         page.on_return.append(listener)
 
@@ -147,7 +124,7 @@ def run(service: TranslationService, language: Language, *, asked: Asked | None,
         ) -> dict[str, Any] | None:
     """Compare both sentences; nothing where they are on the page already, or another part is."""
     wanted = Asked(pair_a, pair_b, int(beam), float(length_penalty))
-    if pairs_part != PARTS[0] or asked == wanted:
+    if pairs_part != ID or asked == wanted:
         return None
     return {"asked": wanted, "preset": preset_of(service, wanted)}
 
