@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from xformer.serve.reviews import SentimentService
     from xformer.serve.translation import Service
     from xformer.serve.writer import Writer
+    from xformer.viewing import view
 
 __version__ = "0.1.0"
-__all__ = ["SentimentService", "Service", "Writer", "load"]
+__all__ = ["SentimentService", "Service", "Writer", "load", "view"]
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
@@ -26,7 +27,7 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
 
 def __getattr__(name: str) -> Any:
-    """`Service`, `SentimentService` and `Writer`, imported when they are asked for, as they load torch."""
+    """`Service`, `SentimentService` and `Writer`, imported when they are asked for, as they load torch; and `view`."""
     if name == "Service":
         from xformer.serve.translation import Service
         return Service
@@ -36,4 +37,7 @@ def __getattr__(name: str) -> Any:
     if name == "Writer":
         from xformer.serve.writer import Writer
         return Writer
+    if name == "view":
+        from xformer.viewing import view
+        return view
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
