@@ -1,12 +1,10 @@
 """Attention that another program computed, read into a `Trace` that shows itself; without torch.
 
-Taken are outputs of any model of `transformers`, of one pass or of `generate`; arrays of numpy or torch, or nested
-lists; and the JSON of `xformer explain`. A stack is an array (layers, H, Q, K) or (layers, B, H, Q, K), or a tuple of
-layers (H, Q, K) or (B, H, Q, K), or, from `generate`, a tuple of steps, each a tuple of layers, with Q = 1 after the
-first and a K that may grow. B: texts of a batch; other letters as in xformer/results.
-
-One without a name is of self-attention, the decoder's where no piece sees a later one; where queries and keys differ in
-number, of cross-attention. {"cross": array} gives it a name.
+Taken are outputs of any model of `transformers`, arrays of numpy or torch, and the JSON of `xformer explain`. A stack
+is an array (layers, H, Q, K) or (layers, B, H, Q, K), a tuple of layers (H, Q, K) or (B, H, Q, K), or, from `generate`,
+a tuple of steps, each a tuple of layers, with Q = 1 after the first and a K that may grow. B: texts of a batch; other
+letters as in xformer/results. A stack without a name is of self-attention, the decoder's where no piece sees a later
+one, or, where queries and keys differ in number, of cross-attention; {"cross": array} gives it a name.
 """
 
 import json
@@ -90,15 +88,18 @@ def _maps(name: str, layers: Any, batch: int) -> np.ndarray:
     def of_text(layer: Any) -> np.ndarray:
         array = np.asarray(layer.detach().float().cpu() if hasattr(layer, "detach") else layer, dtype=np.float32)
         if array.ndim not in (3, 4) or (array.ndim == 4 and not 0 <= batch < len(array)):
-            raise UserError(f"A layer of {name} has the shape {array.shape}, and batch is {batch}; it takes (heads, "
-                            "queries, keys), or (batch, heads, queries, keys), with texts counted from 0.")
+            raise ValueError(f"a layer has the shape {array.shape}, and batch, from 0, is {batch}; pass (heads, "
+                             "queries, keys) or (batch, heads, queries, keys)")
         return array[batch] if array.ndim == 4 else array
 
-    if not _is_steps(layers):
-        return np.stack([of_text(layer) for layer in layers])
-    steps = [np.stack([of_text(layer) for layer in step]) for step in layers]
-    width = steps[-1].shape[-1]
-    return np.concatenate([np.pad(step, (*3 * [(0, 0)], (0, width - step.shape[-1]))) for step in steps], axis=-2)
+    try:
+        if not _is_steps(layers):
+            return np.stack([of_text(layer) for layer in layers])
+        steps = [np.stack([of_text(layer) for layer in step]) for step in layers]
+        most = steps[-1].shape[-1]
+        return np.concatenate([np.pad(step, (*3 * [(0, 0)], (0, most - step.shape[-1]))) for step in steps], axis=-2)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{name} cannot be read as layers of one shape: {error}.") from error
 
 
 def _fitted(name: str, array: np.ndarray, rows: Sequence[str], keys: Sequence[str], padding: str) -> np.ndarray:
