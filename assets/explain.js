@@ -96,7 +96,9 @@ function paintTile(button, inLayer, inHead, table) {
   const {values, own} = mapOf(inLayer, inHead), canvas = button.firstChild;
   const [width, height] = [own.keptColumns.length, own.keptRows.length];
   Object.assign(canvas, {width, height});
-  paintMap(canvas, Uint8Array.from(values, p => Math.round(255 * p)), table);
+  const levels = new Uint8Array(values.length);
+  for (let i = 0; i < levels.length; i++) levels[i] = Math.round(255 * values[i]);
+  paintMap(canvas, levels, table);
   canvas.classList.toggle('dense', width > TILE || height > TILE);
   const context = canvas.getContext('2d'), {rows, columns} = foundIn(own);
   context.fillStyle = FOUND;

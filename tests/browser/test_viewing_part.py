@@ -1,4 +1,4 @@
-"""The page of `xformer.view`, opened as a file with the network off: the numbers of the tensors, words, arcs, a search."""
+"""The page of `xformer.view`, opened as a file with the network off: numbers, words, arcs, a search."""
 
 import json
 from pathlib import Path
@@ -160,7 +160,7 @@ def test_a_phone_and_the_dark_have_all_of_it(opened, trace, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.add_script_tag(path=AXE)
     found = page.evaluate("""async () => (await axe.run(document, {resultTypes: ['violations']})).violations
-        .filter(({impact}) => ['serious', 'critical'].includes(impact)).map(({id, nodes}) => `${id} ${nodes[0].html}`)""")
+        .filter(({impact}) => ['serious', 'critical'].includes(impact)).map(({nodes, id}) => id + nodes[0].html)""")
     assert not found
 
 
