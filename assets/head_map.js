@@ -1,10 +1,9 @@
-// Makes the picture of one attention map: a heatmap or arcs, as text, for the page and for files. Nothing here listens
-// to events or keeps anything; head_view.js does.
+// Makes the picture of one attention map: a heatmap or arcs, as text, for the page and for files, also for the one that
+// opens offline. Nothing here listens to events or keeps anything; head_view.js and explain.js do.
 // map: a payload of xformer/figures/head_payload.py, read by `readMap`: labels, texts, a palette, and probabilities.
 // size: {cell, room, isLarge}: the pixels of a cell, the pixels from left to right, whether it is the projector view.
 // place: {row, column}, either of which may be missing.
-import {brokenLines} from './save.js';
-import {colour, escapeHtml, fill, floats, label, rect} from './shared.js';
+import {brokenLines, colour, escapeHtml, fill, floats, label, rect} from './shared.js';
 
 export const NARROW = 480;  // pixels: a view below this width draws arcs
 const NAMESPACE = 'http://www.w3.org/2000/svg', FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -171,6 +170,33 @@ export function markLabels(drawing, place, locked = {}) {
     text.setAttribute('font-weight', isChosen ? 700 : 400);
     text.classList.toggle('beside', !isChosen && locked[axis] !== undefined && !isOf(text, axis, locked));
   }
+}
+
+// The place in a map that an event of the pointer is at; null for none.
+export function placeAt(event, map, cell) {
+  const target = event.target.closest('[data-row], [data-column]');
+  if (target) {
+    const {row, column} = target.dataset;
+    return {...(row && {row: Number(row)}), ...(column && {column: Number(column)})};
+  }
+  const cells = event.target.closest('svg.cells');
+  if (!cells) return null;
+  const box = cells.getBoundingClientRect();
+  const row = Math.floor((event.clientY - box.top) / cell), column = Math.floor((event.clientX - box.left) / cell);
+  return row >= 0 && row < map.queries.length && column >= 0 && column < map.keys.length ? {row, column} : null;
+}
+
+// Scrolls a place of a long sentence into sight.
+export function reveal(element, cell, {row, column}) {
+  const inside = selector => element.querySelector(selector), pane = inside('.scroll');
+  if (!inside('svg.cells')) return;
+  // begin: of the cell; taken: by the labels, of the room that the pane has; position: how far it is scrolled now
+  const nearest = (begin, taken, room, position) =>
+    Math.max(begin + taken + cell - room + 4, Math.min(position, begin));
+  if (column !== undefined)
+    pane.scrollLeft = nearest(column * cell, inside('svg.left').clientWidth, pane.clientWidth, pane.scrollLeft);
+  if (row !== undefined)
+    pane.scrollTop = nearest(row * cell, inside('svg.top').clientHeight, pane.clientHeight, pane.scrollTop);
 }
 
 // The opacity of an arc while a place is highlighted.

@@ -2,8 +2,8 @@
 // sentences above. The pointer, arrow keys and clicks highlight a row (a query) and a column (a key) in every part.
 // Locked words trigger 'lock', the buttons of the toolbar 'undo' {key}, 'export' {kind} and 'project'.
 import {
-  description, fadeArcs, filePicture, fittingCell, frameHtml, isArcs, mapHtml, markLabels, marks, NARROW, probability,
-  readMap, tableOf,
+  description, fadeArcs, filePicture, fittingCell, frameHtml, isArcs, mapHtml, markLabels, marks, NARROW, placeAt,
+  probability, readMap, reveal, tableOf,
 } from './head_map.js';
 import {lockText, onLock, placeLock, setLock, writeLock} from './lock.js';
 import {watchDrawer} from './menus.js';
@@ -50,20 +50,6 @@ function afterClick(locked, place) {
   return isCell(place) || isCell(locked) ? place : {...locked, ...place};
 }
 
-// The place in a map that an event of the pointer is at; null for none.
-function placeAt(event, map, cell) {
-  const target = event.target.closest('[data-row], [data-column]');
-  if (target) {
-    const {row, column} = target.dataset;
-    return {...(row && {row: Number(row)}), ...(column && {column: Number(column)})};
-  }
-  const cells = event.target.closest('svg.cells');
-  if (!cells) return null;
-  const box = cells.getBoundingClientRect();
-  const row = Math.floor((event.clientY - box.top) / cell), column = Math.floor((event.clientX - box.left) / cell);
-  return row >= 0 && row < map.queries.length && column >= 0 && column < map.keys.length ? {row, column} : null;
-}
-
 // Shades the tokens of both sentences: for a row the keys that its query looks at, for a column the queries that look
 // at its key. In self-attention a token stands in both sentences, and shades both.
 function shadeTokens(element, map, {row, column}) {
@@ -77,19 +63,6 @@ function shadeTokens(element, map, {row, column}) {
     paint(token, fromRow < map.queries.length ? probability(map, fromRow, k) : null, k === column));
   element.querySelectorAll('.token[data-row]').forEach((token, q) =>
     paint(token, fromColumn < map.keys.length ? probability(map, q, fromColumn) : null, q === row));
-}
-
-// Scrolls a place of a long sentence into sight.
-function reveal(element, cell, {row, column}) {
-  const inside = selector => element.querySelector(selector), pane = inside('.scroll');
-  if (!inside('svg.cells')) return;
-  // begin: of the cell; taken: by the labels, of the room that the pane has; position: how far it is scrolled now
-  const nearest = (begin, taken, room, position) =>
-    Math.max(begin + taken + cell - room + 4, Math.min(position, begin));
-  if (column !== undefined)
-    pane.scrollLeft = nearest(column * cell, inside('svg.left').clientWidth, pane.clientWidth, pane.scrollLeft);
-  if (row !== undefined)
-    pane.scrollTop = nearest(row * cell, inside('svg.top').clientHeight, pane.clientHeight, pane.scrollTop);
 }
 
 // Calls `hover` with an event when the pointer moves over an element, and with null when it leaves. Scrolling may move

@@ -1,7 +1,7 @@
 // Draws a Plotly figure from props.value.figure (JSON), and saves it as a picture or as its numbers.
 // Plotly's script is the file in Python's package; it is fetched from this server when the first figure is drawn.
-import {background, brokenLines, checkpoint, saveOnClick} from './save.js';
-import {brighter, bytes, escapeHtml, isDark, onPage} from './shared.js';
+import {background, checkpoint, saveOnClick} from './save.js';
+import {brighter, brokenLines, bytes, escapeHtml, isDark, onPage} from './shared.js';
 
 const NARROW = 480, PHONE = 640;  // pixels: the widths of a phone's figure and of its window
 const LOW = .75;  // how high curves that stand one above the other are on a phone, of their height elsewhere

@@ -96,18 +96,6 @@ export function saveOnClick(element, {title, table, picture, pair = () => pairIn
   });
 }
 
-// A text as lines that are no wider than this in a font, for an SVG.
-export function brokenLines(text, width, font) {
-  const context = document.createElement('canvas').getContext('2d'), broken = [''];
-  context.font = font;
-  for (const word of text.split(' ')) {
-    const longer = `${broken.at(-1)} ${word}`.trimStart();
-    if (broken.at(-1) && context.measureText(longer).width > width) broken.push(word);
-    else broken[broken.length - 1] = longer;
-  }
-  return broken;
-}
-
 // The address of an SVG, or of a PNG drawn from it at twice its size.
 export async function pictureAddress(kind, svg, width, height) {
   if (kind === 'svg') return blobAddress(svg, 'image/svg+xml');

@@ -4,7 +4,11 @@
 export const ARROWS = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]};
 
 // Decodes base64 to bytes (Uint8Array).
-export const bytes = base64 => Uint8Array.from(atob(base64), character => character.charCodeAt(0));
+export function bytes(base64) {
+  const text = atob(base64), decoded = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) decoded[i] = text.charCodeAt(i);
+  return decoded;
+}
 
 // Decodes base64 to float32 numbers, little-endian (Float32Array).
 export const floats = base64 => new Float32Array(bytes(base64).buffer);
@@ -57,7 +61,8 @@ export function colourTable(stops, scale = p => p) {
 // Paints a map on a canvas of its size, a pixel a cell. levels: 0 to 255, row after row; table: by colourTable.
 export function paintMap(canvas, levels, table) {
   const context = canvas.getContext('2d'), image = context.createImageData(canvas.width, canvas.height);
-  levels.forEach((level, i) => image.data.set(table.subarray(4 * level, 4 * level + 4), 4 * i));
+  const colours = new Uint32Array(table.buffer), cells = new Uint32Array(image.data.buffer);
+  levels.forEach((level, i) => { cells[i] = colours[level]; });
   context.putImageData(image, 0, 0);
 }
 
@@ -136,6 +141,18 @@ export function percent(p) {
 export const rect = (x, y, width, height, attributes) =>
   `<rect x="${x}" y="${y}" width="${width}" height="${height}" ${attributes}/>`;
 export const label = (text, x, y, attributes) => `<text x="${x}" y="${y}" ${attributes}>${escapeHtml(text)}</text>`;
+
+// A text as lines that are no wider than this in a font, for an SVG.
+export function brokenLines(text, width, font) {
+  const context = document.createElement('canvas').getContext('2d'), broken = [''];
+  context.font = font;
+  for (const word of text.split(' ')) {
+    const longer = `${broken.at(-1)} ${word}`.trimStart();
+    if (broken.at(-1) && context.measureText(longer).width > width) broken.push(word);
+    else broken[broken.length - 1] = longer;
+  }
+  return broken;
+}
 
 // The page's address, to be passed on. A private Space adds __sign to it, which lets anybody in: that is left out.
 export function publicAddress() {

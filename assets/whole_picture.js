@@ -3,8 +3,9 @@
 // pass: a payload of xformer/figures/whole_pass.py, read by `readPass`. place: where things stand, by `layOut`.
 // state: {step, from, amount, mark, block, paper}: the step shown and the one before it, from 1; how far the picture is
 // on its way between them, 0 to 1; the source piece that is followed, or null; the layer that is open, or ''.
-import {brokenLines} from './save.js';
-import {bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect, tongue} from './shared.js';
+import {
+  brokenLines, bytes, colourTable, escapeHtml, fill, label, paintMap, percent, rect, tongue,
+} from './shared.js';
 
 export const LEAST = .03;  // attention below this is not drawn
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';

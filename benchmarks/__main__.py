@@ -133,6 +133,7 @@ def main() -> int:
     if "pictures" in names:
         rounds, lengths = (2, pictures.LENGTHS[:2]) if options.quick else (9, pictures.LENGTHS)
         print(pictures.run(options.checkpoint, rounds, lengths), "\n", flush=True)
+        print(pictures.run_offline(rounds), "\n", flush=True)
     if "sliders" in names:
         print(sliders.run(options.checkpoint, 3 if options.quick else 15), "\n", flush=True)
     if "layout" in names:

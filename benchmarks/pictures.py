@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import torch
 from playwright.sync_api import Browser, Error, TimeoutError, sync_playwright
 
+import xformer
 from benchmarks.harness import median, table
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.harness import ROOT, free_port
@@ -215,6 +217,29 @@ def measure(browser: Browser, ours: str, files: dict[str, bytes], found: tuple[s
         times[key], sizes[key] = times.get(key, [])[1:], sizes.get(key, [])[1:]
     return ({key: failed.get(key) or f"{median(values):,.0f} ({min(values):,.0f})" for key, values in times.items()},
             {key: f"{median(values) / 1000:,.0f}" for key, values in sizes.items() if values and key not in failed})
+
+
+def run_offline(rounds: int) -> str:
+    """Markdown: how long `xformer.view` takes to write a page of 96 heads × 100 pieces, and Chromium to show it."""
+    maps = np.random.default_rng(0).dirichlet(np.ones(100), (12, 8, 100)).astype(np.float32)
+    pieces, written, seen = [f"▁{i}" for i in range(100)], [], []
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
+        path, browser = Path(folder, "maps.html"), p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        for _ in range(rounds + 1):
+            began = time.perf_counter()
+            text = xformer.view(maps, pieces).page()
+            written.append(1000 * (time.perf_counter() - began))
+            path.write_text(text, encoding="utf-8")
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+            page.goto(path.as_uri())
+            seen.append(page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
+                                      "() => done(performance.now()))))"))
+            page.close()
+        browser.close()
+    written, seen = written[1:], seen[1:]  # the first warms up
+    return (f"`xformer.view` writes the page of 96 heads × 100 pieces, {len(text.encode()) / 1e6:.1f} MB, in "
+            f"{median(written):,.0f} ms ({min(written):,.0f}), and Chromium shows it after {median(seen):,.0f} ms "
+            f"({min(seen):,.0f}): median of {rounds} rounds (and the fastest).")
 
 
 def run(folder: Path, rounds: int, lengths: Sequence[int]) -> str:

@@ -31,12 +31,13 @@ BELOW = {
     "device": {"model", "products", "results", "strings"},
     "results": {"pieces", "strings", "offline_page"},
     "offline_page": {"strings"},
+    "viewing": {"results"},
     "strings": set(),
     "pieces": set(),
     "training": TEXTBOOK | {"explain", "figures", "hub", "serve", "device", "xformer"},
     "commands": TEXTBOOK | {"study", "training", "explain", "figures", "ui", "hub", "serve", "device", "xformer"},
     "__main__": {"commands", "results", "strings"},
-    "xformer": {"serve", "hub", "results"},
+    "xformer": {"serve", "hub", "results", "viewing"},
 }
 # Modules of tests that no one module of the project answers for; every other is named after what it tests.
 CROSS_CUTTING = {"axe", "benchmarks", "command_line", "copies", "fuzz", "habits", "hosting", "hub_address",
@@ -178,7 +179,8 @@ def test_only_those_who_train_import_training(name):
 
 
 @modules(*(f"xformer.{name}" for name in ("model", "classifier", "search", "translator", "tokenizer", "results",
-                                          "strings", "pieces", "explain", "serve", "hub", "training")))
+                                          "strings", "pieces", "viewing", "explain", "serve", "hub",
+                                          "training")))
 def test_nothing_under_the_page_loads_what_draws_it(name):
     assert not PROJECT.path_to(name, "gradio", "plotly")
 

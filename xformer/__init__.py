@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from xformer.serve.reviews import SentimentService
     from xformer.serve.translation import Service
     from xformer.serve.writer import Writer
+    from xformer.viewing import view
 
 __version__ = "0.1.0"
-__all__ = ["SentimentService", "Service", "Writer", "load"]
-_SERVICES = {"Service": "translation", "SentimentService": "reviews", "Writer": "writer"}  # the modules of `serve`
+__all__ = ["SentimentService", "Service", "Writer", "load", "view"]
+_LATER = {"Service": "serve.translation", "SentimentService": "serve.reviews", "Writer": "serve.writer",
+          "view": "viewing"}  # the modules that have them
 
 
 def load(checkpoint: str | Path | None = None, device: str | None = None) -> Service:
@@ -27,8 +29,8 @@ def load(checkpoint: str | Path | None = None, device: str | None = None) -> Ser
 
 
 def __getattr__(name: str) -> Any:
-    """`Service`, `SentimentService` and `Writer`, imported when they are asked for, as they load torch."""
-    if name not in _SERVICES:
+    """What is imported only when it is asked for: services, which load torch, and `view`."""
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
-    return getattr(import_module(f"xformer.serve.{_SERVICES[name]}"), name)
+    return getattr(import_module(f"xformer.{_LATER[name]}"), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import sys
@@ -13,15 +14,17 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from xformer.strings import ASSETS, Language
 
 if TYPE_CHECKING:  # a trace writes itself as a page, so this module cannot import it
     from xformer.results import Head, Maps, Trace
 
-TEXTS = ("html_title", "html_source", "html_target", "html_hint", "stack", "encoder_self", "decoder_self", "cross",
-         "picture_title", "finder_where", "row_target", "looks_at", "attention_note")
+TEXTS = ("html_title", "html_source", "html_target", "html_search", "html_found", "html_not_found", "html_sinks",
+         "stack", "encoder_self", "decoder_self", "cross", "picture_title", "finder_where", "row_target", "looks_at",
+         "looks_at_nothing", "looked_at_by", "looked_at_by_nobody", "view", "view_heatmap", "view_arcs", "view_hint",
+         "arcs_drawn", "probability", "line_asks", "line_seen", "words", "rule_words", "rule_hidden", "grid_rule",
+         "attention_note")
+OTHERS = {"html_title": "html_title_any", "cross": "html_cross"}  # of models that are not known to translate
 
 
 def page(trace: Trace, start: Head, stacks: Mapping[str, Maps], language: Language) -> str:
@@ -32,18 +35,20 @@ def page(trace: Trace, start: Head, stacks: Mapping[str, Maps], language: Langua
     layers, heads = stacks[start.stack].probabilities.shape[:2]
     row = "row_target_late" if trace.asks_late else "row_target"
     origin = trace.origin
-    data = {"source": trace.source, "target": trace.target, "predicted": trace.predicted,
+    data = {"source": trace.source, "target": trace.target, "predicted": trace.predicted, "text": trace.text,
             "model": origin.info.line(language) if origin else "",
             "given": sorted(map(str, origin.given)) if origin else [],  # rows named by the piece that was given
             "late": trace.asks_late,
-            "texts": {**{key: language.texts[key] for key in TEXTS}, "row_target": language.texts[row]},
+            "texts": {key: language.texts[OTHERS.get(key, key) if origin is None else key]
+                      for key in TEXTS} | {"row_target": language.texts[row]},
             "start": {"stack": start.stack, "layer": min(start.layer, layers) - 1, "head": min(start.head, heads) - 1},
-            # Three decimals are more than a screen shows, and a quarter of the size.
-            **{name: np.round(maps.probabilities.astype(float), 3).tolist() for name, maps in stacks.items()}}
-    template, *modules = ((ASSETS / name).read_text(encoding="utf-8")
-                          for name in ("explain.html", "shared.js", "explain.js"))
+            **{name: {"shape": maps.probabilities.shape,
+                      "data": base64.b64encode(maps.probabilities.astype("<f4").tobytes()).decode("ascii")}
+               for name, maps in stacks.items()}}  # exact, and quickly written and read
+    template, *modules = ((ASSETS / name).read_text(encoding="utf-8") for name in (
+        "explain.html", "shared.js", "head_map.js", "units.js", "explain.js"))
     # The modules become one script, which stands in the page itself and can import nothing.
-    script = re.sub(r"^(export |import .*\n)", "", "\n".join(modules), flags=re.MULTILINE)
+    script = re.sub(r"^(export |import [^;]*;.*\n)", "", "\n".join(modules), flags=re.MULTILINE)
     filled = template.replace("__LANGUAGE__", language.code).replace("__SCRIPT__", script)
     # Data comes last, as it may hold anything. Inside a script element, only "</script" and "<!--" could end it early:
     # no "<" is left in it.

@@ -395,10 +395,10 @@ def test_the_page_of_all_heads_opens_offline_as_the_tab_was_seen(visit, learned_
     expect(offline.locator("#title")).to_have_text(seen)
     expect(offline.locator("#source")).to_have_text(f"En inglés: {learned_pairs[0][0]}")
     expect(offline.get_by_label("capa 1, cabeza 3")).to_have_attribute("aria-pressed", "true")
-    offline.locator("#map td").first.hover()
-    expect(offline.locator("#value")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
+    offline.locator("svg.cells").hover()
+    expect(offline.locator("#said")).to_have_text(re.compile(r" mira a .+ \d\.\d{3}\.$"))
     offline.get_by_label("Pila").select_option("Atención cruzada (el español mira al inglés)")
-    expect(offline.locator("#map tbody th").first).to_contain_text("tras <s> → predice")
+    expect(offline.locator("svg.left text").first).to_contain_text("tras <s> → predice")
     offline.close()
 
 

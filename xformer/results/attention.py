@@ -37,12 +37,13 @@ class Trace:
     """Every attention map of one teacher-forced pass: float32 arrays (layers, H, Q, K), rows sum to 1.
 
     The norms (layers, H, K) are ||v W_O||, the length of each key's value vector after the output projection: how
-    much a head would take along from that key (Kobayashi et al. 2020).
+    much a head would take along from that key (Kobayashi et al. 2020). Of another program (`xformer.view`) there may be
+    no norms, no log-probabilities and no pieces, and empty arrays of stacks that its model lacks.
     """
 
     source: tuple[str, ...]  # S pieces, the last of them </s>
     target: tuple[str, ...]  # T pieces that the decoder is given, the first of them <s>
-    predicted: tuple[str, ...]  # T pieces to predict, one at each position: the target moved on by one
+    predicted: tuple[str, ...]  # T pieces to predict, one at each position: the target moved on by one; () if unknown
     log_probs: tuple[float, ...]  # of `predicted`
     encoder_self: np.ndarray  # (layers, H, S, S)
     decoder_self: np.ndarray  # (layers, H, T, T)
