@@ -131,7 +131,6 @@ class LayerHeads(NamedTuple):
 
     keep: Tensor  # [H] factors on what each head answers
     weigh: Weigh | None = None  # how they weigh what they look at, where otherwise than in equation 1
-    put: Callable[[Tensor], Tensor] | None = None  # what is put in place of their answers y [B, H, Q, d]
 
 
 @dataclass(frozen=True)
@@ -145,11 +144,10 @@ class Heads:
     decoder_self: Tensor
     cross: Tensor
     weigh: Mapping[tuple[str, int], Weigh] = field(default_factory=dict)  # of some layers, by stack and layer from 1
-    put: Mapping[tuple[str, int], Callable[[Tensor], Tensor]] = field(default_factory=dict)  # likewise
 
     def of(self, stack: str, layer: int) -> LayerHeads:
         """The heads of a layer, counted from 1."""
-        return LayerHeads(getattr(self, stack)[layer - 1], self.weigh.get((stack, layer)), self.put.get((stack, layer)))
+        return LayerHeads(getattr(self, stack)[layer - 1], self.weigh.get((stack, layer)))
 
     @classmethod
     def without(cls, config: Config, off: Iterable[tuple[str, int, int]], device: torch.device | None = None) -> Heads:
@@ -306,7 +304,7 @@ class Attention(nn.Module):
             record.probabilities.append(probabilities)
             record.value_norms.append(self.value_norms(v))
         if heads is not None:
-            y = (heads.put(y) if heads.put else y) * heads.keep.to(y.dtype)[:, None, None]
+            y = y * heads.keep.to(y.dtype)[:, None, None]
         answer: Tensor = self.out_proj(y.transpose(1, 2).reshape(x.shape))
         if record is not None and record.calls is not None:
             record.calls.append(AttentionCall(x, q, k, v, mask, answer))

@@ -48,18 +48,7 @@ heads are counted from 1, positions and steps of a search from 0.
 
 from xformer.results.attention import Maps, Origin, Trace
 from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
-from xformer.results.inside import (
-    DecoderReadings,
-    Embedded,
-    Neighbour,
-    Share,
-    Sides,
-    Stream,
-    Sublayer,
-    SublayerGradient,
-    Walk,
-    Why,
-)
+from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Sublayer, SublayerGradient, Walk
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import (
@@ -78,7 +67,6 @@ from xformer.results.options import (
     Weighing,
 )
 from xformer.results.questions import (
-    AskWhy,
     EmbedSource,
     Examine,
     Follow,
@@ -92,7 +80,6 @@ from xformer.results.questions import (
     ReadDecoder,
     Reweigh,
     SweepBeta,
-    TellSides,
     TranslateByLayer,
     WalkHead,
 )
@@ -133,13 +120,12 @@ from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
     "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
-    "STACKS", "STOPS", "WEIGHINGS", "AskWhy", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch",
-    "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded",
-    "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History", "Judged",
-    "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message", "ModelInfo",
-    "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour", "NextPiece",
-    "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder",
-    "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Share", "Sides", "Stream", "Sublayer",
-    "SublayerGradient", "SweepBeta", "TellSides", "Trace", "TrainingCourse", "TranslateByLayer", "Translation",
-    "TwoModels", "UserError", "Walk", "WalkHead", "Weighing", "Why",
+    "STACKS", "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration",
+    "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded", "Examine",
+    "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History", "Judged", "LabelShare",
+    "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message", "ModelInfo", "Moment",
+    "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude",
+    "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh",
+    "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SweepBeta", "Trace",
+    "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkHead", "Weighing",
 ]

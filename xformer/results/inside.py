@@ -23,44 +23,6 @@ class DecoderReadings:
     ranks: np.ndarray  # (layers + 1, T): of the predicted piece; 1 is the likeliest
 
 
-@dataclass(frozen=True)
-class Share:
-    """What one part of the decoder adds to the logit of a piece, less what it adds to that of its rival."""
-
-    kind: str  # "embedding", "position", "head", "feed_forward", "bias" of all sub-layers and of the end
-    head: Head | None  # of kind "head"
-    layer: int  # of kind "feed_forward", from 1
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Why:
-    """Why a piece was written and not its rival: their logits' difference, taken apart in three ways."""
-
-    piece: str
-    rival: str
-    difference: float  # logit of the piece less that of the rival
-    shares: tuple[Share, ...]  # they sum to the difference; () of a post-norm model
-    source: tuple[str, ...]  # S pieces
-    prefix: tuple[str, ...]  # the pieces written before, the first of them <s>
-    by_source: np.ndarray  # (S,) contrastive gradient x input
-    by_prefix: np.ndarray  # of `prefix`
-    missed: float  # share of the change that integrated gradients of STEPS steps miss
-    patched: dict[str, np.ndarray]  # (layers, H) difference with one head's answers of the twin, by stack; {} without
-    twin: float  # the twin's difference; 0.0 without
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """How much each piece of a target owes to each piece of both sides; each row of both arrays together sums to 1."""
-
-    source: tuple[str, ...]  # S pieces
-    given: tuple[str, ...]  # T pieces that the decoder was given
-    predicted: tuple[str, ...]  # T pieces
-    from_source: np.ndarray  # (T, S)
-    from_given: np.ndarray  # (T, T)
-
-
 @dataclass(frozen=True, eq=False)
 class Walk:
     """Every number of one head in one pass, in the steps of equation 1 of Vaswani et al. (2017); float32, d is d_k.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed
-from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Sides, Stream, Walk, Why
+from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
@@ -100,20 +100,6 @@ class Examine(OfPair[Examined]):
     """A model with a mistake of BUGS in all its layers."""
 
     bug: str  # "": none, the healthy model
-
-
-@dataclass(frozen=True)
-class AskWhy(OfPair[Why]):
-    """Why the piece at a step was written and not a rival; with a twin source of as many pieces, which heads decide."""
-
-    step: int  # of the target, from 0
-    rival: str  # a piece
-    twin: str = ""
-
-
-@dataclass(frozen=True)
-class TellSides(OfPair[Sides]):
-    """How much of each piece of the target came from the source, and how much from what was written before."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from xformer.explain import bugs, lenses, passes, quality, stream, weighing, why
+from xformer.explain import bugs, lenses, passes, quality, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
@@ -27,7 +27,7 @@ from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, repeats
 from xformer.results import questions
 from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
-from xformer.results.inside import Neighbour, Why
+from xformer.results.inside import Neighbour
 from xformer.results.messages import Message, UserError
 from xformer.results.models import Block, Head
 from xformer.results.options import OWN, Options, Positions
@@ -175,7 +175,9 @@ class Service(ModelService[Translator]):
         """
         if not 0 <= step < len(candidate.tokens):
             raise UserError(Message.of("error_step", step=step + 1, steps=len(candidate.tokens)))
-        token = self._piece(piece)
+        token = self.tokenizer.id_of(piece)
+        if token is None or token in (PAD, BOS):
+            raise UserError(Message.of("error_piece", piece=one_line(piece)[0][:40]))
         prefix = [*candidate.tokens[:step], token]
         return self.translate(source, options, prefix, len(prefix) if token == EOS else max_length)
 
@@ -412,24 +414,6 @@ class Service(ModelService[Translator]):
             raise UserError("The pieces of this source are not in this model's vocabulary; translate it with this one.")
         return Prepared(source.source, tokens, [])
 
-    def _why(self, asked: questions.AskWhy) -> Why:
-        """Answer `results.AskWhy`. Raises UserError."""
-        pair, rival = self._pair(asked.source, asked.target), self._piece(asked.rival)
-        if not 0 <= asked.step < len(pair.predicted):
-            raise UserError(Message.of("error_step", step=asked.step + 1, steps=len(pair.predicted)))
-        if rival == pair.predicted[asked.step]:
-            raise UserError(Message.of("why_same", piece=asked.rival[:40]))
-        twin = [*self._prepare(asked.twin).tokens, EOS] if asked.twin.strip() else []
-        with self.guard.work():
-            return why.answer(self._transformer, self.tokenizer, pair, asked.step, rival, twin)
-
-    def _piece(self, piece: str) -> int:
-        """The token of a piece that the model can write. Raises UserError for another."""
-        token = self.tokenizer.id_of(piece)
-        if token is None or token in (PAD, BOS):
-            raise UserError(Message.of("error_piece", piece=one_line(piece)[0][:40]))
-        return token
-
     def _target(self, target: Target) -> list[int]:
         """The tokens of a target, without EOS. Raises UserError."""
         tokens = self.typed(target)[0] if isinstance(target, str) else [token for token in target if token != EOS]
@@ -487,8 +471,6 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.Force: _of_pair(lambda q, on: lenses.teacher_forcing(on.model, on.tokenizer, on.pair, q.smoothing),
                               any_model=True),
     questions.SweepBeta: _of_pair(lambda q, on: weighing.sweep(on.model, on.pair, on.pause)),
-    questions.AskWhy: lambda service, q, _: service._why(q),
-    questions.TellSides: _of_pair(lambda q, on: why.sides(on.model, on.tokenizer, on.pair)),
     questions.Examine: _of_pair(lambda q, on: bugs.examine(on.model, on.tokenizer, on.pair, q.bug, on.pause)),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),
