@@ -237,10 +237,10 @@ def test_lines_of_marians_vocabulary():
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("small", [False, True])
-def test_m2m_100_is_read_too(sides, tmp_path, small):
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", *listed(sides[0])[3:]]
-    languages = ["__en__", "__fr__", "__es__"]
+@pytest.mark.parametrize("family", ["m2m", "small", "nllb"])
+def test_m2m_100_is_read_too(sides, tmp_path, family):
+    small, pieces = family == "small", ["<s>", "<pad>", "</s>", "<unk>", *listed(sides[0])[3:]]
+    languages = ["eng_Latn", "fra_Latn", "spa_Latn"] if family == "nllb" else ["__en__", "__fr__", "__es__"]
     theirs = drawn(M2M100ForConditionalGeneration(M2M100Config(
         vocab_size=len(pieces) + len(languages) + 8, d_model=32, encoder_layers=2, decoder_layers=2,
         encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64,
@@ -249,15 +249,17 @@ def test_m2m_100_is_read_too(sides, tmp_path, small):
     for name, content in (("vocab.json", {piece: row for row, piece in enumerate(pieces)}),
                           ("special_tokens_map.json", {"additional_special_tokens": languages}),
                           ("tokenizer_config.json", {"tokenizer_class": "SMALL100Tokenizer"} if small else {})):
-        (tmp_path / name).write_text(json.dumps(content))
+        if not (family == "nllb" and name == "vocab.json"):  # which NLLB does not have
+            (tmp_path / name).write_text(json.dumps(content))
     (tmp_path / "sentencepiece.bpe.model").write_bytes(sides[0])
     one = convert(tmp_path, target="es")
     tokenizer = one.tokenizer
     assert (one.model.config.source, one.model.config.target) == ("en", "es")
     text = "Good morning."
     source, forced = tokenizer.encode(text), tokenizer.forced(text)
-    assert tokenizer.pieces([source[0], *forced]) == ([">>es<<"] if small else [">>en<<", ">>es<<"])
-    rows = {piece: row for row, piece in enumerate([*pieces, ">>en<<", ">>fr<<", ">>es<<"])}
+    codes = [f">>{language.strip('_')}<<" for language in languages]
+    assert tokenizer.pieces([source[0], *forced]) == (codes[2:] if small else [codes[0], codes[2]])
+    rows = {piece: row for row, piece in enumerate([*pieces, *codes])}
     back = [[rows[piece] for piece in tokenizer.pieces(ids)] for ids in ([*source, EOS], forced)]
     wanted = theirs(torch.tensor([back[0]]), decoder_input_ids=torch.tensor([[2, *back[1], *back[0][1:-1]]])).logits
     logits = one.model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *forced, *source[1:]]]))
@@ -265,7 +267,7 @@ def test_m2m_100_is_read_too(sides, tmp_path, small):
     wanted = wanted[..., order]
     wanted[..., BOS] = logits[..., BOS]
     torch.testing.assert_close(logits, wanted, atol=2e-5, rtol=0)
-    if not small:
+    if family == "m2m":
         assert tokenizer.pieces(tokenizer.forced(">>fr<< Hi")) == [">>fr<<"]
         assert tokenizer.pieces(tokenizer.encode(">>fr<< Hi"))[0] == ">>en<<"
         with pytest.raises(UserError, match="writes several languages; name one with --target: en, fr, es"):
