@@ -122,7 +122,8 @@ def test_every_block_that_computes_shows_its_lines(tiny_model):
     assert asked == {"embedding", "positions", "norm", "attention", "feed_forward", "linear"}
     assert set(re.findall('data-of="(.*?)"', drawn)) == asked
     shown = unescape(drawn)
-    for line in ("return self.outer(self.activation(self.inner(x)))", "probabilities = scores(q, k, mask).softmax(dim=-1)"):
+    for line in ("return self.outer(self.activation(self.inner(x)))",
+                 "probabilities = scores(q, k, mask).softmax(dim=-1)"):
         assert line in shown
 
 
