@@ -86,11 +86,11 @@ def build(part: Layout) -> None:
 @needs(models_text="models_empty", models_other="models_none")
 @refused(**NOTHING)
 def run(service: TranslationService, language: Language, *, asked: tuple[Any, ...] | None, part: str, models_text: str,
-        models_other: str, models: ModelPool, models_reference: str | None, models_first: str, models_second: str,
-        beam: float = Options.beam, length_penalty: float = Options.length_penalty) -> Iterator[dict[str, Any]]:
+        models_other: str, models: ModelPool, beam: float = Options.beam,
+        length_penalty: float = Options.length_penalty, **more: Any) -> Iterator[dict[str, Any]]:
     """Put the sentence through both models, which may have to be loaded; nothing where that is on the page already, or
-    another part is."""
-    name, reference = models_other.strip(), models_reference or ""
+    another part is. more: the other controls of the part."""
+    name, reference = models_other.strip(), more["models_reference"] or ""
     options = Options(beam=int(beam), length_penalty=float(length_penalty), alternatives=1)
     wanted = (service.info.identity, name, models_text, reference, options)
     if part != ID or asked == wanted:
@@ -102,7 +102,7 @@ def run(service: TranslationService, language: Language, *, asked: tuple[Any, ..
         found = through_both(service, second, models_text, options, reference)
     warned = [f"{info.name}: {one.say(language)}" for info, translation in
               zip(found.infos, found.translations, strict=True) for one in translation.warnings]
-    heads = [models_first, models_second] if asked is None or asked[:2] == wanted[:2] else ["", ""]
+    heads = [more[key] for key in HEADS] if asked is None or asked[:2] == wanted[:2] else ["", ""]
     yield {"asked": wanted, "found": found, "problem": notice(warned, "warning"),
            "table": figures.table(found, language), **dict(zip(HEADS, heads, strict=True)),
            **drawn(found, heads, language)}
