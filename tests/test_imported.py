@@ -15,15 +15,23 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel, MarianTokenizer
 
+from tests.pages import laid_out
+from xformer.explain import doubts
+from xformer.figures.attention import Choice
 from xformer.hub import checkpoint, imported
 from xformer.hub.imported import TRIAL, Unusable, convert
 from xformer.model import Trace
 from xformer.pieces import BOS, EOS, PAD, UNK
-from xformer.results import Options, UserError
+from xformer.results import Head, Options, UserError
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.tokenizer import JointTokenizer, listed
 from xformer.translator import translate_ids
+from xformer.ui.attention import tab as attention
+from xformer.ui.compare import lecture
+from xformer.ui.compare.sentences import PRESETS, presets
+from xformer.ui.page import open_at
+from xformer.ui.tabs import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 EVERYDAY = (Path(__file__).parent / "everyday.tsv").read_text(encoding="utf-8")
@@ -458,3 +466,64 @@ def test_ones_own_files_and_an_lm_head_that_differs(client, trained, tmp_path):
     assert "lm_head differs" in ran.out
     said = client("translate", "--checkpoint", tmp_path / "new", "Good afternoon.")
     assert said.out.strip() == SPANISHES[0]
+
+
+# On the page
+
+
+@pytest.fixture(scope="module")
+def foreign(pair_of_one, tmp_path_factory):
+    """Services of imported models: from Hebrew to Chinese, and one that writes two languages."""
+    folder, one = pair_of_one
+    parent, services = tmp_path_factory.mktemp("foreign"), []
+    for name, languages in (("opus-he-zh", ("he", "zh")), ("opus-en-es", ("en", "es"))):
+        imported.write(parent / name, one, folder, "someone/opus", "", False)
+        path = parent / name / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "source": languages[0], "target": languages[1]}))
+        services.append(Service.open(parent / name, "cpu"))
+    yield services
+    for service in services:
+        service.close()
+
+
+@pytest.fixture(scope="module")
+def pair_of_one(sides, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one")
+    marian(folder, sides, decoder=2)
+    return folder, convert(folder, target="spa")
+
+
+def test_a_page_of_another_pair_is_in_its_languages(foreign):
+    hebrew, _ = foreign
+    page = laid_out(hebrew, language=SPANISH)
+    assert page.sentence.value == examples(hebrew)[0] and page.sentence.label == "Oración en hebreo"
+    said, updates = open_at(page, {})
+    about = updates[page.views["about"].component]
+    assert said == "" and "de someone/opus, licencia unknown" in about
+    ((name, pair),) = presets(hebrew).items()
+    assert pair["texts"] == examples(hebrew)[:2] and name == len(PRESETS)
+    with pytest.raises(UserError, match="does not translate English to Spanish"):
+        list(lecture.run(hebrew, ENGLISH, part="lecture", done=False, progress=None))
+    language = ENGLISH.of(hebrew.info)
+    assert (language.reads, language.writes) == ('lang="he" dir="rtl"', 'lang="zh"')
+    assert not doubts.looks_foreign("זה לא אנגלית וגם לא ספרדית בכלל", "he")
+
+
+def test_a_model_that_writes_several_languages_has_a_menu_of_them(foreign, running):
+    _, several = foreign
+    page = laid_out(several)
+    _, updates = open_at(page, {})
+    menu = updates[page.views["codes"].component]
+    assert menu["visible"] and [code for _, code in menu["choices"]] == [*CODES] and menu["value"] == CODES[0]
+    _, updates = open_at(laid_out(running), {})
+    assert [one for one in updates.values() if isinstance(one, dict) and one.get("choices") == [("", ">><<")]][0][
+        "visible"] is False
+
+
+def test_the_head_that_marian_trains_to_align_is_said_to_be(foreign):
+    _, several = foreign
+    trace = several.trace("Good afternoon.", "Buenas tardes.")
+    for head, said in ((Head("cross", 2, 1), True), (Head("cross", 2, 2), False), (Head("cross", 1, 1), False)):
+        text = attention._alignment(several, Choice(*head), ENGLISH)
+        assert ("Marian trains this head" in text) is said
+    assert several.best_head == Head("cross", 2, 1) and trace.cross.shape[0] == 2
