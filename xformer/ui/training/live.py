@@ -52,7 +52,7 @@ def build(part: Layout) -> None:
                 part["start"] = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
                 part["stop"] = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=80)
                 part["clear"] = gr.Button(say("live_clear"), size="sm", min_width=80)
-            part["told"] = gr.HTML(elem_classes="summary")
+            part["told"] = gr.HTML(elem_classes="summary live-told")
             part.status()
             part.beside(part.plot, {"progress": "live-progress", "pace": "live-pace"}, "")
             with gr.Row():
@@ -106,7 +106,8 @@ def _whole(value: Any) -> Any:
 
 def plan(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any) -> dict[str, Any]:
     """Draw the learning rate of the run that the controls ask for, over the runs that were made."""
-    return {"told": figures.told(runs, language), "progress": figure(figures.progress(runs, language)),
+    return {"told": figures.told(runs, language),
+            "progress": figure(figures.progress(runs, language) if runs else None),
             "pace": figure(figures.pace(runs, study.schedule(settings_of(values)), language))}
 
 
