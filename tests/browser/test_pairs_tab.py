@@ -104,9 +104,11 @@ def test_two_models_stand_side_by_side_and_the_address_keeps_them(visit, learned
     sentence.press("Enter")
     expect(rows.first.locator(".said")).to_have_text(learned_pairs[0][1])
     choose_map(page, 1, 3, within=".two-grids .column:last-child .heads")
+    page.get_by_role("button", name="The chosen heads").click()
     expect(page.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
     page.wait_for_function("() => new URLSearchParams(location.search).get('models_second') === 'cross.1.3'")
     again = visit("/" + page.url.split("/", 3)[3])
+    again.get_by_role("button", name="The chosen heads").click()
     expect(again.locator(".model-map .caption").last).to_have_text("B · other-shape · layer 1, head 3")
     expect(again.locator(".two-rows tbody tr .said").first).to_have_text(learned_pairs[0][1])
 
