@@ -6,6 +6,7 @@ A program ends when it is told to stop. Words on its standard input are answered
 import sys
 import threading
 from functools import partial
+from types import SimpleNamespace
 
 import gradio as gr
 from gradio import route_utils
@@ -18,6 +19,7 @@ from xformer.serve.translation import Service
 from xformer.strings import ENGLISH, SPANISH
 from xformer.ui import create, launch, page
 from xformer.ui.handlers import Ask
+from xformer.ui.layout import Layout
 from xformer.ui.sentiment import many as many_part
 from xformer.ui.server import gradio_private, sessions
 from xformer.ui.server.gradio_private import jobs
@@ -123,6 +125,13 @@ def steered(checkpoint, classifier):
     serve(demo, answer)
 
 
+def alone(service, language):
+    """A layout on a page that has nothing else."""
+    nothing = dict.fromkeys(("trace", "translation", "lock", "spanish"))
+    return Layout(SimpleNamespace(**nothing, ask=Ask.always(service, language), language=language, service=service,
+                                  opened={}))
+
+
 def many_texts(classifier):
     """A page of nothing but the part that reads many texts, in many small steps. It tells what it reads, and stays at
     the first text with “wait here” in it until the word “go” comes, or nobody waits for the answer any more."""
@@ -146,9 +155,9 @@ def many_texts(classifier):
 
     reader.classify, many.judge = counted, ending
     with gr.Blocks(analytics_enabled=False) as demo:
-        many_part.build(Ask.always(reader, ENGLISH))
+        many_part.build(alone(reader, ENGLISH))
     with demo.route("Español", "/es"):
-        many_part.build(Ask.always(reader, SPANISH))
+        many_part.build(alone(reader, SPANISH))
     serve(demo, lambda word: go.set() if word == "go" else go.clear())
 
 
