@@ -115,6 +115,10 @@ print({ask})
 """ if service else ""
 
 
+def _write(folder: Path, data: ModelCardData, body: str) -> None:
+    checkpoint.write(folder / "README.md", f"---\n{data.to_yaml()}\n---\n\n{body}".encode())
+
+
 def credit(folder: Path, summary: Summary, about: dict[str, str], theirs: str, half: bool) -> None:
     """Write the card of an imported model, see `imported.write`. theirs: the text of the card that it had."""
     name, config, origin, commit = folder.resolve().name, summary.config, about["origin"], about["commit"]
@@ -131,7 +135,7 @@ in the format of xformer; its numbers are unchanged{", but rounded to half preci
 
 {theirs.strip()}
 """
-    checkpoint.write(folder / "README.md", f"---\n{data.to_yaml()}\n---\n\n{body}".encode())
+    _write(folder, data, body)
 
 
 def draft(folder: Path, summary: Summary, license: str, base_model: str | None) -> None:
@@ -160,4 +164,4 @@ The training:
 {json.dumps(summary.metrics.get("options", {}), indent=2)}
 ```
 """
-    checkpoint.write(folder / "README.md", f"---\n{data.to_yaml()}\n---\n\n{body}".encode())
+    _write(folder, data, body)

@@ -104,9 +104,8 @@ class Models:
     def needs(self, name: str) -> float | None:
         """Estimate the GB of memory that a model will take; None for one that is not on this machine yet."""
         try:
-            parsed = None if name in self._offered or Path(name).is_dir() else hub.parse_name(name)
-            folder = self._offered.get(name) or (hub.cached(parsed) if parsed else Path(name))
-            return checkpoint.memory(folder) / GB if folder else None
+            folder = self._offered.get(name) or hub.find(name, hub.Access(local_files_only=True))
+            return checkpoint.memory(folder) / GB
         except UserError:
             return None
 

@@ -117,7 +117,7 @@ class Layout(dict[str, Any]):
             pictures.opens(f"{name or key}_open", fold)
 
     def changes(self) -> list[Any]:
-        """List the events that tell of a change of a control, whoever makes it."""
+        """List the events of its controls that tell of a change, by the visitor or by the page."""
         return [control.component.change for control in self.controls.values()]
 
     def pictures(self, name: str, **how: Any) -> Pictures:
