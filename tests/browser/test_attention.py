@@ -129,8 +129,9 @@ def test_what_a_choice_makes_meaningless_is_dimmed(visit, learned_pairs):
 
 def test_the_finder_opens_the_head_it_names(visit, learned_pairs):
     page = visit()
+    page.set_viewport_size({"width": 1280, "height": 500})  # first, as what is redrawn for it moves the rows
     title = open_attention(page, learned_pairs)
-    page.set_viewport_size({"width": 1280, "height": 500})
+    wait_until_settled(page)
     row = page.locator(".finder tbody tr").filter(has_text="aligns: one English piece")
     layer, head = re.search(r"layer (\d), head (\d)", row.inner_text()).groups()
     row.click()
