@@ -41,7 +41,8 @@ def _chosen(control: str, text: str, *keys: str) -> tuple[Place, ...]:
 
 
 PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
-    "translate": (Place("translate", "tab_translate"), *_folded(("reference", "reference_title"))),
+    "translate": (Place("translate", "tab_translate"), *_folded(
+        ("reference", "reference_title"), ("back", "back_title"))),
     "attention": (Place("attention", "tab_attention"), *_folded(
         ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
         ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),

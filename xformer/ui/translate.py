@@ -21,7 +21,7 @@ from xformer.results import Options, Translation
 from xformer.serve.bleu import bleu
 from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import Language
-from xformer.ui import doors
+from xformer.ui import doors, round_trip
 from xformer.ui.components import script
 from xformer.ui.controls import LONGEST, Real, Values, Whole
 from xformer.ui.handlers import QUIET, SWIFT, needs
@@ -59,6 +59,8 @@ def build(page: Page) -> Tab:
                     part["reference"] = gr.Textbox(label=say("reference"), lines=1, max_lines=4, scale=8)
                     button = gr.Button(say("compare"), scale=1, min_width=120)
                 part["scores"] = gr.HTML(elem_classes="tables")
+            with part.folded("back"):
+                round_trip.build(part)
     with page.search:
         _settings(part)
 
@@ -68,8 +70,9 @@ def build(page: Page) -> Tab:
     part["again"].click(None, seed, seed, js=script("nextDraw"), **QUIET).then(
         None, None, None, js=script("pressTranslate"), **QUIET)
     part |= {"sentence": page.sentence, "former": page.translation, "asked": page.asked, "status": page.status}
-    translate = {**part.listener(run, "translation", "trace", "shown", "others", "seen", "asked", problem="status",
-                                 models=page.models), "show_progress_on": [part["shown"]], "api_visibility": "private"}
+    translate = {**part.listener(run, "translation", "trace", "shown", "others", "seen", "asked", "came_back",
+                                 problem="status", models=page.models),
+                 "show_progress_on": [part["shown"]], "api_visibility": "private"}
     page.on_sentence.insert(0, translate)  # before what other tabs do with it
     page.on_opening.insert(0, translate)
     gr.on([button.click, part["reference"].submit], **part.listener(compare, "scores", problem="scores"),
@@ -150,7 +153,8 @@ def run(service: TranslationService, language: Language, *, sentence: str, forme
     yield {"problem": notice(warnings, "warning", way_out), "translation": translation, "trace": trace,
            "shown": shown(translation, language) if second is None else draws([translation, second], language),
            "others": figure.n_best(translation.n_best, language) if second is None else "",
-           "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence}
+           "seen": strip(trace, head, reading(service.alignment_errors(head)) == "given", language), "asked": sentence,
+           "came_back": ""}
 
 
 def other_way(model: str | None, sentence: str, language: Language) -> str:
