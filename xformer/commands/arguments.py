@@ -12,10 +12,11 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.hub.shipped import TRANSLATION
+from xformer.hub.shipped import REVERSE, TRANSLATION
 from xformer.results import ANSWERS_IN, Options, UserError
 
 if TYPE_CHECKING:
+    from xformer.serve.translation import Service
     from xformer.training.data.corpora import Pair
 
 Record = TypeVar("Record")
@@ -87,6 +88,23 @@ def add_search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--length-penalty", type=float, action=Within, least=0, most=5,
                    default=Options.length_penalty, help="rank by log-probability / length^N (default %(default)g)")
     p.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def add_rerank(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--rerank", action="store_true",
+                   help="let a model of the other direction choose among the hypotheses of the beam: a little better, "
+                        "but slower")
+    p.add_argument("--reverse-checkpoint", metavar="NAME", help="the model that chooses, if not the one that ships")
+
+
+def reranked(service: Service, args: argparse.Namespace) -> Any:
+    """Return the service, or where --rerank was given one whose hypotheses another model ranks. Raises UserError."""
+    if not args.rerank:
+        return service
+    from xformer.serve.rerank import Reranked
+    other = REVERSE if service.info.source == "en" else TRANSLATION
+    named = args.reverse_checkpoint
+    return Reranked(service, type(service).open(TRANSLATION.find(named) if named else other.find(), args.device))
 
 
 def add_pairs(p: argparse.ArgumentParser) -> None:

@@ -17,9 +17,11 @@ from xformer.commands.arguments import (
     add_device,
     add_pairs,
     add_part,
+    add_rerank,
     add_search,
     plainly,
     read_pairs,
+    reranked,
     search_options,
 )
 from xformer.hub.shipped import SENTIMENT, TRANSLATION
@@ -40,6 +42,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                  "one reference a line.")
     add_pairs(q)
     add_search(q)
+    add_rerank(q)
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     q.add_argument("--plain", action="store_true",
                    help="write what is translated in lower case and without punctuation at its ends, as many type")
@@ -143,7 +146,10 @@ def translation(args: argparse.Namespace) -> None:
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
+    if args.rerank and args.save:
+        raise UserError("--save keeps what the model reaches by itself; leave out --save, or --rerank.")
     folder, service = _opened(args)
+    service = reranked(service, args)
     how, against = {"rough": args.plain, "lowercase": args.lowercase}, None
     if args.against:
         other = type(service).open(TRANSLATION.find(args.against), args.device, args.precision)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from xformer.commands.arguments import Within, add_search, add_texts, search_options
+from xformer.commands.arguments import Within, add_rerank, add_search, add_texts, reranked, search_options
 from xformer.commands.lines import answer
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import BeamTree, GrowTree
@@ -15,6 +15,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=run)
     add_texts(p)
     add_search(p)
+    add_rerank(p)
     p.add_argument("--tree", action="store_true",
                    help="print what the beam kept, ended and dropped at each step, with log-probability and score")
     p.add_argument("--n-best", type=int, action=Within, least=1, most=32, default=1,
@@ -30,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
     if args.tree:
         return answer(args.text, lambda texts: [service.ask(GrowTree(text, options)) for text in texts], tree_lines,
                       args.json)
-    return answer(args.text, lambda texts: service.translate_many(texts, options), lambda found: "\t".join([
+    ranking = reranked(service, args)
+    return answer(args.text, lambda texts: ranking.translate_many(texts, options), lambda found: "\t".join([
         *(["unknown" if found.quality is None else f"{found.quality:.2f}"] if args.quality else []),
         *(candidate.text for candidate in found.n_best)]), args.json)
 
