@@ -9,7 +9,7 @@ import pytest
 
 from tests.pages import laid_out
 from xformer import Service
-from xformer.explain.alignment import Gold, read_gold
+from xformer.explain.alignment import GOLD, Gold, read_gold, split
 from xformer.hub.shipped import REVERSE, TRANSLATION
 from xformer.results import Force, Options
 from xformer.serve.pool import Models
@@ -55,6 +55,16 @@ def test_gold_links_are_turned_round_for_it(back):
     scores = evaluation.evaluate_alignment(back, read_gold())
     assert (scores.layer, scores.head, scores.reading) == (kept["layer"], kept["head"], kept["of"])
     assert scores.best == pytest.approx(0.036, abs=1e-3)
+    assert evaluation.evaluate_alignment(back, read_gold(GOLD["es"])).best == pytest.approx(0.018, abs=1e-3)
+
+
+def test_the_gold_pairs_of_each_direction_link_every_word_that_is_written():
+    for source, path in GOLD.items():
+        pairs = [one.turned() if source == "es" else one for one in read_gold(path)]
+        assert len({one.english for one in pairs}) == 40
+        for one in pairs:
+            assert {j for _, j in one.possible} == {*range(len(split(one.spanish)))}
+            assert len({j for _, j in one.sure}) == len(one.sure)
 
 
 def test_texts_take_the_languages_from_the_model(models, back):

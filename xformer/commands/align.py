@@ -47,8 +47,9 @@ def run(args: argparse.Namespace) -> None:
     if args.unit == "pieces" and services[0].tokenizer.model != services[-1].tokenizer.model:
         raise UserError("The two models cut texts into different pieces; leave out --pieces or --reverse-checkpoint.")
     for service in (one for one in services if "alignment" not in one.metrics):  # nobody has measured its heads yet
+        gold = alignment.read_gold(alignment.GOLD.get(service.info.source, alignment.GOLD["en"]))
         with plainly():
-            service.metrics["alignment"] = evaluate_alignment(service, alignment.read_gold()).to_json()
+            service.metrics["alignment"] = evaluate_alignment(service, gold).to_json()
     found, *others = (passes.align(
         service.model, service.tokenizer, [pair[::turned] for pair in pairs], service.best_head,
         alignment.reading(service.alignment_errors(service.best_head)) == "given", args.unit)

@@ -59,7 +59,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                  "2003); 0 is best, 1 worst.")
     add_checkpoint(q)
     q.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
-                                                  "words counted from 0; assets/alignments.tsv if not given")
+                                                  "words counted from 0; if not given, the forty that come with it")
     add_device(q)
     q.add_argument("--json", action="store_true", help="one JSON object")
     q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
@@ -192,11 +192,11 @@ def alignment(args: argparse.Namespace) -> None:
     from xformer.explain.alignment import GOLD, read_gold
     from xformer.serve.translation import Service
     from xformer.training import evaluation
-    path = Path(args.gold) if args.gold else GOLD
-    with plainly(f"There is no file {path}; name one of English, a tab, Spanish, a tab, links."):
-        gold = read_gold(path)
     folder = own_folder(TRANSLATION.find(args.checkpoint), args.save)
     service = Service.open(folder, args.device)
+    path = Path(args.gold) if args.gold else GOLD.get(service.info.source, GOLD["en"])
+    with plainly(f"There is no file {path}; name one of English, a tab, Spanish, a tab, links."):
+        gold = read_gold(path)
     with plainly():
         scores = evaluation.evaluate_alignment(service, gold)
     lines = []

@@ -17,7 +17,7 @@ from xformer.pieces import EOS, SPECIAL, WORD_START, words
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ASSETS
 
-GOLD = ASSETS / "alignments.tsv"
+GOLD = {"en": ASSETS / "alignments.tsv", "es": ASSETS / "alignments_es.tsv"}  # by the language that a model reads
 LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
 Link = tuple[int, int]  # the numbers of an English and a Spanish word, from 0
 READINGS = ("predicted", "given")  # which piece a row of a decoder's map stands for
@@ -76,16 +76,16 @@ def split(text: str) -> tuple[str, ...]:
     return tuple(word for word, _ in grouped(pieces))
 
 
-def read_gold(path: Path = GOLD) -> list[Gold]:
+def read_gold(path: Path = GOLD["en"]) -> list[Gold]:
     """Read pairs aligned by hand: English TAB Spanish TAB links; `i-j` is a sure link, `i?j` a possible one.
 
     i counts the words of the English and j those of the Spanish, as `split` makes them, from 0. Raises
     FileNotFoundError, or ValueError naming the first line that is wrong.
 
-    In the file that ships, a word has a sure link to its translation. Words without a translation of their own
+    In the files that ship, a word has a sure link to its translation. Words without a translation of their own
     (subjects left out, articles, "do", particles of verbs, "¿" with "?") have a possible link to the word that carries
-    their meaning. Every Spanish word has a link and at most one sure link, so that a head could reach an error of 0.
-    The sentences have no apostrophes: like all punctuation they are words, and "don't" would be three.
+    their meaning. Every word that a model writes has a link and at most one sure link, so that a head could reach an
+    error of 0. The sentences have no apostrophes: like all punctuation they are words, and "don't" would be three.
     """
     try:
         lines = path.read_bytes().decode("utf-8-sig").split("\n")
