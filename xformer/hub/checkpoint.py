@@ -143,7 +143,7 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     run, Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders and their shares, above 0,
     which are divided by their sum. Raises UserError if two models do not fit together, or `out` is not empty.
     """
-    _empty(out)
+    vacant(out)
     for folder, _ in parts:
         require(folder)
     first, *others = [load(folder, kind_of(folder).model) for folder, _ in parts]
@@ -168,7 +168,7 @@ def extend(folder: Path, out: Path) -> None:
     The new rows of the embeddings, which the output shares, begin at the mean of the old rows; train the model further.
     Raises UserError if the vocabulary spells every character already, or `out` is not empty.
     """
-    _empty(out)
+    vacant(out)
     start = load_translator(folder)
     tokenizer = start.tokenizer.extended()
     if tokenizer is start.tokenizer:
@@ -181,9 +181,11 @@ def extend(folder: Path, out: Path) -> None:
     save(out, model, tokenizer, {"extended": {"name": start.name, "identity": start.identity}})
 
 
-def _empty(out: Path) -> None:
-    if out.exists() and any(out.iterdir()):
-        raise UserError(f"The folder {out} is not empty; name one that is empty or not there yet.")
+def vacant(folder: Path) -> None:
+    """Raise UserError if there is anything in a folder that is to be written, or it is a file."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
+                        f"exist yet.")
 
 
 def require(folder: Path, train: str = "translation") -> None:
