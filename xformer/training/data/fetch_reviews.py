@@ -165,9 +165,9 @@ def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
         if not (train and validation):
             raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(train):,} reviews to "
                             f"learn from and {len(validation):,} to validate with; {OTHER}.")
-        parts = (train, validation, test, [(text,) for text in unlabelled],
-                 *(shuffled(rows, seed) for rows in read_treebank(new / "sst", sst)))
-        rows: dict[str, Sequence[tuple[object, ...]]] = dict(zip(FILES, parts, strict=True))
+        parts: list[Sequence[tuple[object, ...]]] = [train, validation, test, [(text,) for text in unlabelled]]
+        parts += [shuffled(part, seed) for part in read_treebank(new / "sst", sst)]
+        rows = dict(zip(FILES, parts, strict=True))
         write_files(
             new, rows,
             f"imdb: Large Movie Review Dataset, https://ai.stanford.edu/~amaas/data/sentiment/\n"
