@@ -2,7 +2,7 @@
 
 The Hub's client gives up a silent connection only, and retries for ever if each connection brings something. Here a
 download runs in a thread of its own, and its bars of progress count its new bytes. If a minute brings too few, the
-caller gets an error, and the thread ends when a bar moves again, or the client gives up too.
+caller gets an error, and the thread ends at its next byte; one of Xet, the Hub's newer storage, ends by itself.
 """
 
 import threading
@@ -18,7 +18,8 @@ T = TypeVar("T")
 WINDOW = 60.0  # seconds over which new bytes are counted
 LEAST = 300_000  # new bytes that a download must bring in each WINDOW: 5 kB a second
 MOST = 32  # downloads at the same time, including those that were given up and still hang on a connection
-constants.DOWNLOAD_CHUNK_SIZE = 1 << 14  # bytes that move a bar; with the client's 10 MB, a slow one rests for minutes
+# The client's bars move with what comes, in place of 10 MB at a time, for which a slow one needs many a WINDOW.
+constants.DOWNLOAD_CHUNK_SIZE = None  # type: ignore[assignment]
 _running = threading.BoundedSemaphore(MOST)
 
 
