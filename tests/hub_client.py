@@ -62,15 +62,17 @@ def store(file, folder):
 
 
 def storing(*argv):
-    """The command line, which takes files of 10 kB on from Xet; it says how many bytes that brought."""
-    from xformer.hub import transfer
-    brought, note = [], transfer._Progress.note
+    """The command line, which takes files from Xet; it says how many bytes that brought."""
+    from huggingface_hub import file_download
+    brought, take = [], file_download.xet_get
 
-    def noted(self, file, place):
-        if file == "Xet":
-            brought.append(place)
-        note(self, file, place)
-    transfer.LARGE, transfer._Progress.note = 10_000, noted
+    def taken(*args, tqdm_class, **more):
+        class Noted(tqdm_class):
+            def update(self, n=1):
+                super().update(n)
+                brought.append(self.place)
+        take(*args, tqdm_class=Noted, **more)
+    file_download.xet_get = taken
     from xformer.__main__ import main
     status = main(argv)
     print(max(brought, default=0))

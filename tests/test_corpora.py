@@ -371,7 +371,7 @@ def test_processes_make_the_batches_that_a_thread_makes(monkeypatch):
     monkeypatch.setattr(corpora, "WINDOW", 100)
     made = batches(sentences(250), tokenizer, roughening=Roughening(), workers=2)
     assert [*made.epoch(0)] == [*batches(sentences(250), tokenizer, roughening=Roughening()).epoch(0)]
-    made.processes.shutdown()
+    made.ahead.shutdown()
 
 
 def test_without_written_pairs_epochs_are_what_they_were():

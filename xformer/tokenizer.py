@@ -108,9 +108,7 @@ class Tokenizer:
         `sampling` above 0 draws one of the many ways to split it (sub-word regularisation, Kudo 2018); the larger, the
         nearer to the best one.
         """
-        if sampling:
-            return self._sp.encode(text, enable_sampling=True, alpha=sampling, nbest_size=-1)
-        return self._sp.encode(text)
+        return self._sp.encode(text, enable_sampling=sampling > 0, alpha=sampling, nbest_size=-1)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; special ones leave nothing behind."""
@@ -205,9 +203,8 @@ class JointTokenizer(Tokenizer):
         if target:
             return self._sides[-1].encode(text, out_type=str)
         code, text = self._split(text)
-        cut = (self._sp.encode(text, out_type=str, enable_sampling=True, alpha=sampling, nbest_size=-1) if sampling else
-               self._sp.encode(text, out_type=str))
-        return [*self._before(code), *cut]
+        return [*self._before(code), *self._sp.encode(text, out_type=str, enable_sampling=sampling > 0, alpha=sampling,
+                                                      nbest_size=-1)]
 
     def _split(self, text: str) -> tuple[str, str]:
         """Split a text into the code typed before it and the rest. Raises UserError for a code that there is not."""

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -32,7 +33,12 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 FIX = "download or copy the whole checkpoint again"
 MOST_POSITIONS = 1 << 16  # upper limit of max_length, which cannot be checked against the shapes of the weights
 MOST_BYTES = 1 << 26  # upper limit of the size of every other file; these are read as a whole
-MAY_LACK = ("last", "bleu", "chrf", "training", "steps")  # numbers of metrics.json that may be null
+# What the values in metrics.json must be that the page shows, by their names in it; and numbers that may be null.
+RECORD = re.compile(r"lengths|calibration|alignment|guesses|imported")
+RECORDS = re.compile(r"scores|label_shares|poolings|lengths\.buckets|calibration\.bins")
+NUMBER = re.compile(r"bleu|alignment\.sentences|calibration\.(?!bins$).+|scores\.(bleu|chrf|accuracy)|"
+                    r"lengths\.buckets\..+|label_shares\..+|poolings\.(?!pooling(\.|$)).+", re.S)
+LACKING = re.compile(r"(?!calibration\.\w+$).+\.(last|bleu|chrf|training|steps)", re.S)
 COPIES = 2.0  # of the weights, laid out for multiplying in several ways: measured, 0.9 GB for 0.31 GB of weights
 TYPES = ("F16", "F32")  # of stored numbers; `save` writes F16
 
@@ -111,8 +117,7 @@ def load(folder: str | Path, model_type: type[Model] = Transformer) -> Checkpoin
     """Load a checkpoint that holds a model of this type. Raises UserError, which says what is wrong and what to do."""
     folder = Path(folder)
     require(folder, kind_for(model_type).train)
-    config = read_config(folder, model_type)
-    tokenizer, model = build(folder, config, model_type)
+    tokenizer, model = build(folder, model_type)
     metrics, weights = read_metrics(folder), folder / "model.safetensors"
     with enough_memory(weights):
         model.load_state_dict(load_file(weights))
@@ -143,7 +148,7 @@ def average(parts: Sequence[tuple[Path, float]], out: Path) -> None:
     run, Popel and Bojar, "Training Tips for the Transformer Model", 2018). parts: folders and their shares, above 0,
     which are divided by their sum. Raises UserError if two models do not fit together, or `out` is not empty.
     """
-    _empty(out)
+    vacant(out)
     for folder, _ in parts:
         require(folder)
     first, *others = [load(folder, kind_of(folder).model) for folder, _ in parts]
@@ -168,7 +173,7 @@ def extend(folder: Path, out: Path) -> None:
     The new rows of the embeddings, which the output shares, begin at the mean of the old rows; train the model further.
     Raises UserError if the vocabulary spells every character already, or `out` is not empty.
     """
-    _empty(out)
+    vacant(out)
     start = load_translator(folder)
     tokenizer = start.tokenizer.extended()
     if tokenizer is start.tokenizer:
@@ -181,9 +186,11 @@ def extend(folder: Path, out: Path) -> None:
     save(out, model, tokenizer, {"extended": {"name": start.name, "identity": start.identity}})
 
 
-def _empty(out: Path) -> None:
-    if out.exists() and any(out.iterdir()):
-        raise UserError(f"The folder {out} is not empty; name one that is empty or not there yet.")
+def vacant(folder: Path) -> None:
+    """Raise UserError if there is anything in a folder that is to be written, or it is a file."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
+                        f"exist yet.")
 
 
 def require(folder: Path, train: str = "translation") -> None:
@@ -200,12 +207,13 @@ def require(folder: Path, train: str = "translation") -> None:
         raise UserError(f"The checkpoint {folder} lacks {', '.join(missing)}; {FIX}.")
 
 
-def build(folder: Path, config: Config, model_type: type[Model]) -> tuple[Tokenizer, Model]:
+def build(folder: Path, model_type: type[Model]) -> tuple[Tokenizer, Model]:
     """Load the vocabulary and make the model of a checkpoint, before its weights are read.
 
     Raises UserError if vocabulary, configuration and the shapes of the weights do not fit together. The shapes are
     compared first, so that a configuration cannot make a model much larger than the file of its weights.
     """
+    config = read_config(folder, model_type)
     _bounded(folder / "tokenizer.model")
     try:
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
@@ -248,11 +256,10 @@ class Summary(NamedTuple):
 def examine(folder: Path) -> Summary:
     """Check a checkpoint of any kind as `load` does, and describe it. Raises UserError."""
     require(folder)
-    kind = kind_of(folder)
-    config = read_config(folder, kind.model)
-    build(folder, config, kind.model)
-    weights = folder / "model.safetensors"
-    return Summary(name_of(folder), kind, config, size(shapes(weights)), digest(weights)[:12], read_metrics(folder))
+    kind, weights = kind_of(folder), folder / "model.safetensors"
+    _, model = build(folder, kind.model)
+    return Summary(name_of(folder), kind, model.config, size(shapes(weights)), digest(weights)[:12],
+                   read_metrics(folder))
 
 
 def sizes(folder: Path) -> dict[str, int]:
@@ -334,51 +341,30 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     """
     path = folder / "metrics.json"
     metrics = _json(path) if path.is_file() else {}
-    if not _finite(metrics):
-        raise UserError(f"The file {path} holds a number that is NaN or infinite; remove it, and measure again with "
-                        f"“python -m xformer evaluate … --save”.")
-    if wrong := _misshapen(metrics):
-        raise UserError(f"The file {path} has a value of the wrong form: {wrong}; remove it, and measure again with "
-                        f"“python -m xformer evaluate … --save”.")
+    if fault := _fault(metrics):
+        raise UserError(f"The file {path} {fault}; remove it, and measure again with “python -m xformer evaluate … "
+                        f"--save”.")
     return metrics
 
 
-def _misshapen(metrics: dict[str, Any]) -> str:
-    """Name the first value of metrics.json that should be a number, record or list and is not; "" if there is none.
-
-    Only the values that the page shows are checked.
-    """
-    inside = {name: metrics.get(name, {}) for name in ("lengths", "calibration", "alignment", "guesses",
-                                                              "imported")}
-    for name, value in inside.items():
-        if not isinstance(value, dict):
-            return f"{name} is {str(value)[:40]!r} in place of a record"
-    lists = {"scores": metrics.get("scores", []), "label_shares": metrics.get("label_shares", []),
-             "poolings": metrics.get("poolings", []), "lengths.buckets": inside["lengths"].get("buckets", []),
-             "calibration.bins": inside["calibration"].get("bins", [])}
-    for name, value in lists.items():
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            return f"{name} is {str(value)[:40]!r} in place of a list of records"
-    numbers = [("bleu", metrics.get("bleu", 0)), ("alignment.sentences", inside["alignment"].get("sentences", 0)),
-               *((f"calibration.{key}", value) for key, value in inside["calibration"].items() if key != "bins"),
-               *((f"{name}.{key}", value) for name, entries in lists.items() for one in entries
-                 for key, value in one.items()
-                 if (key in ("bleu", "chrf", "accuracy") if name == "scores" else key != "pooling")
-                 and not (value is None and key in MAY_LACK))]
-    return next((f"{name} is {str(value)[:40]!r} in place of a number" for name, value in numbers
-                 if not isinstance(value, (int, float))), "")
-
-
-def _finite(metrics: Any) -> bool:
-    """Tell whether all numbers in a JSON value are finite, and below 1e300."""
-    waiting = [metrics]
+def _fault(metrics: dict[str, Any]) -> str:
+    """Name a value of metrics.json that no picture could show, or of another form than the page shows; "" if there is
+    none."""
+    waiting: list[tuple[str, Any]] = [("", metrics)]  # values, by their names, which those in a list share
     while waiting:
-        value = waiting.pop()
-        if isinstance(value, (dict, list)):
-            waiting.extend(value.values() if isinstance(value, dict) else value)
-        elif isinstance(value, (int, float)) and not -1e300 < value < 1e300:
-            return False
-    return True
+        name, value = waiting.pop()
+        number, many = isinstance(value, (int, float)), value if isinstance(value, list) else [value]
+        records = [one for one in many if isinstance(one, dict)]
+        if number and not -1e300 < value < 1e300:
+            return "holds a number that is NaN or infinite"
+        for names, form, fits in ((RECORD, "record", records == [value]),
+                                  (RECORDS, "list of records", records == value),
+                                  (NUMBER, "number", number or value is None and LACKING.fullmatch(name))):
+            if names.fullmatch(name) and not fits:
+                return f"has a value of the wrong form: {name} is {str(value)[:40]!r} in place of a {form}"
+        waiting += [(f"{name}.{key}".lstrip("."), inner) for one in records for key, inner in one.items()]
+        waiting += [(f"{name}[]", one) for one in many if one is not value and not isinstance(one, dict)]
+    return ""
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -4,7 +4,6 @@ A name is looked for as a folder, then in the Hub's cache, then on the Hub. `hug
 reads HF_TOKEN, HF_HOME, HF_ENDPOINT and HF_HUB_OFFLINE; its errors become UserErrors of one sentence.
 """
 
-import hashlib
 import re
 import shutil
 import tempfile
@@ -14,15 +13,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import huggingface_hub
-from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import HfApi, constants, errors, get_session, get_token, hf_hub_download, try_to_load_from_cache
 from huggingface_hub.hf_api import ModelInfo, RepoSibling
-from huggingface_hub.utils import logging, validate_repo_id
+from huggingface_hub.utils import logging, tqdm, validate_repo_id
+from huggingface_hub.utils.sha import git_hash
 
 from xformer.hub import card, checkpoint, imported, transfer
 from xformer.results import Message, UserError
 
-REVISION = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
+REVISION = re.compile(r"(?!.*\.\.)\w[\w.+-]*(/\w[\w.+-]*)*")  # a branch, a tag, a commit, or refs/pr/1
 COMMIT = re.compile(r"[0-9a-f]{40}")
+PATIENCE = 60.0  # seconds without a byte after which a connection is given up; the client's default is to wait for ever
 WEIGHTS = "model.safetensors"
 CONVERTER, CONVERTED = "SFconvertbot", "Adding `safetensors` variant"  # who proposes safe weights, and under what title
 
@@ -58,7 +59,7 @@ def parse_name(text: str) -> RepositoryName | None:
         validate_repo_id(repository)
     except errors.HFValidationError as error:
         raise UserError(Message.of("hub_error_name", name=repr(text))) from error
-    if at and (not REVISION.fullmatch(revision) or ".." in revision):
+    if at and not REVISION.fullmatch(revision):
         raise UserError(Message.of("hub_error_revision", name=repr(text)))
     return RepositoryName(repository, revision or constants.DEFAULT_REVISION)
 
@@ -79,13 +80,10 @@ def find(name: str | Path, access: Access = USUAL) -> Path:
 
 def cached(name: RepositoryName, access: Access = USUAL) -> Path | None:
     """Return the folder of a checkpoint in the Hub's cache; None if files are missing. Makes no request."""
-    folder = None
-    for file in checkpoint.FILES:
-        path = try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
-        if not isinstance(path, str):  # None, or a mark that the Hub has no such file
-            return None
-        folder = Path(path).parent
-    return folder
+    found = [try_to_load_from_cache(name.repository, file, access.cache_dir, name.revision)
+             for file in checkpoint.FILES]
+    paths = [path for path in found if isinstance(path, str)]  # else None, or a mark that the Hub has no such file
+    return Path(paths[0]).parent if len(paths) == len(found) else None
 
 
 def fetch(name: RepositoryName, access: Access = USUAL, foreign: bool = False) -> Path:
@@ -103,7 +101,7 @@ def fetch(name: RepositoryName, access: Access = USUAL, foreign: bool = False) -
         raise UserError(Message.of("hub_error_not_cached", name=str(name),
                                    cache=str(access.cache_dir or constants.HF_HUB_CACHE)))
     try:
-        return transfer.watched(lambda: _fetch(_with_safe_weights(name, access) if foreign else name, access, foreign))
+        return transfer.watched(lambda bar: _fetch(name, access, foreign, bar))
     except transfer.Stalled as stalled:
         raise UserError(Message.of("hub_error_slow", name=str(name), hub=constants.ENDPOINT, bytes=stalled.brought,
                                    seconds=round(transfer.WINDOW), least=transfer.LEAST)) from None
@@ -111,7 +109,9 @@ def fetch(name: RepositoryName, access: Access = USUAL, foreign: bool = False) -
         raise UserError(Message.of("hub_error_many", name=str(name), most=transfer.MOST)) from None
 
 
-def _fetch(name: RepositoryName, access: Access, foreign: bool) -> Path:
+def _fetch(name: RepositoryName, access: Access, foreign: bool, bar: type[tqdm]) -> Path:
+    if foreign:
+        name = _with_safe_weights(name, access)
     with _plainly(name, access.token):
         info = HfApi(token=access.token).model_info(name.repository, revision=name.revision, files_metadata=True,
                                   timeout=constants.HF_HUB_ETAG_TIMEOUT)
@@ -122,8 +122,7 @@ def _fetch(name: RepositoryName, access: Access, foreign: bool) -> Path:
             if file in offered:
                 path = Path(hf_hub_download(name.repository, file, revision=info.sha, token=access.token,
                                             cache_dir=access.cache_dir, force_download=access.force_download,
-                                            etag_timeout=constants.HF_HUB_ETAG_TIMEOUT,
-                                            tqdm_class=transfer.bars()))
+                                            etag_timeout=constants.HF_HUB_ETAG_TIMEOUT, tqdm_class=bar))
                 _check_download(name, path, offered[file])
         reference = path.parents[2] / "refs" / name.revision
         if not COMMIT.fullmatch(name.revision):
@@ -155,7 +154,7 @@ def pull(name: str, folder: Path | None = None, access: Access = USUAL) -> Path:
     """Fetch a checkpoint, check that it can be loaded, and copy it to a folder if one is given. Raises UserError."""
     wanted = named(name)
     if folder is not None:
-        _vacant(folder)
+        checkpoint.vacant(folder)
     cache = fetch(wanted, access)
     checkpoint.examine(cache)
     if folder is None:
@@ -194,7 +193,7 @@ def made(folder: Path) -> Iterator[Path]:
 
     Raises UserError if it cannot be written, or is there already.
     """
-    _vacant(folder)
+    checkpoint.vacant(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
@@ -209,12 +208,6 @@ def made(folder: Path) -> Iterator[Path]:
                         f"or not there yet.") from error
 
 
-def _vacant(folder: Path) -> None:
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UserError(f"The folder {folder} is not empty, or it is a file; name a folder that is empty or does not "
-                        f"exist yet.")
-
-
 def push(folder: Path, repository: str, *, private: bool | None = None, token: str | None = None,
          commit_message: str = "Upload checkpoint", branch: str | None = None, create_pr: bool = False) -> str:
     """Check a checkpoint and its card, and upload its files as one commit; return the address of the commit.
@@ -222,11 +215,10 @@ def push(folder: Path, repository: str, *, private: bool | None = None, token: s
     private: for a repository that is created now; None: the owner's default. branch: created if it does not exist;
     None: main. create_pr: propose the commit as a pull request. Raises UserError.
     """
-    if branch is not None and (not REVISION.fullmatch(branch) or ".." in branch):
+    if branch is not None and not REVISION.fullmatch(branch):
         raise UserError(f"{branch!r} is no name for a branch; write letters, digits, dots and dashes.")
-    name = _target_name(repository)
     card.check(folder)
-    _may_write(name, token)
+    name = _target(repository, token)
     with _plainly(name, token):
         api = HfApi(token=token)
         api.create_repo(name.repository, private=private, exist_ok=True)
@@ -245,8 +237,7 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
     variables: of the Space's environment; one whose value is None is removed. private: for a Space that is created now.
     Raises UserError.
     """
-    name = _target_name(repository)
-    _may_write(name)
+    name = _target(repository)
     kind = constants.REPO_TYPE_SPACE
     with _plainly(name):
         api = HfApi()
@@ -265,19 +256,16 @@ def push_space(repository: str, files: Mapping[str, Path | bytes], folders: Iter
     return f"{constants.ENDPOINT}/spaces/{name.repository}"
 
 
-def _target_name(text: str) -> RepositoryName:
-    """Parse the name of a repository to upload to. Raises UserError if it is none, or has a revision."""
+def _target(text: str, token: str | None = None) -> RepositoryName:
+    """Parse the name of a repository to upload to. Raises UserError if it is none, has a revision, or there is no token
+    to upload with."""
     name = parse_name(text)
     if name is None or "@" in text:
         raise UserError(f"{text!r} is no repository to upload to: write owner/name.")
-    return name
-
-
-def _may_write(name: RepositoryName, token: str | None = None) -> None:
-    """Raise UserError if there is no token to upload with."""
     if not (token or get_token()):
         raise UserError(f"Uploading to {name} needs a token that may write: set HF_TOKEN to one made at "
                         f"{constants.ENDPOINT}/settings/tokens, or log in with “hf auth login”.")
+    return name
 
 
 def damaged(folder: Path) -> Iterator[str]:
@@ -293,10 +281,7 @@ def damaged(folder: Path) -> Iterator[str]:
 
 def _digest(path: Path, like: str) -> str:
     """Return the digest of a file, of the same kind as `like`: SHA-256 (64 digits), or git's SHA-1 of a blob."""
-    if len(like) == 64:
-        return checkpoint.digest(path)
-    content = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    return checkpoint.digest(path) if len(like) == 64 else git_hash(path.read_bytes())
 
 
 def _check_download(name: RepositoryName, path: Path, file: RepoSibling) -> None:
@@ -320,11 +305,13 @@ def _check_offer(name: RepositoryName, files: Iterable[str]) -> None:
 
 @contextmanager
 def _plainly(name: RepositoryName, token: str | None = None) -> Iterator[None]:
-    """Turn any error of the Hub's client into a UserError, and silence the client's warnings. token: as it was given.
-    """
+    """Turn any error of the Hub's client into a UserError, give it PATIENCE, and silence its warnings. token: as it was
+    given."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
+        if (session := get_session()).timeout.read is None:  # it is not a program's own, with a patience of its own
+            session.timeout = PATIENCE
         yield
     except UserError:
         raise

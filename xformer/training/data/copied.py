@@ -1,7 +1,8 @@
 """Made-up sentence pairs with what a translation must copy: names, numbers, dates, addresses, codes, formulas, signs.
 
 Data have few of each, and of most kinds none, so that a model turns "john@example.com" into a word it knows. Sentences
-with slots stand in carriers.tsv; what fills the slots is drawn again for each epoch.
+with slots stand in carriers.tsv; what fills the slots is drawn again for each epoch, from the lists of fillings.json,
+in which an item that is likelier than others stands several times.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from string import ascii_lowercase, ascii_uppercase, digits
 
 Filling = tuple[str, str]  # English, Spanish
 CARRIERS = Path(__file__).with_name("carriers.tsv")
-SLOT = re.compile(r"\{([a-z]+)(2?)\}")
+SLOT = re.compile(r"\{([a-z]+)(2?)\}")  # in a sentence
+PART = re.compile(r"\{(\w+)(?:-(\d+))?\}")  # in an item of a list
 BARE = 0.12  # share of pairs that are a filling alone
 FOREIGN = 0.06  # share of pairs about a word of another script, on top of those drawn among all
 EMOJI = (*range(0x1F600, 0x1F650), *range(0x1F400, 0x1F43F), *range(0x1F340, 0x1F380), *range(0x1F680, 0x1F6C0),
@@ -27,27 +29,28 @@ LISTS: dict[str, list[str]] = json.loads(Path(__file__).with_name("fillings.json
 
 
 def one(name: str, rng: Random) -> str:
-    """Draw an item of a list of fillings.json."""
-    return rng.choice(LISTS[name])
+    """Draw an item of a list, and its parts: {1-99} is a number, {word} an item of another list or of MADE, {Word} the
+    same with a capital, and {WORD} in capitals. ({words} are English, and one piece of the vocabulary each.)"""
+    def part(found: re.Match[str]) -> str:
+        name, most = found.groups()
+        if most:
+            return str(rng.randint(int(name), int(most)))
+        drawn = MADE[name.lower()](rng) if name.lower() in MADE else one(name.lower(), rng)
+        return drawn if name.islower() else drawn.upper() if name.isupper() else drawn.capitalize()
+    return PART.sub(part, rng.choice(LISTS[name]))
 
 
 def alike(text: str) -> Filling:
     return text, text
 
 
-def word(rng: Random, least: int = 2, most: int = 3) -> str:
-    return "".join(one("syllables", rng) for _ in range(rng.randint(least, most)))
-
-
-def stem(rng: Random) -> str:
-    """Draw a part of an address, a file's name or a password: half of them English words that are one piece of the
-    vocabulary each, which are left as they are there."""
-    return one("stems" if rng.random() < 0.5 else "words", rng)
+def copied(name: str, rng: Random) -> Filling:
+    return alike(one(name, rng))
 
 
 def surname(rng: Random) -> str:
     """Draw a surname, a quarter of them made of syllables; a few are double, or begin with O' or Mc."""
-    name = word(rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
+    name = one("word", rng).capitalize() if rng.random() < 0.25 else one("surnames", rng)
     chance = rng.random()
     if chance < 0.06:
         return f"{name}-{one('surnames', rng)}"
@@ -56,30 +59,10 @@ def surname(rng: Random) -> str:
     return name
 
 
-def person(rng: Random) -> Filling:
-    first = one("first", rng) if rng.random() < 0.8 else word(rng).capitalize()
-    chance = rng.random()
-    if chance < 0.3:
-        return alike(first)
-    if chance < 0.45:
-        return alike(surname(rng))
-    middle = f"{rng.choice(ascii_uppercase)}. " if chance < 0.52 else ""
-    return alike(f"{first} {middle}{surname(rng)}")
-
-
 def titled(titles: str, rng: Random) -> Filling:
     english, spanish = one(titles, rng).split("|")
-    name = surname(rng) if rng.random() < 0.75 else f"{one('first', rng)} {surname(rng)}"
+    name = one("bearer", rng)
     return f"{english} {name}", f"{spanish} {name}"
-
-
-def place(rng: Random) -> Filling:
-    return alike(one("places", rng).replace("|", " ") if rng.random() < 0.7 else word(rng, 2, 4).capitalize())
-
-
-def brand(rng: Random) -> Filling:
-    return alike(one("brands", rng) if rng.random() < 0.5
-                 else word(rng).capitalize() + rng.choice(("", "", "ex", "Tech", " Inc.", " & Sons", "+", "Lab")))
 
 
 def separated(value: int, rng: Random) -> Filling:
@@ -168,62 +151,16 @@ def code(rng: Random) -> Filling:
     return alike(made if rng.random() < 0.85 else made.lower())
 
 
-def password(rng: Random) -> Filling:
-    """Draw a word with figures at its end, which is not translated."""
-    made = rng.choice((stem(rng), plain_letters(word(rng)).lower())) + str(rng.randint(1, 2030))
-    return alike(rng.choice((made, made, made.capitalize(), made.upper())) + rng.choice(("", "", "!", "#", "$")))
-
-
-def handle_word(rng: Random) -> str:
-    """Draw who has an address: a quarter is one that many have, a quarter a first name alone, in small letters."""
-    chance = rng.random()
-    if chance < 0.5:
-        return one("mailboxes", rng) if chance < 0.25 else plain_letters(one("first", rng)).lower()
-    parts = [plain_letters(rng.choice((one("first", rng), one("surnames", rng), stem(rng), word(rng)))).lower()
-             for _ in range(rng.randint(1, 2))]
-    return rng.choice(("", ".", "_", "-", "")).join(parts) + (str(rng.randint(1, 99)) if rng.random() < 0.25 else "")
-
-
-def plain_letters(text: str) -> str:
-    return "".join(c for c in text if c in ascii_lowercase + ascii_uppercase) or "info"
-
-
-def host(rng: Random) -> str:
-    if rng.random() < 0.4:
-        return one("hosts", rng)
-    return f"{rng.choice((stem(rng), plain_letters(word(rng, 2, 4)).lower()))}.{one('domains', rng)}"
-
-
-def url(rng: Random) -> Filling:
-    steps = [rng.choice((stem(rng), plain_letters(word(rng)), str(rng.randint(1, 2030))))
-             for _ in range(rng.choice((0, 0, 1, 1, 2)))]
-    begin = rng.choice(("www.", "www.", "https://", "https://www.", "http://", "", ""))
-    end = rng.choice(("", "", ".html", f"?id={rng.randint(1, 999)}")) if steps else ""
-    return alike(begin + "/".join((host(rng), *steps)) + end)
-
-
-def file(rng: Random) -> Filling:
-    name = stem(rng)
-    end = rng.choice(("", f"_{stem(rng)}", f"-{word(rng)}", f"{rng.randint(1, 2030)}", figures("_v#", rng)))
-    folder = rng.choice(("", "", "", "", "C:\\", "~/", f"/home/{plain_letters(word(rng))}/"))
-    return alike(f"{folder}{name}{end}.{one('endings', rng)}")
-
-
-def version(rng: Random) -> Filling:
-    made = ".".join(str(rng.randint(0, 24)) for _ in range(rng.randint(2, 3)))
-    return alike(rng.choice(("", "", "v")) + made + rng.choice(("", "", "", "-beta", "rc1")))
+def plain(name: str, rng: Random) -> str:
+    """Draw an item of a list as it can stand in an address: its letters without marks, in lower case."""
+    return "".join(c for c in one(name, rng).lower() if c in ascii_lowercase) or "info"
 
 
 def formula(rng: Random) -> Filling:
     a, b, c = rng.randint(0, 20), rng.randint(0, 20), rng.randint(2, 9)
     x, y, z = rng.sample("abcfkmnpqtuvwxyz", 3)
-    return alike(one("formulas", rng).format(a=a, b=b, c=c, x=x, y=y, z=z, sum=a + b, difference=a - b, product=a * b,
-                                             square=a * a))
-
-
-def hashtag(rng: Random) -> Filling:
-    return alike("#" + (one("tags", rng) if rng.random() < 0.5 else "".join(
-        plain_letters(word(rng)).capitalize() for _ in range(rng.randint(1, 2)))))
+    return alike(rng.choice(LISTS["formulas"]).format(a=a, b=b, c=c, x=x, y=y, z=z, sum=a + b, difference=a - b,
+                                                      product=a * b, square=a * a))
 
 
 def foreign(rng: Random) -> Filling:
@@ -233,18 +170,18 @@ def foreign(rng: Random) -> Filling:
     return alike("".join(chr(rng.randint(first, last)) for _ in range(rng.randint(1, 6))))
 
 
+MADE: dict[str, Callable[[Random], str]] = {
+    "surname": surname, "initial": lambda rng: rng.choice(ascii_uppercase), "letters": partial(plain, "word"),
+    "forename": partial(plain, "first"), "part": partial(plain, "owner")}
 FILLINGS: dict[str, Callable[[Random], Filling]] = {
-    "mtitled": partial(titled, "male"), "ftitled": partial(titled, "female"), "person": person, "place": place,
-    "brand": brand, "number": number, "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))),
-    "decimal": decimals, "money": money, "percent": percent, "degrees": degrees, "measure": measure, "date": date,
-    "time": time, "password": password, "phone": lambda rng: alike(figures(one("phones", rng), rng)), "code": code,
-    "email": lambda rng: alike(f"{handle_word(rng)}@{host(rng)}"), "url": url, "file": file, "version": version,
-    "software": lambda rng: alike(f"{one('programs', rng)} {rng.choice((version(rng)[0], str(rng.randint(2, 24))))}"),
-    "command": lambda rng: alike(one("commands", rng).format(stem(rng))),
-    "formula": formula, "hashtag": hashtag, "foreign": foreign,
-    "language": lambda rng: alike(one("languages", rng)),
-    "year": lambda rng: alike(str(rng.randint(1066, 2035))), "emoji": lambda rng: alike(chr(rng.choice(EMOJI))),
-    "handle": lambda rng: alike("@" + handle_word(rng)), "score": lambda rng: alike(figures("#-#", rng)),
+    **{name: partial(copied, name) for name in (
+        "person", "place", "brand", "password", "email", "url", "file", "version", "software", "command", "hashtag",
+        "language", "year", "handle")},
+    "mtitled": partial(titled, "male"), "ftitled": partial(titled, "female"), "number": number,
+    "small": lambda rng: alike(str(int(10 ** rng.uniform(0.3, 3)))), "decimal": decimals, "money": money,
+    "percent": percent, "degrees": degrees, "measure": measure, "date": date, "time": time, "code": code,
+    "phone": lambda rng: alike(figures(one("phones", rng), rng)), "formula": formula, "foreign": foreign,
+    "emoji": lambda rng: alike(chr(rng.choice(EMOJI))), "score": lambda rng: alike(figures("#-#", rng)),
     "acronym": lambda rng: alike(figures("@" * rng.randint(3, 5), rng))}
 
 

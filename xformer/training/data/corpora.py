@@ -8,14 +8,13 @@ import random
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xformer.results import UserError
 from xformer.tokenizer import Tokenizer
@@ -44,36 +43,41 @@ def read_lines(path: Path) -> list[str]:
     return text.split("\n")
 
 
+def read_columns(path: Path, first: str, one: str, many: str, form: str) -> list[list[str]]:
+    """Read the columns of a .tsv or .tsv.xz file, two at least, none of these two empty.
+
+    first: a pattern of the first column. one, many, form: what a line holds, for the messages. Raises
+    FileNotFoundError, or ValueError naming the first line that is of another form.
+    """
+    rows = []
+    for number, line in enumerate(read_lines(path), 1):
+        columns = [column.strip() for column in line.split("\t")]
+        if len(columns) >= 2 and re.fullmatch(first, columns[0]) and columns[1]:
+            rows.append(columns)
+        elif line.strip():
+            raise ValueError(f"line {number} of {path} is not {one}; write {form}: {line[:60]!r}")
+    if not rows:
+        raise ValueError(f"{path} holds no {many}; write one a line: {form}")
+    return rows
+
+
+def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
+    """Read sentence pairs, English TAB Spanish, with their third column, which is empty where a line has none. Raises
+    as `read_columns` does."""
+    rows = read_columns(path, ".+", "a pair", "sentence pairs", "English, a tab, Spanish")
+    return [(english, spanish, mark) for english, spanish, mark, *_ in ((*row, "") for row in rows)]
+
+
 def read_pairs(path: Path) -> list[Pair]:
-    """Read the sentence pairs of a .tsv or .tsv.xz file: English TAB Spanish, further columns ignored. Raises
-    FileNotFoundError, or ValueError naming the first line that is not a pair."""
-    return [(english, spanish) for english, spanish, *_ in _columns(path)]
+    """Read sentence pairs without further columns. Raises as `read_columns` does."""
+    return [row[:2] for row in read_marked_pairs(path)]
 
 
 def read_test_overlap(path: Path) -> list[Pair]:
     """Read the pairs of training data that a test is to be scored without: those whose third column says `in-test`,
-    or all if none does. Raises as `read_pairs` does."""
-    rows = _columns(path)
-    marked = [row for row in rows if row[2:3] == [IN_TEST]]
-    return [(english, spanish) for english, spanish, *_ in marked or rows]
-
-
-def read_marked_pairs(path: Path) -> list[tuple[str, str, str]]:
-    """Read pairs with their third column, which is empty where a line has none. Raises as `read_pairs` does."""
-    return [(english, spanish, mark) for english, spanish, mark, *_ in ((*row, "") for row in _columns(path))]
-
-
-def _columns(path: Path) -> list[list[str]]:
-    rows = []
-    for number, line in enumerate(read_lines(path), 1):
-        columns = [c.strip() for c in line.rstrip("\r").split("\t")]
-        if len(columns) >= 2 and columns[0] and columns[1]:
-            rows.append(columns)
-        elif line.strip():
-            raise ValueError(f"line {number} of {path} is not a pair; write English, a tab, Spanish: {line[:60]!r}")
-    if not rows:
-        raise ValueError(f"{path} holds no sentence pairs; write one a line: English, a tab, Spanish")
-    return rows
+    or all if none does. Raises as `read_columns` does."""
+    rows = read_marked_pairs(path)
+    return [row[:2] for row in [row for row in rows if row[2] == IN_TEST] or rows]
 
 
 def data_file(folder: Path, name: str, kind: str = "tsv") -> Path | None:
@@ -324,7 +328,9 @@ class TranslationBatches:
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
         names = Names([*pairs, *extra, *written] if options.names else ())
         self.pack = Packer(tokenizer, names, options, roughening or Roughening())
-        self.processes: ProcessPoolExecutor | None = None
+        self.ahead: Executor = ThreadPoolExecutor(1)  # makes the next windows ready while one is trained on
+        if options.workers:
+            self.ahead = ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn"))
 
     def epoch(self, number: int, skip: int = 0) -> Iterator[list[Ids]]:
         """Yield the batches of one epoch without the first `skip`: lists of (source, target) pieces, no BOS or EOS."""
@@ -337,34 +343,10 @@ class TranslationBatches:
         rng.shuffle(finished)
         count = -(-len(pairs) // WINDOW)
         windows = [(pairs[i * WINDOW:(i + 1) * WINDOW], finished[i::count]) for i in range(count)]
-        with self._ahead() as ahead:  # the next windows are made ready while one is trained on
-            pack: Callable[..., list[list[Ids]]] = _packed if how.workers else self.pack
-            ready = (ahead.submit(pack, *window, f"{self.seed} {number} {i}") for i, window in enumerate(windows))
-            coming = deque(islice(ready, 1 + how.workers))
-            while coming:
-                batches = coming.popleft().result()
-                coming.extend(islice(ready, 1))
-                yield from batches[skip:]
-                skip = max(0, skip - len(batches))
-
-    def _ahead(self) -> AbstractContextManager[Executor]:
-        """Return a thread for one epoch, or the processes, which take seconds to begin, for all."""
-        if not self.options.workers:
-            return ThreadPoolExecutor(1)
-        if self.processes is None:
-            self.processes = ProcessPoolExecutor(self.options.workers, multiprocessing.get_context("spawn"), _keep,
-                                                 (self.pack,))
-        return nullcontext(self.processes)
-
-
-_packed_by: Packer  # in a process that packs
-
-
-def _keep(pack: Packer) -> None:
-    """Begin a process that packs."""
-    global _packed_by
-    _packed_by = pack
-
-
-def _packed(*window: Any) -> list[list[Ids]]:
-    return _packed_by(*window)
+        ready = (self.ahead.submit(self.pack, *window, f"{self.seed} {number} {i}") for i, window in enumerate(windows))
+        coming = deque(islice(ready, 1 + how.workers))
+        while coming:
+            batches = coming.popleft().result()
+            coming.extend(islice(ready, 1))
+            yield from batches[skip:]
+            skip = max(0, skip - len(batches))

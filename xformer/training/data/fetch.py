@@ -11,8 +11,8 @@ import unicodedata
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
@@ -31,43 +31,44 @@ LARGEST = 500_000_000  # bytes of a download, and of a file inside an archive
 PIECE = 1 << 16  # bytes read at a time
 DEV = 2000  # English sentences held out, or 2 % of them where that is less
 WRITTEN = Path(__file__).with_name("written.tsv.xz")  # pairs written for this project, CC0
+FILES = ("train.tsv.xz", "dev.tsv", "written.tsv.xz")
+CREDITS = "ATTRIBUTION.txt"  # beside them
 BY_HAND = "or download it in a browser and give that file with --url file:///PATH"
 OTHER = "look at the address in a browser, and give the right one with --url"
 
 
-def fetch_file(url: str, path: Path, timeout: float = TIMEOUT) -> None:
-    """Download `url` (http, https or file) into `path`, whole or not at all. timeout: seconds without a byte. Raises
-    UserError with one sentence on what went wrong, and OSError where `path` cannot be written."""
-    new = path.with_name(path.name + ".new")
-    try:
-        with closing(_received(url, timeout)) as pieces, new.open("wb") as file:
-            for piece in pieces:
-                file.write(piece)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
+def fetch_file(url: str, path: Path, timeout: float = TIMEOUT) -> str:
+    """Download `url` (http, https or file) into `path`; return its size and digest, to be told. timeout: seconds
+    without a byte. Raises UserError with one sentence on what went wrong, and OSError where `path` cannot be written.
+    """
+    sha = hashlib.sha256()
+    with path.open("wb") as file:
+        for piece in _received(url, timeout):
+            file.write(piece)
+            sha.update(piece)
+    return f"{path.stat().st_size} bytes, SHA-256 {sha.hexdigest()}"
 
 
-def _received(url: str, timeout: float) -> Generator[bytes, None, None]:
+def _received(url: str, timeout: float) -> Iterator[bytes]:
     """Yield the bytes of an address in pieces, under a bar of progress."""
     with _open(url, timeout) as response:
         length = response.headers.get("Content-Length", "")
-        total = int(length) if length.isdecimal() else None
-        name, done = PurePosixPath(url).name, 0
-        if total is not None and total > LARGEST:
-            raise UserError(_too_large(url))
+        name, total, done = PurePosixPath(url).name, int(length) if length.isdecimal() else None, 0
         try:
             with tqdm(total=total, unit="B", unit_scale=True, desc=name, dynamic_ncols=True, disable=None) as bar:
                 while piece := response.read(PIECE):
                     done += len(piece)
+                    if max(done, total or 0) > LARGEST:
+                        raise UserError(f"What {url} sends is larger than the {LARGEST:,} bytes that are read; "
+                                        f"{OTHER}.")
                     bar.update(len(piece))
-                    if done > LARGEST:
-                        raise UserError(_too_large(url))
                     yield piece
+            if done < (total or 0):
+                raise HTTPException("it ended early")
         except (OSError, HTTPException) as error:
-            raise UserError(_broken_off(url, done, total)) from error
-        if total is not None and done < total:
-            raise UserError(_broken_off(url, done, total))
+            of = "" if total is None else f" of {total:,}"
+            raise UserError(f"The connection to {url} broke off after {done:,}{of} bytes; run the command again."
+                            ) from error
 
 
 def _open(url: str, timeout: float) -> HTTPResponse:
@@ -97,18 +98,9 @@ def _answered(url: str, code: int) -> str:
     return f"The server of {url} refuses to hand it out (HTTP {code}); check the address, {BY_HAND}."
 
 
-def _broken_off(url: str, done: int, total: int | None) -> str:
-    of = "" if total is None else f" of {total:,}"
-    return f"The connection to {url} broke off after {done:,}{of} bytes; run the command again."
-
-
-def _too_large(url: str) -> str:
-    return f"What {url} sends is larger than the {LARGEST:,} bytes that are read; {OTHER}."
-
-
-def unzip(archive: Path, name: str, source: str) -> bytes:
-    """Return the content of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
-    Raises UserError where the file is missing, is damaged, or it is larger than LARGEST bytes."""
+def unzip(archive: Path, name: str, source: str) -> str:
+    """Return the text of the file called `name`, in any folder of a zip archive that was downloaded from `source`.
+    Raises UserError where the file is missing, is damaged, is no UTF-8, or it is larger than LARGEST bytes."""
     if not zipfile.is_zipfile(archive):
         raise UserError(f"What {source} sent is not a zip archive, or not the whole of one; {OTHER}.")
     try:
@@ -122,25 +114,33 @@ def unzip(archive: Path, name: str, source: str) -> bytes:
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise NotImplementedError(f"compression method {member.compress_type}")  # its memory has no bound
             with opened.open(member) as file:
-                return file.read(member.file_size)  # never more than announced, then the checksum
+                content = file.read(member.file_size)  # never more than announced, then the checksum
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as error:
         raise UserError(f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run "
                         f"the command again, {BY_HAND}.") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} in the archive from {source} is not UTF-8 text ({error.reason} at byte "
+                        f"{error.start:,}); {OTHER}.") from error
 
 
 @contextmanager
-def staged(out: Path) -> Iterator[Path]:
-    """Make an empty folder whose files move to `out` when the block is done; an error in it leaves `out` as it was.
-    Raises UserError where `out` cannot be written to."""
+def staged(out: Path, files: Sequence[str]) -> Iterator[Path]:
+    """Make a folder; when the block is done, these of its files and CREDITS move to `out`, and an error in it leaves
+    `out` as it was. Raises UserError where `out` cannot be written to, or has an older file that would be mixed in."""
     try:
         out.mkdir(parents=True, exist_ok=True)
+        for old in (out / (name.removesuffix(".xz") if name.endswith(".xz") else f"{name}.xz") for name in files):
+            if old.exists():
+                raise UserError(f"{old} is there already, and training would mix it with the new files; move it away, "
+                                f"or give another folder with --out.")
         with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as folder:
             yield Path(folder)
-            new = sorted(Path(folder).iterdir())
-            for path in new:  # all the old go first: a train of today beside a dev of yesterday would share sentences
-                (out / path.name).unlink(missing_ok=True)
-            for path in new:
-                os.replace(path, out / path.name)
+            for name in (*files, CREDITS):  # all the old go first: train and dev of two days would share sentences
+                (out / name).unlink(missing_ok=True)
+            for name in (*files, CREDITS):
+                os.replace(Path(folder, name), out / name)
     except (FileExistsError, NotADirectoryError) as error:
         raise UserError(f"{out} is a file, or lies beneath one; give a folder with --out.") from error
     except OSError as error:
@@ -193,13 +193,12 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
     if download.dev < 0:
         raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
     excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
-    with staged(out) as new:
-        refuse_remains(out / "train.tsv", out / "dev.tsv.xz", out / "written.tsv")
+    with staged(out, FILES) as new:
         archive = new / "archive.zip"
-        fetch_file(url, archive)
-        archived, unreadable = _archived_pairs(archive, url)
-        size, digest = archive.stat().st_size, hashlib.sha256(archive.read_bytes()).hexdigest()
-        archive.unlink()
+        digest, size = fetch_file(url, archive), archive.stat().st_size
+        archived, unreadable = parse_anki(unzip(archive, "spa.txt", url))
+        if not archived:
+            raise UserError(f"spa.txt in the archive from {url} has no line of English, a tab, Spanish; {OTHER}.")
         distinct = list(dict.fromkeys(archived))
         pairs = without(distinct, excluded)
         sentences = len({key(english) for english, _ in pairs})
@@ -211,23 +210,20 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
         if not train:
             raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
                             f"beside the excluded ones; exclude less, or give another address with --url.")
-        (new / "train.tsv.xz").write_bytes(lzma.compress(lines_of(train)))
-        (new / "dev.tsv").write_bytes(lines_of(dev))
         written = _written_pairs(dev, excluded)
-        (new / "written.tsv.xz").write_bytes(lzma.compress(lines_of(written)))
-        (new / "ATTRIBUTION.txt").write_text(
+        write_files(
+            new, dict(zip(FILES, (train, dev, written), strict=True)),
             f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
             f"https://www.manythings.org/anki/\n\n"
             f"Downloaded:  {time.strftime('%Y-%m-%d', time.gmtime())} (UTC) from {url}\n"
-            f"Archive:     {size} bytes, SHA-256 {digest}\n"
+            f"Archive:     {digest}\n"
             f"Licence:     CC-BY 2.0 FR, https://creativecommons.org/licenses/by/2.0/fr/\n"
             f"Authors:     named sentence by sentence in the third column of spa.txt in that archive\n"
             f"Pairs:       {len(archived)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
             f"Changes:     Unicode NFC, single spaces, no duplicates; pairs left out that share a sentence with dev\n"
             f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n\n"
             f"written.tsv.xz: {len(written)} pairs written for xformer, CC0 1.0,\n"
-            f"https://creativecommons.org/publicdomain/zero/1.0/\n",
-            encoding="utf-8", newline="\n")
+            f"https://creativecommons.org/publicdomain/zero/1.0/\n")
     return FetchedPairs(
         bytes=size, archived=len(archived), unreadable=unreadable, duplicates=len(archived) - len(distinct),
         in_tests=len(distinct) - len(pairs), in_dev=len(pairs) - len(train) - len(dev), train=len(train),
@@ -243,25 +239,6 @@ def _written_pairs(dev: Sequence[Pair], excluded: Sequence[Pair]) -> list[tuple[
     return [row for row in rows if row[:2] in apart and (row[2] == IN_TEST or row[:2] in new)]
 
 
-def refuse_remains(*files: Path) -> None:
-    """Raise UserError where a file of an earlier time would be mixed with those about to be written."""
-    for old in files:
-        if old.exists():
-            raise UserError(f"{old} is there already, and training would mix it with the new files; move it away, "
-                            f"or give another folder with --out.")
-
-
-def _archived_pairs(archive: Path, source: str) -> tuple[list[Pair], int]:
-    try:
-        pairs, unreadable = parse_anki(unzip(archive, "spa.txt", source).decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise UserError(f"spa.txt in the archive from {source} is not UTF-8 text ({error.reason} at byte "
-                        f"{error.start:,}); {OTHER}.") from error
-    if not pairs:
-        raise UserError(f"spa.txt in the archive from {source} has no line of English, a tab, Spanish; {OTHER}.")
-    return pairs, unreadable
-
-
 def excluded_pairs(name: str) -> list[Pair]:
     """Read the test pairs that nothing to train on may share a sentence with. Raises UserError."""
     try:
@@ -272,6 +249,14 @@ def excluded_pairs(name: str) -> list[Pair]:
                         f"a tab, Spanish.") from error
 
 
-def lines_of(rows: Sequence[tuple[str, ...]]) -> bytes:
+def write_files(folder: Path, files: Mapping[str, Iterable[tuple[object, ...]]], credits: str) -> None:
+    """Write files of rows, packed if their names end in .xz, and CREDITS, which says whose they are."""
+    for name, rows in files.items():
+        content = lines_of(rows)
+        (folder / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
+    (folder / CREDITS).write_bytes(credits.encode())
+
+
+def lines_of(rows: Iterable[tuple[object, ...]]) -> bytes:
     """Write rows as the lines of a file of theirs, with tabs between the columns."""
-    return "".join("\t".join(row) + "\n" for row in rows).encode()
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()

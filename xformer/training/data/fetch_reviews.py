@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import lzma
 import re
 import tarfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -18,7 +17,7 @@ from tqdm import tqdm
 from xformer.results import UserError
 from xformer.serve.reviews import tidy
 from xformer.training.data.corpora import key
-from xformer.training.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, refuse_remains, staged, unzip
+from xformer.training.data.fetch import BY_HAND, LARGEST, OTHER, fetch_file, staged, unzip, write_files
 from xformer.training.data.reviews import Labelled
 from xformer.training.options import SentimentDownload
 
@@ -97,17 +96,12 @@ def shuffled(items: Iterable[Item], seed: int) -> list[Item]:
     return sorted(items, key=lambda item: (hash_rank(str(item), seed), item))
 
 
-class SplitReviews(NamedTuple):
-    """Reviews by what they are for. No text of test or validation stands in another of them, none twice in train."""
+def split_reviews(reviews: Reviews, seed: int) -> tuple[list[Labelled], list[Labelled], list[Labelled], list[str]]:
+    """Split the reviews of an archive into those to train on, to validate with, to test with, and those without labels.
 
-    train: list[Labelled]
-    validation: list[Labelled]  # all reviews of a tenth of the films of the archive's train half
-    test: list[Labelled]  # the archive's test half
-    unlabelled: list[str]  # in neither test nor validation
-
-
-def split_reviews(reviews: Reviews, seed: int) -> SplitReviews:
-    """Split the reviews of an archive into those to train on, to validate with and to test with."""
+    Validation has all reviews of a tenth of the films of the archive's train half; test is its test half. No text of
+    these two stands in another part, none twice in train.
+    """
     test = [(label, text) for label, name in enumerate(("neg", "pos")) for text in reviews.texts["test", name].values()]
     taken = {review_key(text) for _, text in test}
     train: list[Labelled] = []
@@ -121,8 +115,7 @@ def split_reviews(reviews: Reviews, seed: int) -> SplitReviews:
                 (validation if hash_rank(film, seed) < HELD_OUT * 2**64 else train).append((label, text))
     taken -= {review_key(text) for _, text in train}
     unlabelled = {text for text in reviews.texts["train", "unsup"].values() if review_key(text) not in taken}
-    return SplitReviews(shuffled(train, seed), shuffled(validation, seed), shuffled(test, seed),
-                        shuffled(unlabelled, seed))
+    return shuffled(train, seed), shuffled(validation, seed), shuffled(test, seed), shuffled(unlabelled, seed)
 
 
 def phrases(tree: str) -> Iterator[Labelled]:
@@ -150,17 +143,11 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
     Negative are the labels 0 and 1, positive 3 and 4; the neutral are left out, and of train the phrases that are
     sentences of dev. Raises UserError.
     """
-    trees: dict[str, list[list[Labelled]]] = {}
-    for name in ("train.txt", "dev.txt"):
-        try:
-            lines = unzip(archive, name, source).decode("utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            raise UserError(f"{name} in the archive from {source} is not UTF-8 text ({error.reason}); {OTHER}."
-                            ) from error
-        trees[name] = [rows for line in lines if (rows := list(phrases(line)))]
-    dev = [rows[-1] for rows in trees["dev.txt"]]
+    learned, judged = ([rows for line in unzip(archive, name, source).split("\n") if (rows := list(phrases(line)))]
+                       for name in ("train.txt", "dev.txt"))
+    dev = [rows[-1] for rows in judged]
     held_out = {review_key(text) for _, text in dev}
-    train = {text: label for rows in trees["train.txt"] for label, text in rows if review_key(text) not in held_out}
+    train = {text: label for rows in learned for label, text in rows if review_key(text) not in held_out}
     kept = [(label // 3, text) for text, label in train.items() if label != 2]
     validation = [(label // 3, text) for label, text in dev if label != 2]
     if not (kept and validation):
@@ -172,40 +159,25 @@ def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
     """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
     Raises UserError; the folder is then as it was."""
     out, imdb, sst, seed = download.out, download.imdb, download.sst, download.seed
-    with staged(out) as new:
-        refuse_remains(*(out / (name.removesuffix(".xz") if name.endswith(".xz") else f"{name}.xz") for name in FILES))
-        archives = {imdb: new / "imdb", sst: new / "sst"}
-        for url, archive in archives.items():
-            fetch_file(url, archive)
-        reviews = split_reviews(read_archive(archives[imdb], imdb), seed)
-        if not (reviews.train and reviews.validation):
-            raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(reviews.train):,} "
-                            f"reviews to learn from and {len(reviews.validation):,} to validate with; {OTHER}.")
-        trained, validated = read_treebank(archives[sst], sst)
-        origin = {url: f"from {url}, {archive.stat().st_size} bytes, SHA-256 "
-                       f"{hashlib.sha256(archive.read_bytes()).hexdigest()}" for url, archive in archives.items()}
-        for archive in archives.values():
-            archive.unlink()
-        lines = dict(zip(FILES, (
-            _lines(reviews.train), _lines(reviews.validation), _lines(reviews.test), reviews.unlabelled,
-            _lines(shuffled(trained, seed)), _lines(shuffled(validated, seed))), strict=True))
-        for name, of_file in lines.items():
-            content = "".join(f"{line}\n" for line in of_file).encode()
-            (new / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
-        (new / "ATTRIBUTION.txt").write_text(
+    with staged(out, FILES) as new:
+        digests = [fetch_file(imdb, new / "imdb"), fetch_file(sst, new / "sst")]
+        train, validation, test, unlabelled = split_reviews(read_archive(new / "imdb", imdb), seed)
+        if not (train and validation):
+            raise UserError(f"The archive from {imdb} has too few films to hold any out, {len(train):,} reviews to "
+                            f"learn from and {len(validation):,} to validate with; {OTHER}.")
+        parts: list[Sequence[tuple[object, ...]]] = [train, validation, test, [(text,) for text in unlabelled]]
+        parts += [shuffled(part, seed) for part in read_treebank(new / "sst", sst)]
+        rows = dict(zip(FILES, parts, strict=True))
+        write_files(
+            new, rows,
             f"imdb: Large Movie Review Dataset, https://ai.stanford.edu/~amaas/data/sentiment/\n"
             f"      Maas et al. 2011, Learning Word Vectors for Sentiment Analysis\n"
-            f"      {origin[imdb]}\n"
+            f"      from {imdb}, {digests[0]}\n"
             f"sst2: Stanford Sentiment Treebank, https://nlp.stanford.edu/sentiment/\n"
             f"      Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank\n"
-            f"      {origin[sst]}\n\n"
+            f"      from {sst}, {digests[1]}\n\n"
             f"Downloaded: {time.strftime('%Y-%m-%d', time.gmtime())} (UTC)\n"
             f"Terms:      for research, with citation; not to be handed on\n"
             f"Changes:    one text a line; validation has all reviews of a tenth of the films of imdb's train half,\n"
-            f"            drawn with seed {seed}; texts left out that stand twice, and neutral phrases\n",
-            encoding="utf-8", newline="\n")
-    return {name: len(of_file) for name, of_file in lines.items()}
-
-
-def _lines(rows: Iterable[Labelled]) -> list[str]:
-    return [f"{label}\t{text}" for label, text in rows]
+            f"            drawn with seed {seed}; texts left out that stand twice, and neutral phrases\n")
+    return {name: len(of_file) for name, of_file in rows.items()}

@@ -11,7 +11,7 @@ import numpy as np
 from xformer.results import LABELS
 from xformer.serve.reviews import encode, tidy
 from xformer.tokenizer import Tokenizer
-from xformer.training.data.corpora import read_lines, repeat
+from xformer.training.data.corpora import read_columns, repeat
 
 Labelled = tuple[int, str]  # label (0: negative, 1: positive), text
 Example = tuple[int, np.ndarray]  # label, pieces from BOS to EOS
@@ -19,19 +19,9 @@ VOCABULARY_TEXTS = 20_000  # texts from which a vocabulary is learned; more chan
 
 
 def read_rows(path: Path) -> list[Labelled]:
-    """Read the rows of a .tsv or .tsv.xz file: label TAB text. Raises FileNotFoundError, or ValueError naming the first
-    line that is not a row."""
-    rows = []
-    for number, line in enumerate(read_lines(path), 1):
-        label, _, text = line.partition("\t")
-        if label in ("0", "1") and text.strip():
-            rows.append((int(label), text.strip()))
-        elif line.strip():
-            raise ValueError(f"line {number} of {path} is not a label and a text; write 0 (negative) or 1 (positive), "
-                             f"a tab, a text: {line[:60]!r}")
-    if not rows:
-        raise ValueError(f"{path} holds no texts; write one a line: 0 (negative) or 1 (positive), a tab, a text")
-    return rows
+    """Read labels and texts: label TAB text. Raises as `read_columns` does."""
+    rows = read_columns(path, "[01]", "a label and a text", "texts", "0 (negative) or 1 (positive), a tab, a text")
+    return [(int(label), "\t".join(text)) for label, *text in rows]
 
 
 def share(rows: Sequence[Labelled], part: float, seed: int) -> list[Labelled]:
