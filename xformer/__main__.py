@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -24,10 +24,10 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, parsing: Callable[[], argparse.ArgumentParser] = parser) -> int:
     """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
     try:
-        args = parser().parse_args(argv)
+        args = parsing().parse_args(argv)
         return args.run(args) or 0
     except UserError as error:
         print(error, file=sys.stderr)

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from xformer.commands.arguments import add_checkpoint, add_device, plainly
+from xformer.commands.arguments import add_model, plainly
 from xformer.explain import alignment, pharaoh
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import UserError
@@ -26,8 +26,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                        help=f"count {counted}; if not given, words, and each mark of punctuation by itself")
     p.add_argument("--reverse-checkpoint", metavar="NAME", help="model of the other direction: the links of both are "
                                                                 "joined by grow-diag-final-and (Koehn et al. 2005)")
-    add_checkpoint(p)
-    add_device(p)
+    add_model(p)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -12,15 +11,14 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.hub.shipped import TRANSLATION
+from xformer.hub.shipped import TRANSLATION, Shipped
 from xformer.results import ANSWERS_IN, Options, UserError
+from xformer.training.options import BOUNDS, outside
 
 if TYPE_CHECKING:
     from xformer.training.data.corpora import Pair
 
 Record = TypeVar("Record")
-SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
-SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
 TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that ask it
 
 
@@ -30,22 +28,16 @@ class Within(argparse.Action):
     For `add_argument(…, type=int or float, action=Within, least=…)`.
     """
 
-    def __init__(self, *args: Any, least: float | None = None, most: float | None = None, above: float | None = None,
-                 below: float | None = None, **more: Any) -> None:
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self.limits = {name: more.pop(name) for name in BOUNDS if name in more}
         super().__init__(*args, **more)
-        bounds = (("at least", least), ("above", above), ("at most", most), ("below", below))
-        self.limits = " and ".join(f"{word} {bound:,}" for word, bound in bounds if bound is not None)
-        self.least, self.most, self.above, self.below = least, most, above, below
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
         for value in values if isinstance(values, list) else [values]:
-            inside = (math.isfinite(value) and (self.least is None or value >= self.least)
-                      and (self.most is None or value <= self.most) and (self.above is None or value > self.above)
-                      and (self.below is None or value < self.below))
-            if not inside:
+            if limits := outside(value, self.limits):
                 whole = "a whole number" if self.type is int else "a number"
-                raise UserError(f"{option_string} is {value}; it must be {whole}, {self.limits}.")
+                raise UserError(f"{option_string} is {value}; it must be {whole}, {limits}.")
         setattr(namespace, self.dest, values)
 
 
@@ -63,8 +55,10 @@ def add_texts(p: argparse.ArgumentParser) -> None:
                                                            "write “--” before a text that begins with “-”")
 
 
-def add_checkpoint(p: argparse.ArgumentParser, help: str = TRANSLATION.help) -> None:
-    p.add_argument("--checkpoint", metavar="NAME", help=help)
+def add_model(p: argparse.ArgumentParser, shipped: Shipped = TRANSLATION) -> None:
+    """Let a command take another model than the one that ships, and a device for it."""
+    p.add_argument("--checkpoint", metavar="NAME", help=shipped.help)
+    add_device(p)
 
 
 def add_device(p: argparse._ActionsContainer) -> None:
@@ -79,18 +73,13 @@ def add_precision(p: argparse._ActionsContainer) -> None:
 
 def add_search(p: argparse.ArgumentParser) -> None:
     """Add the checkpoint, the device, the precision, and how translations are searched and printed."""
-    add_checkpoint(p)
-    add_device(p)
+    add_model(p)
     add_precision(p)
     p.add_argument("--beam", type=int, action=Within, least=1, most=32, default=Options.beam,
                    help="hypotheses kept at each step; 1: greedy (default %(default)s)")
     p.add_argument("--length-penalty", type=float, action=Within, least=0, most=5,
                    default=Options.length_penalty, help="rank by log-probability / length^N (default %(default)g)")
     p.add_argument("--json", action="store_true", help="one JSON object a line")
-
-
-def add_pairs(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
 
 
 def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int = 5, quality: bool = False) -> Options:

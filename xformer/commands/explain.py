@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xformer.commands.arguments import add_checkpoint, add_device
+from xformer.commands.arguments import add_model
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import ReadDecoder, TranslateByLayer, UserError
 
@@ -27,8 +27,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     what.add_argument("--layers", action="store_true",
                       help="print the translation from each layer of the encoder, and the likeliest piece at each "
                            "layer of the decoder with the rank of the piece that follows")
-    add_checkpoint(p)
-    add_device(p)
+    add_model(p)
 
 
 def run(args: argparse.Namespace) -> None:
