@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -20,7 +21,10 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in VERBS:
         command = import_module(f"xformer.commands.{name}")
-        command.add_arguments(verbs.add_parser(name, help=command.HELP))
+        about = re.split("[.:]", command.__doc__ or "")[0]
+        p = verbs.add_parser(name, help=about[:1].lower() + about[1:])
+        p.set_defaults(run=getattr(command, "run", None))
+        command.add_arguments(p)
     return top
 
 

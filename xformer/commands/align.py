@@ -1,4 +1,4 @@
-"""Link the words of texts and of their translations, a pair a line, as other programs read it."""
+"""Link the words of texts and of their translations, line by line."""
 
 import argparse
 import sys
@@ -10,14 +10,11 @@ from xformer.hub.shipped import TRANSLATION
 from xformer.results import UserError
 from xformer.serve.text import one_line
 
-HELP = "link the words of texts and of their translations, line by line"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = ("Print the links of each pair of lines in Pharaoh's form, 0-0 2-1: source word and target word, "
                      "counted from 0; an empty line where there is nothing to align. They come from the head that "
                      "“evaluate alignment” found to align best: each target word has the word that it looks at most.")
-    p.set_defaults(run=run)
     p.add_argument("source", metavar="SOURCE", nargs="?", help="text that the model could read; “-”: standard input")
     p.add_argument("target", metavar="TARGET", nargs="?", help="its translation, as many lines")
     p.add_argument("--pairs", metavar="FILE", help="source, a tab, target, in place of two files; “-”: standard input")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts
     from xformer.serve.reviews import SentimentService
     from xformer.serve.writer import Writer
 
-HELP = "start the page"
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
          "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
 
@@ -101,7 +100,6 @@ def _usable(one: Shipped, given: str | None, device: str | None) -> Any:
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Translate, and look inside the transformer."
-    p.set_defaults(run=run)
     p.add_argument("--checkpoint", metavar="NAME", action="append", default=[],
                    help=f"{TRANSLATION.help}; may be repeated; the page's menu offers the others")
     p.add_argument("--any-model", action=argparse.BooleanOptionalAction,
@@ -171,6 +169,7 @@ def main() -> int:
     def parser() -> argparse.ArgumentParser:
         _check_port()
         p = argparse.ArgumentParser(prog="python app.py")
+        p.set_defaults(run=run)
         add_arguments(p)
         return p
 

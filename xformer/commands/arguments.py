@@ -97,7 +97,8 @@ def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> 
 
 def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
     """Add a flag for each field of a record that `training.options` declares as an option: those of these names, or
-    all of them. Each stands under the heading of its group."""
+    all of them. Each stands under the heading of its group, with its default."""
+    p.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     groups: dict[str | None, argparse._ActionsContainer] = {None: p}
     for declared in fields(kind):
         if not declared.metadata or names and declared.name not in names:
@@ -109,26 +110,21 @@ def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
         if declared.default is not MISSING:
             said["default"] = list(declared.default) if isinstance(declared.default, tuple) else declared.default
         match str(declared.type).removesuffix(" | None"):
-            case "bool":  # a flag of one that is on by default switches it off
-                said |= {"action": "store_true", "default": False}
+            case "bool" if declared.default:  # its flag switches it off
+                said |= {"action": "store_false", "default": argparse.SUPPRESS}
+            case "bool":
+                said["action"] = "store_true"
             case "int" | "float" as number:
                 said |= {"type": {"int": int, "float": float}[number], "action": Within}
             case "Path":
                 said["type"] = Path
-        dest = f"no_{declared.name}" if declared.default is True else declared.name
-        groups[group].add_argument(flag, dest=dest, **said)
+        groups[group].add_argument(flag, dest=declared.name, **said)
 
 
-def record(kind: type[Record], args: argparse.Namespace, **more: Any) -> Record:
-    """Make a record of options: each field that `more` does not name is the argument of its name."""
-    for declared in fields(kind):  # type: ignore[arg-type]
-        name = declared.name
-        if name not in more and f"no_{name}" in args:
-            more[name] = not getattr(args, f"no_{name}")
-        elif name not in more and (declared.metadata or name in args):  # what is no option keeps its default
-            given = getattr(args, name)
-            more[name] = tuple(given) if isinstance(given, list) else given
-    return kind(**more)
+def record(kind: type[Record], args: argparse.Namespace) -> Record:
+    """Make a record of options: each field is the argument of its name, or keeps its default where there is none."""
+    given = {one.name: getattr(args, one.name) for one in fields(kind) if one.name in args}  # type: ignore[arg-type]
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 
 @contextmanager

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from xformer.serve.loaded import ModelService
     from xformer.serve.translation import Service
 
-HELP = "score a model"
 METRICS = "keep the scores in the checkpoint's metrics.json"
 METRICS_AND_CARD = f"{METRICS} and model card"
 TRANSLATION_KEPT = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam")

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from xformer.classifier import ClassifierConfig
 from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
-from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
+from xformer.results import LabelShare, LengthScore, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.serve.two_models import check
@@ -120,22 +120,10 @@ def _translate(service: Service, sources: Sequence[str], options: Options) -> li
 
 
 @dataclass(frozen=True)
-class LengthBucket:
-    """Scores of the sentences whose number of pieces is between `first` and `last`."""
-
-    first: int
-    last: int | None  # None: no limit
-    sentences: int
-    bleu: float | None  # None where there are no sentences
-    chrf: float | None
-    training: int | None  # sentences of that length learned from; None: not counted
-
-
-@dataclass(frozen=True)
 class LengthScores:
     """Scores of a service on sentence pairs by the length of what it reads."""
 
-    buckets: list[LengthBucket]
+    buckets: list[LengthScore]
     sentences: int
     beam: int
     bleu_signature: str
@@ -159,8 +147,8 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
         rows = [row for row, bucket in enumerate(buckets_of) if bucket == number]
         found = _scores([translations[row].best.text for row in rows], [pairs[row][1] for row in rows]) if rows else {}
         signed |= found
-        buckets.append(LengthBucket(first, last[number - 1], len(rows), found.get("bleu"), found.get("chrf"),
-                                    None if learned is None else learned[number]))
+        buckets.append(LengthScore(first, last[number - 1], len(rows), found.get("bleu"), found.get("chrf"),
+                                   None if learned is None else learned[number]))
     return LengthScores(buckets, len(pairs), options.beam, signed["bleu_signature"], signed["chrf_signature"])
 
 
