@@ -311,17 +311,10 @@ def pretraining(args: argparse.Namespace) -> None:
 
 def poolings(args: argparse.Namespace) -> None:
     """Print how well classifiers do by their pooling and mask; keep it if asked to."""
-    from xformer.classifier import ClassifierConfig
     from xformer.hub import checkpoint
     from xformer.training import evaluation
-    runs = {}
-    for run in args.runs:
-        one = checkpoint.examine(Path(run))
-        if not isinstance(one.config, ClassifierConfig):
-            raise UserError(f"The checkpoint {run} holds a {one.kind.name}; name folders that “train sentiment” wrote.")
-        runs[run] = one.config, one.parameters, one.metrics
     with plainly():
-        scores = evaluation.pooling_scores(runs)
+        scores = evaluation.pooling_scores({run: checkpoint.examine(Path(run)) for run in args.runs})
     lines = [f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}"]
     for score in scores:
         mask = "causal" if score.causal else "full"

@@ -16,9 +16,9 @@ import torch
 from sacrebleu.significance import PairedTest
 from tqdm import tqdm
 
-from xformer.classifier import ClassifierConfig
 from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
+from xformer.hub.checkpoint import Summary
 from xformer.results import LabelShare, LengthScore, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
@@ -310,17 +310,17 @@ def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[LabelShare]:
     return sorted((_learned(*run) for run in runs.items()), key=lambda share: (not share.pretrained, -share.share))
 
 
-def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, Any]]]) -> list[PoolingScore]:
-    """Gather from the configuration, number of parameters and metrics of runs, by name, how well classifiers do by
-    their pooling and mask.
+def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
+    """Gather from the checkpoints of runs, by name, how well classifiers do by their pooling and mask.
 
     Those that see both directions come first; of each mask the best. Raises ValueError naming a run that does not say.
     """
     scores = []
-    for name, (config, parameters, metrics) in runs.items():
-        found = _learned(name, metrics)
+    for name, run in runs.items():
+        config: Any = run.config
+        found = _learned(name, run.metrics)
         scores.append(PoolingScore(config.pooling, config.causal, found.imdb, found.sst2, config.n_layers,
-                                   config.d_model, parameters, found.labels, found.steps or 0, found.pretrained))
+                                   config.d_model, run.parameters, found.labels, found.steps or 0, found.pretrained))
     return sorted(scores, key=lambda score: (score.causal, -score.imdb))
 
 

@@ -312,10 +312,10 @@ class Trainer(Learner):
             self.parallel = self._choose_compiled()
         if self.processes > 1:
             self.parallel = DistributedDataParallel(self.parallel)
-        limit = self.options.steps or None
         last_save = self.elapsed
         scores: dict[str, float] = {}
-        with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
+        with tqdm(total=self.options.steps or None, initial=self.step, disable=self.rank > 0, unit="step",
+                  dynamic_ncols=True) as bar:
             if (done := self._done()) < 1:
                 self._observe(done)
             for _ in self.steps():
@@ -361,18 +361,17 @@ class Trainer(Learner):
         """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
         compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
         models = {"as it is": self.task.model, "compiled": compiled}
-
-        def choose() -> str:
-            ways = {name: (model, self.precision) for name, model in models.items()}
-            try:
-                return self._quicker(ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
-            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
-                self.optimizer.zero_grad(set_to_none=True)
-                cause = getattr(error, "inner_exception", error)
-                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
-                return "as it is"
-        return models[self._of_first("" if self.rank else choose())]
+        ways = {name: (model, self.precision) for name, model in models.items()}
+        try:
+            way = "" if self.rank else self._quicker(
+                ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
+        except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
+            self.optimizer.zero_grad(set_to_none=True)
+            cause = getattr(error, "inner_exception", error)
+            reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+            tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
+            way = "as it is"
+        return models[self._of_first(way)]
 
     def _quicker(self, ways: Mapping[str, tuple[nn.Module, str]], most: int, said: str, taken: str) -> str:
         """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
