@@ -2,8 +2,9 @@
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -20,14 +21,17 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in VERBS:
         command = import_module(f"xformer.commands.{name}")
-        command.add_arguments(verbs.add_parser(name, help=command.HELP))
+        about = re.split("[.:]", command.__doc__ or "")[0]
+        p = verbs.add_parser(name, help=about[:1].lower() + about[1:])
+        p.set_defaults(run=getattr(command, "run", None))
+        command.add_arguments(p)
     return top
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, parsing: Callable[[], argparse.ArgumentParser] = parser) -> int:
     """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
     try:
-        args = parser().parse_args(argv)
+        args = parsing().parse_args(argv)
         return args.run(args) or 0
     except UserError as error:
         print(error, file=sys.stderr)

@@ -1,23 +1,20 @@
-"""Link the words of texts and of their translations, a pair a line, as other programs read it."""
+"""Link the words of texts and of their translations, line by line."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from xformer.commands.arguments import add_checkpoint, add_device, plainly
+from xformer.commands.arguments import add_model, plainly
 from xformer.explain import alignment, pharaoh
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import UserError
 from xformer.serve.text import one_line
-
-HELP = "link the words of texts and of their translations, line by line"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = ("Print the links of each pair of lines in Pharaoh's form, 0-0 2-1: source word and target word, "
                      "counted from 0; an empty line where there is nothing to align. They come from the head that "
                      "“evaluate alignment” found to align best: each target word has the word that it looks at most.")
-    p.set_defaults(run=run)
     p.add_argument("source", metavar="SOURCE", nargs="?", help="text that the model could read; “-”: standard input")
     p.add_argument("target", metavar="TARGET", nargs="?", help="its translation, as many lines")
     p.add_argument("--pairs", metavar="FILE", help="source, a tab, target, in place of two files; “-”: standard input")
@@ -26,8 +23,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                        help=f"count {counted}; if not given, words, and each mark of punctuation by itself")
     p.add_argument("--reverse-checkpoint", metavar="NAME", help="model of the other direction: the links of both are "
                                                                 "joined by grow-diag-final-and (Koehn et al. 2005)")
-    add_checkpoint(p)
-    add_device(p)
+    add_model(p)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -21,7 +20,6 @@ if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts
     from xformer.serve.reviews import SentimentService
     from xformer.serve.writer import Writer
 
-HELP = "start the page"
 SHARE = ("--share asks gradio.live for a public link: it needs the internet, and Gradio fetches a program for it once. "
          "Whoever has the link can use this page, for up to a week; what they type passes through gradio.live.")
 
@@ -77,34 +75,31 @@ def writer(checkpoint: str | None = None, device: str | None = None) -> Writer |
 
 def other_readers(named: str | None, device: str | None = None) -> dict[str, SentimentService]:
     """Open the classifiers that are offered beside the one that ships, by name: none where another was named."""
-    if SENTIMENT.named(named) or not LECTURE.there():
-        return {}
-    service = _open(LECTURE, None, device)
-    return {service.info.name: service}
+    service = None if SENTIMENT.named(named) else _usable(LECTURE, None, device)
+    if isinstance(service, UserError):
+        raise service
+    return {service.info.name: service} if service else {}
 
 
 def _usable(one: Shipped, given: str | None, device: str | None) -> Any:
     """Open what is named in place of one that ships, or else that one, where it is there and can be used."""
+    if not one.there(given):
+        return None
+    _prepare()
+    from xformer.serve.lent_gpu import open_service
+    from xformer.serve.reviews import SentimentService
+    from xformer.serve.writer import Writer
+    kind: Any = Writer if one is WRITER else SentimentService
     try:
-        return _open(one, given, device) if one.there(given) else None
+        return open_service(kind, one.find(given), device)
     except UserError as error:
         if one.named(given):
             raise
         return error
 
 
-def _open(one: Shipped, given: str | None, device: str | None) -> Any:
-    _prepare()
-    from xformer.serve.lent_gpu import open_service
-    from xformer.serve.reviews import SentimentService
-    from xformer.serve.writer import Writer
-    kind: Any = Writer if one is WRITER else SentimentService
-    return open_service(kind, one.find(given), device)
-
-
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Translate, and look inside the transformer."
-    p.set_defaults(run=run)
     p.add_argument("--checkpoint", metavar="NAME", action="append", default=[],
                    help=f"{TRANSLATION.help}; may be repeated; the page's menu offers the others")
     p.add_argument("--any-model", action=argparse.BooleanOptionalAction,
@@ -137,52 +132,49 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted. Flags that are not given leave Gradio's environment variables in force."""
-    if _spoilt_port():
-        return 2
+    _check_port()
     _prepare()
     from xformer.serve.hosts import allowed_name
     from xformer.ui import launch
     user, colon, password = (args.auth or "").partition(":")
     share, mcp = args.share or _set("GRADIO_SHARE"), args.mcp or _set("GRADIO_MCP_SERVER")
-    try:
-        if args.auth and not (user and colon and password):
-            raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
-        if mcp and args.auth:
-            raise UserError("An MCP server asks for no password: leave out --auth, or --mcp and GRADIO_MCP_SERVER.")
-        if mcp and find_spec("mcp") is None:
-            raise UserError("An MCP server needs one package more: install it with pip install 'gradio[mcp]', or leave "
-                            "out --mcp and GRADIO_MCP_SERVER.")
-        hosts = [allowed_name(name) for name in args.allow_host]
-        any_name = private(args.server_name, share) if args.any_model is None else args.any_model
-        if args.engine and (args.checkpoint or args.sentiment or args.any_model):
-            raise UserError("An engine has its own models: leave out --checkpoint, --sentiment and --any-model, or "
-                            "--engine.")
-        translators, reviews = remote(args.engine, token_of(args)) if args.engine else (
-            models(tuple(args.checkpoint), args.device, any_name, args.precision, args.most_memory),
-            reader(args.sentiment, args.device))
-        demo = compose(translators, reviews, args.sentiment, args.language_model, args.device)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
+    if args.auth and not (user and colon and password):
+        raise UserError(f"--auth is {args.auth!r}; write USER:PASSWORD.")
+    if mcp and args.auth:
+        raise UserError("An MCP server asks for no password: leave out --auth, or --mcp and GRADIO_MCP_SERVER.")
+    if mcp and find_spec("mcp") is None:
+        raise UserError("An MCP server needs one package more: install it with pip install 'gradio[mcp]', or leave "
+                        "out --mcp and GRADIO_MCP_SERVER.")
+    hosts = [allowed_name(name) for name in args.allow_host]
+    any_name = private(args.server_name, share) if args.any_model is None else args.any_model
+    if args.engine and (args.checkpoint or args.sentiment or args.any_model):
+        raise UserError("An engine has its own models: leave out --checkpoint, --sentiment and --any-model, or "
+                        "--engine.")
+    translators, reviews = remote(args.engine, token_of(args)) if args.engine else (
+        models(tuple(args.checkpoint), args.device, any_name, args.precision, args.most_memory),
+        reader(args.sentiment, args.device))
+    demo = compose(translators, reviews, args.sentiment, args.language_model, args.device)
     if share:
         print(SHARE)
     try:
         launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp,
                hosts=hosts)
     except OSError as error:
-        print(f"The page cannot be served: {error}", file=sys.stderr)
-        return 2
+        raise UserError(f"The page cannot be served: {error}") from error
     return 0
 
 
 def main() -> int:
-    """Run `python app.py`."""
-    if _spoilt_port():
-        return 2
-    p = argparse.ArgumentParser(prog="python app.py")
-    add_arguments(p)
-    args = p.parse_args()
-    return args.run(args)
+    """Run `python app.py`, as `python -m xformer app`; a wrong port in the environment is said before anything else."""
+    def parser() -> argparse.ArgumentParser:
+        _check_port()
+        p = argparse.ArgumentParser(prog="python app.py")
+        p.set_defaults(run=run)
+        add_arguments(p)
+        return p
+
+    from xformer.__main__ import main as run_command
+    return run_command(parsing=parser)
 
 
 def page() -> gr.Blocks:
@@ -210,13 +202,11 @@ def _prepare() -> None:
         import spaces  # noqa: F401
 
 
-def _spoilt_port() -> bool:
-    """Say it where GRADIO_SERVER_PORT is no port: Gradio reads it when it is imported, and would fail there."""
+def _check_port() -> None:
+    """Raise UserError where GRADIO_SERVER_PORT is none: Gradio reads it when it is imported, and would fail there."""
     port = os.environ.get("GRADIO_SERVER_PORT", "0")
-    if port.isdecimal() and int(port) < 65_536:
-        return False
-    print(f"GRADIO_SERVER_PORT is {port!r}, which is no port; write a number from 0 to 65535.", file=sys.stderr)
-    return True
+    if not (port.isdecimal() and int(port) < 65_536):
+        raise UserError(f"GRADIO_SERVER_PORT is {port!r}, which is no port; write a number from 0 to 65535.")
 
 
 def _port(text: str) -> int:

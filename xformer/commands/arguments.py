@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -12,16 +11,15 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xformer.hub.shipped import REVERSE, TRANSLATION
+from xformer.hub.shipped import REVERSE, TRANSLATION, Shipped
 from xformer.results import ANSWERS_IN, Options, UserError
+from xformer.training.options import BOUNDS, outside
 
 if TYPE_CHECKING:
     from xformer.serve.translation import Service
     from xformer.training.data.corpora import Pair
 
 Record = TypeVar("Record")
-SAVE_HELP = "keep the scores in the checkpoint's metrics.json and model card"
-SAVE_METRICS_HELP = "keep the scores in the checkpoint's metrics.json"
 TOKEN_VARIABLE = "XFORMER_ENGINE_TOKEN"  # of an engine, and of the pages that ask it
 
 
@@ -31,22 +29,16 @@ class Within(argparse.Action):
     For `add_argument(…, type=int or float, action=Within, least=…)`.
     """
 
-    def __init__(self, *args: Any, least: float | None = None, most: float | None = None, above: float | None = None,
-                 below: float | None = None, **more: Any) -> None:
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self.limits = {name: more.pop(name) for name in BOUNDS if name in more}
         super().__init__(*args, **more)
-        bounds = (("at least", least), ("above", above), ("at most", most), ("below", below))
-        self.limits = " and ".join(f"{word} {bound:,}" for word, bound in bounds if bound is not None)
-        self.least, self.most, self.above, self.below = least, most, above, below
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
         for value in values if isinstance(values, list) else [values]:
-            inside = (math.isfinite(value) and (self.least is None or value >= self.least)
-                      and (self.most is None or value <= self.most) and (self.above is None or value > self.above)
-                      and (self.below is None or value < self.below))
-            if not inside:
+            if limits := outside(value, self.limits):
                 whole = "a whole number" if self.type is int else "a number"
-                raise UserError(f"{option_string} is {value}; it must be {whole}, {self.limits}.")
+                raise UserError(f"{option_string} is {value}; it must be {whole}, {limits}.")
         setattr(namespace, self.dest, values)
 
 
@@ -64,8 +56,10 @@ def add_texts(p: argparse.ArgumentParser) -> None:
                                                            "write “--” before a text that begins with “-”")
 
 
-def add_checkpoint(p: argparse.ArgumentParser, help: str = TRANSLATION.help) -> None:
-    p.add_argument("--checkpoint", metavar="NAME", help=help)
+def add_model(p: argparse.ArgumentParser, shipped: Shipped = TRANSLATION) -> None:
+    """Let a command take another model than the one that ships, and a device for it."""
+    p.add_argument("--checkpoint", metavar="NAME", help=shipped.help)
+    add_device(p)
 
 
 def add_device(p: argparse._ActionsContainer) -> None:
@@ -80,8 +74,7 @@ def add_precision(p: argparse._ActionsContainer) -> None:
 
 def add_search(p: argparse.ArgumentParser) -> None:
     """Add the checkpoint, the device, the precision, and how translations are searched and printed."""
-    add_checkpoint(p)
-    add_device(p)
+    add_model(p)
     add_precision(p)
     p.add_argument("--beam", type=int, action=Within, least=1, most=32, default=Options.beam,
                    help="hypotheses kept at each step; 1: greedy (default %(default)s)")
@@ -107,10 +100,6 @@ def reranked(service: Service, args: argparse.Namespace) -> Any:
     return Reranked(service, type(service).open(TRANSLATION.find(named) if named else other.find(), args.device))
 
 
-def add_pairs(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--pairs", required=True, metavar="FILE", help=".tsv or .tsv.xz: English, a tab, Spanish")
-
-
 def search_options(args: argparse.Namespace, n_best: int = 1, alternatives: int = 5, quality: bool = False) -> Options:
     """Return the options of a search that `add_search` read; raises UserError for wrong ones."""
     with plainly():
@@ -126,7 +115,8 @@ def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> 
 
 def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
     """Add a flag for each field of a record that `training.options` declares as an option: those of these names, or
-    all of them. Each stands under the heading of its group."""
+    all of them. Each stands under the heading of its group, with its default."""
+    p.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     groups: dict[str | None, argparse._ActionsContainer] = {None: p}
     for declared in fields(kind):
         if not declared.metadata or names and declared.name not in names:
@@ -138,26 +128,21 @@ def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
         if declared.default is not MISSING:
             said["default"] = list(declared.default) if isinstance(declared.default, tuple) else declared.default
         match str(declared.type).removesuffix(" | None"):
-            case "bool":  # a flag of one that is on by default switches it off
-                said |= {"action": "store_true", "default": False}
+            case "bool" if declared.default:  # its flag switches it off
+                said |= {"action": "store_false", "default": argparse.SUPPRESS}
+            case "bool":
+                said["action"] = "store_true"
             case "int" | "float" as number:
                 said |= {"type": {"int": int, "float": float}[number], "action": Within}
             case "Path":
                 said["type"] = Path
-        dest = f"no_{declared.name}" if declared.default is True else declared.name
-        groups[group].add_argument(flag, dest=dest, **said)
+        groups[group].add_argument(flag, dest=declared.name, **said)
 
 
-def record(kind: type[Record], args: argparse.Namespace, **more: Any) -> Record:
-    """Make a record of options: each field that `more` does not name is the argument of its name."""
-    for declared in fields(kind):  # type: ignore[arg-type]
-        name = declared.name
-        if name not in more and f"no_{name}" in args:
-            more[name] = not getattr(args, f"no_{name}")
-        elif name not in more and (declared.metadata or name in args):  # what is no option keeps its default
-            given = getattr(args, name)
-            more[name] = tuple(given) if isinstance(given, list) else given
-    return kind(**more)
+def record(kind: type[Record], args: argparse.Namespace) -> Record:
+    """Make a record of options: each field is the argument of its name, or keeps its default where there is none."""
+    given = {one.name: getattr(args, one.name) for one in fields(kind) if one.name in args}  # type: ignore[arg-type]
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 
 @contextmanager

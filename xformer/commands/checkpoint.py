@@ -8,8 +8,6 @@ from xformer.commands.arguments import Within, add_part
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import Options, UserError
 
-HELP = "look at a checkpoint, fetch it from the Hub, upload it"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)

@@ -2,19 +2,15 @@
 
 import argparse
 
-from xformer.commands.arguments import add_checkpoint, add_device, add_texts
+from xformer.commands.arguments import add_model, add_texts
 from xformer.commands.lines import answer
 from xformer.hub.shipped import SENTIMENT
-
-HELP = "tell the sentiment of a review, or of each line of standard input"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Tell whether TEXT, or each line of standard input, is positive or negative; one result a line."
-    p.set_defaults(run=run)
     add_texts(p)
-    add_checkpoint(p, SENTIMENT.help)
-    add_device(p)
+    add_model(p, SENTIMENT)
     p.add_argument("--json", action="store_true", help="one JSON object a line")
 
 

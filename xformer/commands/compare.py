@@ -1,4 +1,4 @@
-"""Compare the translations of two texts, and how likely each is after either; or those of one text by two models."""
+"""Compare the translations of two texts, or of one text by two models."""
 
 import argparse
 import json
@@ -10,14 +10,11 @@ from xformer.explain.pairs import Place, aligned
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import Comparison, TwoModels, UserError
 
-HELP = "compare the translations of two texts, or of one text by two models"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = ("Translate A and B, mark the words in which they and their translations differ, and print the "
                      "log-probability of each translation after either text. With --models: translate A with two "
                      "models, mark the words in which they differ, and print how likely, good and quick each is.")
-    p.set_defaults(run=run)
     p.add_argument("first", metavar="A", help="English")
     p.add_argument("second", metavar="B", nargs="?", help="English that differs from A in a word or two")
     p.add_argument("--models", metavar=("NAME", "OTHER"), nargs=2, help="two checkpoints that translate A, in place of "

@@ -5,21 +5,18 @@ import argparse
 from xformer.commands.arguments import add_device, add_options, add_part, add_precision, plainly, record
 from xformer.training.options import NearestRun, SentimentDownload, TranslationDownload
 
-HELP = "fetch training data, and make more of them"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    defaults = argparse.ArgumentDefaultsHelpFormatter
     q = add_part(kinds, translation, "English-Spanish sentence pairs",
                  "Download sentence pairs of Tatoeba (CC-BY 2.0 FR) and write train.tsv.xz, dev.tsv and "
                  "ATTRIBUTION.txt, and beside them written.tsv.xz, pairs written for this project (CC0); no sentence "
-                 "of dev, on either side, occurs in either of the two to train on.", formatter_class=defaults)
+                 "of dev, on either side, occurs in either of the two to train on.")
     add_options(q, TranslationDownload)
     q = add_part(kinds, sentiment, "reviews and phrases, labelled and not",
                  "Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
                  "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no "
-                 "film of imdb-validation occurs in imdb-train.", formatter_class=defaults)
+                 "film of imdb-validation occurs in imdb-train.")
     add_options(q, SentimentDownload, "out")
     q.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
                    help="tar archive of reviews, and zip archive of trees")
@@ -28,7 +25,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                  "Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the "
                  "hypotheses of each beam the one nearest to the references, by the mean of sentence BLEU and chrF, "
                  "but for those that share a sentence with dev. The model, trained on from its weights, learns from "
-                 "both (sequence-level interpolation, Kim & Rush 2016).", formatter_class=defaults)
+                 "both (sequence-level interpolation, Kim & Rush 2016).")
     add_options(q, NearestRun)
     add_device(q)
     add_precision(q)

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xformer.commands.arguments import (
-    SAVE_HELP,
-    SAVE_METRICS_HELP,
     Within,
-    add_checkpoint,
-    add_device,
-    add_pairs,
+    add_model,
     add_part,
     add_rerank,
     add_search,
@@ -24,80 +20,76 @@ from xformer.commands.arguments import (
     reranked,
     search_options,
 )
-from xformer.hub.shipped import SENTIMENT, TRANSLATION
+from xformer.hub.shipped import SENTIMENT, TRANSLATION, Shipped
 from xformer.results import UserError
 
 if TYPE_CHECKING:
+    from xformer.serve.loaded import ModelService
     from xformer.serve.translation import Service
 
-HELP = "score a model"
-TRANSLATION_KEPT = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam", "identity")
-SENTIMENT_KEPT = ("accuracy", "calibration_error", "rows", "identity")
+METRICS = "keep the scores in the checkpoint's metrics.json"
+METRICS_AND_CARD = f"{METRICS} and model card"
+TRANSLATION_KEPT = ("bleu", "chrf", "bleu_signature", "chrf_signature", "sentences", "beam")
+SENTIMENT_KEPT = ("accuracy", "calibration_error", "rows")
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    q = add_part(kinds, translation, "BLEU and chrF of a file of pairs",
-                 "Translate what the model reads of a file of pairs, English or Spanish, and score it with sacrebleu, "
-                 "one reference a line.")
-    add_pairs(q)
-    add_search(q)
+    q = _of_pairs(kinds, translation, "BLEU and chrF of a file of pairs",
+                  "Translate what the model reads of a file of pairs, English or Spanish, and score it with sacrebleu, "
+                  "one reference a line.", METRICS_AND_CARD)
     add_rerank(q)
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="score the first N pairs only")
     q.add_argument("--plain", action="store_true",
                    help="write what is translated in lower case and without punctuation at its ends, as many type")
     q.add_argument("--lowercase", action="store_true", help="score both sides in lower case")
-    q.add_argument("--without", metavar="FILE", help="file of training data: leave out the pairs that share a "
-                                                     "sentence with it; if its third column marks pairs as in-test, "
-                                                     "only with those")
+    q.add_argument("--without", type=Path, metavar="FILE",
+                   help="file of training data: leave out the pairs that share a sentence with it; if its third column "
+                        "marks pairs as in-test, only with those")
     q.add_argument("--against", metavar="NAME", help="another checkpoint: score it too, test the difference by "
                                                      "sacrebleu's paired bootstrap, and print where they differ most")
-    q.add_argument("--save", action="store_true", help=SAVE_HELP)
 
     q = add_part(kinds, alignment, "alignment error rate of every cross-attention head",
                  "Compare what each cross-attention head looks at with sentence pairs aligned by hand (Och and Ney "
                  "2003); 0 is best, 1 worst.")
-    add_checkpoint(q)
+    add_model(q)
     q.add_argument("--gold", metavar="FILE", help="English, a tab, Spanish, a tab, links: i-j sure, i?j possible, "
                                                   "words counted from 0; if not given, the forty that come with it")
-    add_device(q)
     q.add_argument("--json", action="store_true", help="one JSON object")
-    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+    q.add_argument("--save", action="store_true", help=METRICS)
 
-    q = add_part(kinds, lengths, "BLEU and chrF by the length of the sentences",
-                 "Translate what the model reads of a file of pairs and score it by the number of its pieces, beside "
-                 "how many sentences of that length the model has learned from.")
-    add_pairs(q)
-    q.add_argument("--train", metavar="DIR", help="folder with train.tsv[.xz] and, where they were used, "
-                                                  "extra.tsv, extra2.tsv and written.tsv: their sentences are counted "
-                                                  "by length too")
-    add_search(q)
-    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+    q = _of_pairs(kinds, lengths, "BLEU and chrF by the length of the sentences",
+                  "Translate what the model reads of a file of pairs and score it by the number of its pieces, beside "
+                  "how many sentences of that length the model has learned from.")
+    q.add_argument("--train", type=Path, metavar="DIR",
+                   help="folder with train.tsv[.xz] and, where they were used, extra.tsv, extra2.tsv and written.tsv: "
+                        "their sentences are counted by length too")
 
-    _add_trust(kinds)
-    _add_reviews(kinds)
-
-
-def _add_trust(kinds: Any) -> None:
-    """Add what measures how far a translation can be trusted."""
-    q = add_part(kinds, guesses, "the probability below which a translation is marked as a guess",
-                 "Find the mean log-probability of pieces below which page, API and command say that the model is "
-                 "guessing: the bound marks less than --share of held-out sentences. Count how many wrong translations "
-                 "it catches.")
-    add_pairs(q)
-    add_search(q)
+    q = _of_pairs(kinds, guesses, "the probability below which a translation is marked as a guess",
+                  "Find the mean log-probability of pieces below which page, API and command say that the model is "
+                  "guessing: the bound marks less than --share of held-out sentences. Count how many wrong "
+                  "translations it catches.")
     q.add_argument("--share", type=float, action=Within, above=0, most=0.5, default=0.02,
                    help="mark less than this share of the sentences (default 0.02)")
     q.add_argument("--least", type=float, action=Within, least=0, most=100, default=25.0, metavar="CHRF",
                    help="a translation counts as wrong if its chrF to the nearest reference is below this (default 25)")
-    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
 
-    q = add_part(kinds, quality, "how far a translation can be trusted, as page and API say it",
-                 "Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how "
-                 "many translations like one say what was meant, and test it on the other half.")
-    q.add_argument("--pairs", required=True, metavar="FILE", nargs="+", help="files of English, a tab, Spanish")
+    _of_pairs(kinds, quality, "how far a translation can be trusted, as page and API say it",
+              "Fit on half of held-out pairs, by log-probabilities, length and the beam's other hypotheses, how many "
+              "translations like one say what was meant, and test it on the other half.", nargs="+")
+    _add_reviews(kinds)
+
+
+def _of_pairs(kinds: Any, run: Any, help: str, description: str, kept: str = METRICS, **more: Any
+              ) -> argparse.ArgumentParser:
+    """Add a command that translates a file of pairs, or several if there is to be `more` about --pairs; -> its parser.
+    """
+    q = add_part(kinds, run, help, description)
+    q.add_argument("--pairs", required=True, type=Path, metavar="FILE",
+                   help=".tsv or .tsv.xz: English, a tab, Spanish", **more)
     add_search(q)
-    q.add_argument("--save", action="store_true", help=SAVE_METRICS_HELP)
+    q.add_argument("--save", action="store_true", help=kept)
+    return q
 
 
 def _add_reviews(kinds: Any) -> None:
@@ -105,13 +97,12 @@ def _add_reviews(kinds: Any) -> None:
     q = add_part(kinds, sentiment, "accuracy on a file of labelled texts",
                  "Classify the texts of a file and compare with their labels; also says how well the probabilities are "
                  "calibrated (expected calibration error, Guo et al. 2017).")
-    q.add_argument("--rows", required=True, metavar="FILE",
+    q.add_argument("--rows", required=True, type=Path, metavar="FILE",
                    help=".tsv or .tsv.xz: 0 (negative) or 1 (positive), a tab, a text")
-    add_checkpoint(q, SENTIMENT.help)
-    add_device(q)
+    add_model(q, SENTIMENT)
     q.add_argument("--limit", type=int, action=Within, least=0, default=0, help="classify the first N texts only")
     q.add_argument("--json", action="store_true", help="one JSON object")
-    q.add_argument("--save", action="store_true", help=SAVE_HELP)
+    q.add_argument("--save", action="store_true", help=METRICS_AND_CARD)
     for run, help, description in (
             (pretraining, "what pre-training is worth, from several runs of train sentiment",
              "Gather what classifiers learned from shares of the labels, from a language model and from nothing: their "
@@ -120,57 +111,95 @@ def _add_reviews(kinds: Any) -> None:
              "Gather how well classifiers do by their pooling and mask: their accuracy on the validation sets.")):
         q = add_part(kinds, run, help, description)
         q.add_argument("runs", metavar="DIR", nargs="+", help="folder that train sentiment wrote")
-        add_checkpoint(q, SENTIMENT.help)
+        q.add_argument("--checkpoint", metavar="NAME", help=SENTIMENT.help)
         q.add_argument("--json", action="store_true", help="one JSON array")
         q.add_argument("--save", action="store_true", help="keep the scores in the metrics.json of the checkpoint")
 
 
-def _opened(args: argparse.Namespace) -> tuple[Path, Service]:
-    """Open a checkpoint; raises UserError where scores of a changed model would be kept as its own."""
+# What every command does
+
+
+def _folder(args: argparse.Namespace, shipped: Shipped) -> Path:
+    """Find a checkpoint; raises UserError for one in the Hub's cache if results are to be kept in it."""
+    folder = shipped.find(args.checkpoint)
+    if args.save and folder.resolve().parent.name == "snapshots":
+        raise UserError("--save writes into the checkpoint, but the Hub's cache is kept as it was fetched; copy it out "
+                        "with “python -m xformer checkpoint pull owner/name DIR” and name that folder.")
+    return folder
+
+
+def _opened(args: argparse.Namespace, precision: str = "auto") -> Service:
+    """Open a translation model; raises UserError where scores of a changed model would be kept as its own."""
     from xformer.serve.translation import Service
-    if args.save and args.precision == "int8":
+    if args.save and precision == "int8":
         raise UserError("--save keeps the scores of the weights as they are; leave out --save, or --precision int8.")
-    folder = own_folder(TRANSLATION.find(args.checkpoint), args.save)
-    return folder, Service.open(folder, args.device, args.precision)
+    return Service.open(_folder(args, TRANSLATION), args.device, precision)
+
+
+def _set(file: Path) -> str:
+    """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
+    return file.name.removesuffix(".xz").removesuffix(".tsv")
+
+
+def _tell(args: argparse.Namespace, lines: list[str], found: Any, service: ModelService[Any] | None = None,
+          **kept: Any) -> None:
+    """Print what was found, and of which weights, as lines or as JSON. If asked to, keep some of it by its name in the
+    metrics of the checkpoint; `scores`, those of one set, also in its card."""
+    if service:
+        info = service.info
+        found = {**found, "checkpoint": info.name, "identity": info.identity, "device": info.device}
+        lines[-1] += f", checkpoint {info.name} {info.identity}"
+    print(json.dumps(found) if args.json else "\n".join(lines))
+    if not args.save:
+        return
+    from xformer.hub import card, checkpoint
+    folder = service.folder if service else _folder(args, SENTIMENT)
+    try:
+        if "scores" in kept:
+            card.keep(folder, kept["scores"])
+        else:
+            metrics = {**checkpoint.read_metrics(folder), **kept}
+            checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
+    except OSError as error:
+        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
+                        f"copy the checkpoint to where it can.") from error
+
+
+# Translations
 
 
 def translation(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs; keep them if asked to."""
+    from xformer.serve.translation import Service
     from xformer.training import evaluation
     from xformer.training.data.corpora import read_test_overlap, without
-    options = search_options(args, alternatives=0)
-    pairs, name, left_out = read_pairs(Path(args.pairs))[:args.limit or None], set_name(Path(args.pairs)), 0
+    options, pairs, name = search_options(args, alternatives=0), read_pairs(args.pairs), _set(args.pairs)
+    pairs, more, lines = pairs[:args.limit or None], dict[str, Any](), list[str]()
     if args.without:
-        kept = without(pairs, read_pairs(Path(args.without), read_test_overlap))
-        name, left_out, pairs = f"{name} without {set_name(Path(args.without))}", len(pairs) - len(kept), kept
+        kept = without(pairs, read_pairs(args.without, read_test_overlap))
+        name, left_out, pairs = f"{name} without {_set(args.without)}", len(pairs) - len(kept), kept
         if not pairs:
             raise UserError(f"Every pair of {args.pairs} shares a sentence with {args.without}, and none is left to "
                             f"score; name another file with --without.")
+        more = {"set": name, "left_out": left_out}
+        lines.append(f"{left_out:,} pairs left out that share a sentence with {args.without}")
     if args.rerank and args.save:
         raise UserError("--save keeps what the model reaches by itself; leave out --save, or --rerank.")
-    folder, service = _opened(args)
-    service = reranked(service, args)
-    how, against = {"rough": args.plain, "lowercase": args.lowercase}, None
+    service = reranked(_opened(args, args.precision), args)
+    how = {"rough": args.plain, "lowercase": args.lowercase}
     if args.against:
-        other = type(service).open(TRANSLATION.find(args.against), args.device, args.precision)
-        scores, against = evaluation.evaluate_against(service, other, pairs, options, **how)
+        other = Service.open(TRANSLATION.find(args.against), args.device, args.precision)
+        scores, more["against"] = evaluation.evaluate_against(service, other, pairs, options, **how)
     else:
         scores = evaluation.evaluate_translation(service, pairs, options, **how)
-    if args.save:
-        keep_score(folder, name, {**{key: getattr(scores, key) for key in TRANSLATION_KEPT}, "plain": args.plain,
-                                  "lowercase": args.lowercase})
-    if args.json:
-        print(json.dumps({**asdict(scores), **({"set": name, "left_out": left_out} if args.without else {}),
-                          **({"against": against} if against else {})}))
-    else:
-        if args.without:
-            print(f"{left_out:,} pairs left out that share a sentence with {args.without}")
-        print(f"BLEU {scores.bleu}  {scores.bleu_signature}")
-        print(f"chrF {scores.chrf}  {scores.chrf_signature}")
-        print(f"{scores.sentences:,} sentences in {scores.seconds} s on {scores.device}, beam {scores.beam}, "
-              f"checkpoint {scores.checkpoint} {scores.identity}")
-        if against:
-            print(_against(against, [scores.checkpoint, against["scores"]["checkpoint"]]))
+    lines += [f"BLEU {scores.bleu}  {scores.bleu_signature}", f"chrF {scores.chrf}  {scores.chrf_signature}",
+              f"{scores.sentences:,} sentences in {scores.seconds} s on {service.info.device}, beam {scores.beam}"]
+    found = asdict(scores)
+    _tell(args, lines, {**found, **more}, service, scores={
+        "set": name, **{key: found[key] for key in TRANSLATION_KEPT}, "identity": service.info.identity,
+        "plain": args.plain, "lowercase": args.lowercase})
+    if args.against and not args.json:
+        print(_against(more["against"], [service.info.name, more["against"]["scores"]["checkpoint"]]))
 
 
 def _against(found: dict[str, Any], names: list[str]) -> str:
@@ -190,10 +219,8 @@ def _against(found: dict[str, Any], names: list[str]) -> str:
 def alignment(args: argparse.Namespace) -> None:
     """Print the alignment error rate of every cross-attention head, and the best one; keep them if asked to."""
     from xformer.explain.alignment import GOLD, read_gold
-    from xformer.serve.translation import Service
     from xformer.training import evaluation
-    folder = own_folder(TRANSLATION.find(args.checkpoint), args.save)
-    service = Service.open(folder, args.device)
+    service = _opened(args)
     path = Path(args.gold) if args.gold else GOLD.get(service.info.source, GOLD["en"])
     with plainly(f"There is no file {path}; name one of English, a tab, Spanish, a tab, links."):
         gold = read_gold(path)
@@ -206,62 +233,24 @@ def alignment(args: argparse.Namespace) -> None:
                   *(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row) for i, row in enumerate(rates, 1))]
     lines.append(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece "
                  f"{scores.reading}; {scores.sentences:,} sentences")
-    _tell(args, folder, "alignment", scores.to_json(), lines, service)
+    _tell(args, lines, scores.to_json(), service, alignment=scores.to_json())
 
 
 def lengths(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
     from xformer.training import evaluation
-    options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
-    learned = _training_pairs(Path(args.train)) if args.train else None
-    folder, service = _opened(args)
+    options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
+    learned = _training_pairs(args.train) if args.train else None
+    service = _opened(args, args.precision)
     training = None if learned is None else [source for source, _ in evaluation.as_read(service, learned)]
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
     for bucket in scores.buckets:
-        pieces = f"{bucket.first}-" if bucket.last is None else f"{bucket.first}-{bucket.last}"
-        lines.append(f"{pieces:<9}{bucket.sentences:>10,}{_number(bucket.bleu):>8}{_number(bucket.chrf):>8}"
-                     f"{_number(bucket.training):>12}")
+        pieces, cells = f"{bucket.first}-{bucket.last or ''}", (bucket.bleu, bucket.chrf, bucket.training)
+        bleu, chrf, trained = ("–" if cell is None else f"{cell:,}" for cell in cells)
+        lines.append(f"{pieces:<9}{bucket.sentences:>10,}{bleu:>8}{chrf:>8}{trained:>12}")
     lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
-    _tell(args, folder, "lengths", asdict(scores), lines, service)
-
-
-def guesses(args: argparse.Namespace) -> None:
-    """Print the bound and what it catches; keep it if asked to."""
-    from xformer.training import evaluation
-    options, pairs = search_options(args, alternatives=0), read_pairs(Path(args.pairs))
-    folder, service = _opened(args)
-    scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
-    _tell(args, folder, "guesses", asdict(scores), [
-        f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
-        f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}"], service)
-
-
-def quality(args: argparse.Namespace) -> None:
-    """Print how well what is said of translations holds on those it was not fitted to; keep it if asked to."""
-    from xformer.training import evaluation
-    options = search_options(args, n_best=args.beam, alternatives=0)
-    sets = {set_name(Path(file)): read_pairs(Path(file)) for file in args.pairs}
-    folder, service = _opened(args)
-    with plainly():
-        found = evaluation.evaluate_quality(service, sets, options)
-    rows = [("tested on", *next(iter(found["tested"].values()))), *(
-        (name, *group.values()) for name, group in found["tested"].items())]
-    lines = ["".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows]
-    _tell(args, folder, "quality", found, [*lines, f"fitted on {found['fitted']:,}"], service)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
-def _tell(args: argparse.Namespace, folder: Path, name: str, kept: Any, lines: list[str], service: Service) -> None:
-    """Print what was measured and of which weights, as lines or as JSON; keep it under a name if asked to."""
-    origin = {"checkpoint": service.info.name, "identity": service.info.identity, "device": service.info.device}
-    weights = f", checkpoint {service.info.name} {service.info.identity}"
-    print(json.dumps({**kept, **origin}) if args.json else "\n".join(lines) + weights)
-    if args.save:
-        keep(folder, name, kept)
+    _tell(args, lines, asdict(scores), service, lengths=asdict(scores))
 
 
 def _training_pairs(folder: Path) -> list[tuple[str, str]]:
@@ -274,25 +263,49 @@ def _training_pairs(folder: Path) -> list[tuple[str, str]]:
     return [pair for file in files for pair in read_pairs(file)]
 
 
+def guesses(args: argparse.Namespace) -> None:
+    """Print the bound and what it catches; keep it if asked to."""
+    from xformer.training import evaluation
+    options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
+    service = _opened(args, args.precision)
+    scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
+    said = (f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
+            f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}")
+    _tell(args, [said], asdict(scores), service, guesses=asdict(scores))
+
+
+def quality(args: argparse.Namespace) -> None:
+    """Print how well what is said of translations holds on those it was not fitted to; keep it if asked to."""
+    from xformer.training import evaluation
+    options = search_options(args, n_best=args.beam, alternatives=0)
+    sets = {_set(file): read_pairs(file) for file in args.pairs}
+    service = _opened(args, args.precision)
+    with plainly():
+        found = evaluation.evaluate_quality(service, sets, options)
+    rows = [("tested on", *next(iter(found["tested"].values()))), *(
+        (name, *group.values()) for name, group in found["tested"].items())]
+    lines = ["".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows]
+    _tell(args, [*lines, f"fitted on {found['fitted']:,}"], found, service, quality=found)
+
+
+# Reviews
+
+
 def sentiment(args: argparse.Namespace) -> None:
     """Print the accuracy on a file of labelled texts; keep it if asked to."""
     from xformer.serve.reviews import SentimentService
     from xformer.training import evaluation
     from xformer.training.data.reviews import read_rows
-    path = Path(args.rows)
-    with plainly(f"There is no file {path}; name a .tsv or .tsv.xz of 0 (negative) or 1 (positive), a tab, a text."):
-        rows = read_rows(path)[:args.limit or None]
-    folder = own_folder(SENTIMENT.find(args.checkpoint), args.save)
-    service = SentimentService.open(folder, args.device)
+    with plainly(f"There is no file {args.rows}; name a .tsv or .tsv.xz of 0 (negative) or 1 (positive), a tab, a "
+                 f"text."):
+        rows = read_rows(args.rows)[:args.limit or None]
+    service = SentimentService.open(_folder(args, SENTIMENT), args.device)
     scores = evaluation.evaluate_sentiment(service, rows)
-    if args.save:
-        keep_score(folder, set_name(path), {key: getattr(scores, key) for key in SENTIMENT_KEPT})
-    if args.json:
-        print(json.dumps(asdict(scores)))
-    else:
-        print(f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}")
-        print(f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {scores.device}, "
-              f"checkpoint {scores.checkpoint} {scores.identity}")
+    lines = [f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}",
+             f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {service.info.device}"]
+    _tell(args, lines, asdict(scores), service, scores={
+        "set": _set(args.rows), **{key: getattr(scores, key) for key in SENTIMENT_KEPT},
+        "identity": service.info.identity})
 
 
 def pretraining(args: argparse.Namespace) -> None:
@@ -306,67 +319,20 @@ def pretraining(args: argparse.Namespace) -> None:
         begun = "pre-trained" if share.pretrained else "from nothing"
         lines.append(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
                      f"{share.sst2:>9.4f}")
-    _tell_runs(args, "label_shares", [asdict(share) for share in shares], lines)
-
-
-def _tell_runs(args: argparse.Namespace, name: str, kept: list[dict[str, Any]], lines: list[str]) -> None:
-    """Print what was gathered of runs, as lines or as JSON; keep it under a name if asked to."""
-    print(json.dumps(kept) if args.json else "\n".join(lines))
-    if args.save:
-        keep(own_folder(SENTIMENT.find(args.checkpoint), args.save), name, kept)
+    found = [asdict(share) for share in shares]
+    _tell(args, lines, found, label_shares=found)
 
 
 def poolings(args: argparse.Namespace) -> None:
     """Print how well classifiers do by their pooling and mask; keep it if asked to."""
-    from xformer.classifier import ClassifierConfig
     from xformer.hub import checkpoint
     from xformer.training import evaluation
-    runs = {}
-    for run in args.runs:
-        found = checkpoint.examine(Path(run))
-        if not isinstance(found.config, ClassifierConfig):
-            raise UserError(f"The checkpoint {run} holds a {found.kind.name}; name folders that “train sentiment” "
-                            f"wrote.")
-        runs[run] = found.config, found.parameters, found.metrics
     with plainly():
-        scores = evaluation.pooling_scores(runs)
+        scores = evaluation.pooling_scores({run: checkpoint.examine(Path(run)) for run in args.runs})
     lines = [f"{'pooling':<11}{'mask':<8}{'parameters':>12}{'steps':>8}{'IMDb':>9}{'SST-2':>9}"]
     for score in scores:
         mask = "causal" if score.causal else "full"
         lines.append(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
                      f"{score.sst2:>9.4f}")
-    _tell_runs(args, "poolings", [asdict(score) for score in scores], lines)
-
-
-def own_folder(folder: Path, save: bool) -> Path:
-    """Return a checkpoint folder; raises UserError for one in the Hub's cache if results are to be kept in it."""
-    if save and folder.resolve().parent.name == "snapshots":
-        raise UserError("--save writes into the checkpoint, but the Hub's cache is kept as it was fetched; copy it out "
-                        "with “python -m xformer checkpoint pull owner/name DIR” and name that folder.")
-    return folder
-
-
-def keep(folder: Path, key: str, value: Any) -> None:
-    """Put an entry into the metrics of a checkpoint, in place of an earlier one."""
-    from xformer.hub import checkpoint
-    metrics = {**checkpoint.read_metrics(folder), key: value}
-    try:
-        checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
-    except OSError as error:
-        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
-                        f"copy the checkpoint to where it can.") from error
-
-
-def set_name(file: Path) -> str:
-    """Return the name under which the score on a file is kept: the file's, without .tsv and .xz."""
-    return file.name.removesuffix(".xz").removesuffix(".tsv")
-
-
-def keep_score(folder: Path, name: str, score: dict[str, Any]) -> None:
-    """Put a score on the set of this name into the metrics and the card of a checkpoint."""
-    from xformer.hub import card
-    try:
-        card.keep(folder, {"set": name, **score})
-    except OSError as error:
-        raise UserError(f"The files of {folder} cannot be written ({error.strerror}); copy the checkpoint to where "
-                        f"they can.") from error
+    found = [asdict(score) for score in scores]
+    _tell(args, lines, found, poolings=found)

@@ -1,4 +1,4 @@
-"""Write the attention maps of a translation to a file, or print what the model reads in between its layers."""
+"""Write the attention maps of a translation to a file, or print what each layer makes of it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xformer.commands.arguments import add_checkpoint, add_device
+from xformer.commands.arguments import add_model
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import ReadDecoder, TranslateByLayer, UserError
 
 if TYPE_CHECKING:
     from xformer.serve.translation import Service
 
-HELP = "write the attention maps of a translation to a file, or print what each layer makes of it"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = ("Write every attention map of one pass over TEXT and its translation (or --target) to a file, or "
                      "print what the model makes of it after each layer.")
-    p.set_defaults(run=run)
     p.add_argument("text", metavar="TEXT", help="English")
     p.add_argument("--target", metavar="TEXT", help="Spanish; the model's own translation if not given")
     what = p.add_mutually_exclusive_group(required=True)
@@ -27,8 +24,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     what.add_argument("--layers", action="store_true",
                       help="print the translation from each layer of the encoder, and the likeliest piece at each "
                            "layer of the decoder with the rank of the piece that follows")
-    add_checkpoint(p)
-    add_device(p)
+    add_model(p)
 
 
 def run(args: argparse.Namespace) -> None:

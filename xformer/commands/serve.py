@@ -8,13 +8,10 @@ from xformer.commands.arguments import Within, add_device, add_precision, add_to
 from xformer.hub.shipped import SENTIMENT, TRANSLATION
 from xformer.results import UserError
 
-HELP = "serve the engine over HTTP, without the page"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = ("Serve translations, explanations and classifications over HTTP, for programs (see /docs there) "
                      "and for pages started with --engine.")
-    p.set_defaults(run=run)
     p.add_argument("--checkpoint", metavar="NAME", help=TRANSLATION.help)
     p.add_argument("--sentiment", metavar="NAME", help=SENTIMENT.help)
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")

@@ -5,8 +5,6 @@ import argparse
 from xformer.commands.arguments import add_part
 from xformer.hub import shipped
 
-HELP = "host the page on the Hugging Face Hub"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     q = add_part(p.add_subparsers(dest="what", required=True), push, "upload the page as a Space",

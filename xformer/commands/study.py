@@ -7,16 +7,15 @@ from xformer.commands.arguments import Within, add_options, add_part, plainly, r
 from xformer.strings import ASSETS
 from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, DivergenceRuns
 
-HELP = "study how transformers learn, and why some do not"
 DIVERGENCE = ASSETS / "divergence.json"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
-    defaults = argparse.ArgumentDefaultsHelpFormatter
     q = add_part(kinds, run, "gradients of an untrained model by depth",
                  "Print the norm of the gradient of each sub-layer's weights before the first step, for post-norm and "
-                 "pre-norm (Xiong et al. 2020, figure 3).", "beginning", formatter_class=defaults)
+                 "pre-norm (Xiong et al. 2020, figure 3).", "beginning",
+                 formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     q.add_argument("--n-layers", type=int, action=Within, least=1, most=MOST_LAYERS, default=6)
     q.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
                    help="a multiple of 8; d_ff is four times as wide")
@@ -24,7 +23,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q = add_part(kinds, divergence, "short runs of both orders, with and without a warm-up",
                  "Train a small deep model on short sentence pairs, for both orders of normalisation with and without "
                  "a warm-up, at two learning rates, and record what happens. Stopped at any moment, the same command "
-                 "goes on with the run it was at.", formatter_class=defaults)
+                 "goes on with the run it was at.")
     q.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
     q.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
     add_options(q, DivergenceRuns)

@@ -7,8 +7,6 @@ from typing import Any
 from xformer.commands.arguments import add_options, add_part, record
 from xformer.training.options import LanguageModelRun, SentimentRun, TranslationRun
 
-HELP = "train a model"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     kinds = p.add_subparsers(dest="what", required=True)
@@ -19,8 +17,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
             ("sentiment", SentimentRun, "classify reviews and phrases",
              "Fine-tune a language model on labelled texts, or train a classifier from nothing.")):
         q = add_part(kinds, partial(train, kind), about,
-                     f"{description} If a run is stopped, the same command continues it.", name,
-                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+                     f"{description} If a run is stopped, the same command continues it.", name)
         add_options(q, kind)
 
 

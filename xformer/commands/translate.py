@@ -7,12 +7,9 @@ from xformer.commands.lines import answer
 from xformer.hub.shipped import TRANSLATION
 from xformer.results import BeamTree, GrowTree
 
-HELP = "translate a text, or each line of standard input"
-
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     p.description = "Translate TEXT, or each line of standard input; one result a line."
-    p.set_defaults(run=run)
     add_texts(p)
     add_search(p)
     add_rerank(p)

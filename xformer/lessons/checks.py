@@ -17,10 +17,10 @@ from xformer.explain.principles import softmax
 from xformer.explain.recorded import learned
 from xformer.figures.labels import percent, place, shown
 from xformer.figures.locked_word import Lock
-from xformer.figures.word_link import grid, text_of
+from xformer.figures.word_link import grid, group_of, text_of
 from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays, there
 from xformer.pieces import words
-from xformer.results import GENERATIONS, Head, Message, TrainingCourse, UserError, Walk, options, questions
+from xformer.results import GENERATIONS, Head, Message, Trace, TrainingCourse, UserError, Walk, options, questions
 
 Values = dict[str, Any]
 
@@ -37,12 +37,6 @@ def _best(shares: np.ndarray, stack: str) -> tuple[Head, float]:
     return Head(stack, int(layer) + 1, int(head) + 1), float(shares[layer, head])
 
 
-def _row(scene: Scene, head: Head, asks: Word) -> dict[str, float]:
-    """How much a word looks at each English word in one head."""
-    return {text_of(scene.passed, one): float(_shares(scene, head.stack, asks, one)[head.layer - 1, head.head - 1])
-            for one in scene.every("source")}
-
-
 def _errors(scene: Scene, head: Head) -> tuple[float, float]:
     return there(scene.service.alignment_errors(head))
 
@@ -51,10 +45,19 @@ def _name(scene: Scene, head: Head) -> str:
     return f"{scene.language.say(f'stack_{head.stack}')}, {place(head, scene.language)}"
 
 
+def _walk(scene: Scene, head: Head) -> Walk:
+    return scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, head))
+
+
 def _scaled(scene: Scene) -> tuple[Walk, np.ndarray]:
     """The walk of First principles, and the masked scores of its row."""
-    walk = scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, scene.first))
+    walk = _walk(scene, scene.first)
     return walk, walk.masked[min(scene.query or 1, len(walk.queries)) - 1]
+
+
+def _sure(trace: Trace, one: Word) -> float:
+    """The probability of a Spanish word of the pass: of all its pieces together."""
+    return math.exp(sum(trace.log_probs[i - 1] for i in group_of(trace, one)))
 
 
 # Probabilities
@@ -70,19 +73,14 @@ def sure_of(scene: Scene, *, place: int) -> tuple[float, Values]:
 
 @number
 def sure_of_word(scene: Scene, *, word: str) -> tuple[float, Values]:
-    """How sure the model is of a Spanish word of the pass, in percent: of all its pieces together."""
-    trace, at = scene.passed, scene.position("target", word)[1]
-    (group,) = (group for group in words(trace.target) if at in group)
-    return 100 * math.exp(sum(trace.log_probs[i - 1] for i in group)), {"word": word}
+    """How sure the model is of a Spanish word of the pass, in percent."""
+    return 100 * _sure(scene.passed, scene.position("target", word)), {"word": word}
 
 
 @partial(most, written=lambda value: percent(-value))
 def least_sure(scene: Scene) -> tuple[Mapping[str, float], Values]:
     """The Spanish word of the pass with the lowest probability."""
-    trace = scene.passed
-    sure = {text_of(trace, one): -math.exp(sum(trace.log_probs[i - 1] for i in group))
-            for one in scene.every("target") for group in words(trace.target) if one[1] in group}
-    return sure, {}
+    return {text_of(scene.passed, one): -_sure(scene.passed, one) for one in scene.every("target")}, {}
 
 
 @choice
@@ -107,8 +105,10 @@ def unsure_start(scene: Scene, *, below: float) -> tuple[bool, str, Values]:
 @most
 def looks_back(scene: Scene, *, word: str) -> tuple[Mapping[str, float], Values]:
     """The English word that a Spanish one looks at most in the head that aligns best."""
-    head = scene.service.best_head
-    return _row(scene, head, scene.position("target", word)), {"word": word, "head": place(head, scene.language)}
+    head, asks = scene.service.best_head, scene.position("target", word)
+    row = {text_of(scene.passed, one): float(_shares(scene, "cross", asks, one)[head.layer - 1, head.head - 1])
+           for one in scene.every("source")}
+    return row, {"word": word, "head": place(head, scene.language)}
 
 
 @most
@@ -226,14 +226,10 @@ def keeps_translation(scene: Scene, *, how: str) -> tuple[bool, str, Values]:
     return before.best.text == after, "", {"before": before.best.text, "after": after}
 
 
-def _first_of(scene: Scene, stack: str) -> Walk:
-    return scene.service.ask(questions.WalkHead(scene.passed.text, scene.passed.tokens, Head(stack, 1, 1)))
-
-
 @number
 def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
     """How many pieces the piece at a place of the translation may look at, itself and <s> included."""
-    walk = _first_of(scene, "decoder_self")
+    walk = _walk(scene, Head("decoder_self", 1, 1))
     at = min(place, len(walk.queries) - 1)
     return float(walk.mask[at].sum()), {"piece": shown(walk.queries[at])}
 
@@ -241,7 +237,7 @@ def may_see(scene: Scene, *, place: int) -> tuple[float, Values]:
 @choice
 def sees(scene: Scene, *, stack: str) -> tuple[str, Values]:
     """Whether the first piece of a stack may look at the last: "yes" or "no"."""
-    walk = _first_of(scene, stack)
+    walk = _walk(scene, Head(stack, 1, 1))
     return "yes" if walk.mask[0, -1] else "no", {"first": shown(walk.queries[0]), "last": shown(walk.keys[-1])}
 
 
@@ -342,9 +338,7 @@ def bleu_gain(scene: Scene, *, first: str, second: str) -> tuple[float, Values]:
 @stays
 def alike(scene: Scene, *, model: str) -> tuple[str, str]:
     """The translation by one of the generations."""
-    if model not in scene.models.names:
-        raise UserError(Message.of("error_answer_data"))
-    with scene.models.lease(model) as service:
+    with scene.models.lease(there(model if model in scene.models.names else None)) as service:
         return scene.translated.best.text, service.translate(scene.translated.source).best.text
 
 
@@ -400,8 +394,7 @@ def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
 def pretraining_gain(scene: Scene, *, share: float) -> tuple[float, Values]:
     """How many points of accuracy pre-training is worth with a share of the labels."""
     found = {one.pretrained: one for one in scene.reader.label_shares if math.isclose(one.share, share)}
-    if len(found) < 2:
-        raise UserError(Message.of("error_answer_data"))
+    there(found if len(found) == 2 else None)
     return 100 * (found[True].imdb - found[False].imdb), {
         "labels": found[True].labels, "before": percent(found[False].imdb), "after": percent(found[True].imdb)}
 

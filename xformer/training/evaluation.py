@@ -16,10 +16,10 @@ import torch
 from sacrebleu.significance import PairedTest
 from tqdm import tqdm
 
-from xformer.classifier import ClassifierConfig
 from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
-from xformer.results import LabelShare, Options, PoolingScore, Translation, UserError
+from xformer.hub.checkpoint import Summary
+from xformer.results import LabelShare, LengthScore, Options, PoolingScore, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.serve.two_models import check
@@ -52,10 +52,7 @@ class TranslationScores:
     sentences_per_second: float
     bleu_signature: str  # sacrebleu's, that says how it was computed
     chrf_signature: str
-    checkpoint: str
-    identity: str  # of the weights
     beam: int
-    device: str
 
 
 def evaluate_translation(service: Service, pairs: Sequence[Pair], options: Options, *, rough: bool = False,
@@ -72,18 +69,21 @@ def _evaluated(service: Service, pairs: Sequence[Pair], options: Options, rough:
     """Score a service as `evaluate_translation` does; also its translations."""
     pairs = as_read(service, pairs)
     sources = [plain(source) or source if rough else source for source, _ in pairs]
-    references = [reference for _, reference in pairs]
     began = time.perf_counter()
     translations = [translation.best.text for translation in _translate(service, sources, options)]
     seconds = time.perf_counter() - began
-    bleu, chrf = sacrebleu.BLEU(lowercase=lowercase), sacrebleu.CHRF(lowercase=lowercase)
-    scores = TranslationScores(
-        bleu=round(bleu.corpus_score(translations, [references]).score, 2),
-        chrf=round(chrf.corpus_score(translations, [references]).score, 2), sentences=len(pairs),
-        seconds=round(seconds, 1), sentences_per_second=round(len(pairs) / seconds, 1),
-        bleu_signature=str(bleu.get_signature()), chrf_signature=str(chrf.get_signature()),
-        checkpoint=service.info.name, identity=service.info.identity, beam=options.beam, device=service.info.device)
-    return scores, translations
+    return TranslationScores(
+        **_scores(translations, [reference for _, reference in pairs], lowercase), sentences=len(pairs),
+        seconds=round(seconds, 1), sentences_per_second=round(len(pairs) / seconds, 1), beam=options.beam), translations
+
+
+def _scores(texts: Sequence[str], references: Sequence[str], lowercase: bool = False) -> dict[str, Any]:
+    """Score texts, 0 to 100: "bleu" and "chrf", and the signature of each."""
+    found: dict[str, Any] = {}
+    for name, metric in (("bleu", sacrebleu.BLEU(lowercase=lowercase)), ("chrf", sacrebleu.CHRF(lowercase=lowercase))):
+        found[name] = round(metric.corpus_score(texts, [references]).score, 2)
+        found[f"{name}_signature"] = str(metric.get_signature())
+    return found
 
 
 def evaluate_against(first: Service, second: Service, pairs: Sequence[Pair], options: Options, *, rough: bool = False,
@@ -109,7 +109,8 @@ def evaluate_against(first: Service, second: Service, pairs: Sequence[Pair], opt
     order = sorted(range(len(pairs)), key=lambda i: -abs(scored[i][0] - scored[i][1]))
     apart = [{"source": pairs[i][0], "reference": pairs[i][1], "translations": [one[i] for one in texts],
               "chrf": scored[i]} for i in order[:MOST_APART] if scored[i][0] != scored[i][1]]
-    return both[0][0], {"scores": asdict(both[1][0]), "resamples": RESAMPLES, "tested": tested, "apart": apart}
+    scores = {**asdict(both[1][0]), "checkpoint": second.info.name, "identity": second.info.identity}
+    return both[0][0], {"scores": scores, "resamples": RESAMPLES, "tested": tested, "apart": apart}
 
 
 def _translate(service: Service, sources: Sequence[str], options: Options) -> list[Translation]:
@@ -119,22 +120,10 @@ def _translate(service: Service, sources: Sequence[str], options: Options) -> li
 
 
 @dataclass(frozen=True)
-class LengthBucket:
-    """Scores of the sentences whose number of pieces is between `first` and `last`."""
-
-    first: int
-    last: int | None  # None: no limit
-    sentences: int
-    bleu: float | None  # None where there are no sentences
-    chrf: float | None
-    training: int | None  # sentences of that length learned from; None: not counted
-
-
-@dataclass(frozen=True)
 class LengthScores:
     """Scores of a service on sentence pairs by the length of what it reads."""
 
-    buckets: list[LengthBucket]
+    buckets: list[LengthScore]
     sentences: int
     beam: int
     bleu_signature: str
@@ -149,21 +138,18 @@ def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
     """
     pairs = as_read(service, pairs)
     translations = _translate(service, [source for source, _ in pairs], options)
-    by_length: dict[int, list[int]] = {}  # bucket, counted from 1: numbers of the pairs
-    for row, translation in enumerate(translations):
-        by_length.setdefault(_bucket(service, translation.source), []).append(row)
+    buckets_of = [_bucket(service, translation.source) for translation in translations]
     learned = None if training is None else Counter(
         _bucket(service, sentence) for sentence in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
-    bleu, chrf, buckets = sacrebleu.BLEU(), sacrebleu.CHRF(), []
+    buckets, last = [], (*(length - 1 for length in LENGTHS[1:]), None)
+    signed: dict[str, Any] = {}
     for number, first in enumerate(LENGTHS, 1):
-        rows = by_length.get(number, [])
-        texts, references = [translations[row].best.text for row in rows], [[pairs[row][1] for row in rows]]
-        buckets.append(LengthBucket(
-            first, LENGTHS[number] - 1 if number < len(LENGTHS) else None, len(rows),
-            bleu=round(bleu.corpus_score(texts, references).score, 2) if rows else None,
-            chrf=round(chrf.corpus_score(texts, references).score, 2) if rows else None,
-            training=None if learned is None else learned[number]))
-    return LengthScores(buckets, len(pairs), options.beam, str(bleu.get_signature()), str(chrf.get_signature()))
+        rows = [row for row, bucket in enumerate(buckets_of) if bucket == number]
+        found = _scores([translations[row].best.text for row in rows], [pairs[row][1] for row in rows]) if rows else {}
+        signed |= found
+        buckets.append(LengthScore(first, last[number - 1], len(rows), found.get("bleu"), found.get("chrf"),
+                                   None if learned is None else learned[number]))
+    return LengthScores(buckets, len(pairs), options.beam, signed["bleu_signature"], signed["chrf_signature"])
 
 
 def _bucket(service: Service, sentence: str) -> int:
@@ -294,9 +280,6 @@ class SentimentScores:
     calibration_error: float  # expected, 0 to 1
     reliability: list[dict[str, float]]  # what the error is made of, as `sentiment.reliability` returns it
     cut: int  # texts too long to be read whole
-    checkpoint: str
-    identity: str  # of the weights
-    device: str
 
 
 def evaluate_sentiment(service: SentimentService, rows: Sequence[Labelled]) -> SentimentScores:
@@ -312,8 +295,7 @@ def evaluate_sentiment(service: SentimentService, rows: Sequence[Labelled]) -> S
     return SentimentScores(
         accuracy=round(float((probabilities.argmax(1) == labels).double().mean()), 4), rows=len(rows),
         seconds=round(seconds, 1), rows_per_second=round(len(rows) / seconds, 1), calibration_error=error,
-        reliability=bins, cut=sum(cut > 0 for cut in cuts), checkpoint=service.info.name,
-        identity=service.info.identity, device=service.info.device)
+        reliability=bins, cut=sum(cut > 0 for cut in cuts))
 
 
 # Pre-training
@@ -328,17 +310,17 @@ def label_shares(runs: Mapping[str, Mapping[str, Any]]) -> list[LabelShare]:
     return sorted((_learned(*run) for run in runs.items()), key=lambda share: (not share.pretrained, -share.share))
 
 
-def pooling_scores(runs: Mapping[str, tuple[ClassifierConfig, int, Mapping[str, Any]]]) -> list[PoolingScore]:
-    """Gather from the configuration, number of parameters and metrics of runs, by name, how well classifiers do by
-    their pooling and mask.
+def pooling_scores(runs: Mapping[str, Summary]) -> list[PoolingScore]:
+    """Gather from the checkpoints of runs, by name, how well classifiers do by their pooling and mask.
 
     Those that see both directions come first; of each mask the best. Raises ValueError naming a run that does not say.
     """
     scores = []
-    for name, (config, parameters, metrics) in runs.items():
-        found = _learned(name, metrics)
+    for name, run in runs.items():
+        config: Any = run.config
+        found = _learned(name, run.metrics)
         scores.append(PoolingScore(config.pooling, config.causal, found.imdb, found.sst2, config.n_layers,
-                                   config.d_model, parameters, found.labels, found.steps or 0, found.pretrained))
+                                   config.d_model, run.parameters, found.labels, found.steps or 0, found.pretrained))
     return sorted(scores, key=lambda score: (score.causal, -score.imdb))
 
 

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -29,25 +29,28 @@ from xformer.device import choose_device
 from xformer.hub import checkpoint
 from xformer.hub.recorded import HISTORY, MOMENTS
 from xformer.results import Moment, UserError
+from xformer.tokenizer import Tokenizer
 from xformer.training.history import History
 from xformer.training.moments import MomentsRecorder
 from xformer.training.options import PRECISIONS, TrainingOptions
 
+T = TypeVar("T")
 TRIAL = 1.0  # seconds of trial steps in each way
 # Where a run stands, as its state keeps it.
 PLACE = ("step", "epoch", "batch", "elapsed", "seen", "best", "loss_sum", "weight_sum", "scored")
 
 
 class Task(Protocol):
-    """A model with its batches (lists of examples), its loss and its scores, for the loop to train."""
+    """A model with its vocabulary, its batches (lists of examples), its loss and its scores, for the loop to train."""
 
-    @property
-    def model(self) -> nn.Module: ...
-
+    model: Any
+    tokenizer: Tokenizer
+    data: Any  # epochs of batches
     score: str  # the key of `evaluate` that decides which weights are best; larger is better
 
     def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
         """Yield the batches of an epoch without the first `skip`, the same each time."""
+        return self.data.epoch(epoch, skip)
 
     def weight(self, batch: list[Any]) -> int:
         """Count the numbers (target pieces, say) that the loss of a batch is summed over."""
@@ -60,6 +63,7 @@ class Task(Protocol):
 
     def save(self, folder: Path, metrics: dict[str, Any]) -> None:
         """Write `model` as a checkpoint, with these metrics."""
+        checkpoint.save(folder, self.model, self.tokenizer, metrics)
 
 
 def learning_rate(step: int, done: float, options: TrainingOptions, d_model: int) -> float:
@@ -133,13 +137,12 @@ def measure(step: Callable[[str], None], ways: Sequence[str] = PRECISIONS) -> di
     seconds = {}
     for way in ways:
         step(way)
-        began, quickest, now = time.perf_counter(), math.inf, -math.inf
-        while now - began < TRIAL:
-            start = time.perf_counter()
+        times = list[float]()
+        while sum(times) < TRIAL:
+            began = time.perf_counter()
             step(way)
-            now = time.perf_counter()
-            quickest = min(quickest, now - start)
-        seconds[way] = quickest
+            times.append(time.perf_counter() - began)
+        seconds[way] = min(times)
     return seconds
 
 
@@ -158,14 +161,6 @@ def restore_chance(states: Sequence[Tensor], device: torch.device) -> None:
         torch.cuda.set_rng_state(gpu[0], device)
     elif gpu and device.type == "mps":
         torch.mps.set_rng_state(gpu[0])
-
-
-def step_of(line: str) -> float:
-    """Return the step that a line of metrics.jsonl is of; infinity for one that was not written to its end."""
-    try:
-        return float(json.loads(line)["step"]) if line.endswith("\n") else math.inf
-    except (ValueError, TypeError, KeyError):
-        return math.inf
 
 
 class Made(NamedTuple):
@@ -209,7 +204,7 @@ class Learner:
                 self.batch += 1
                 weight = self.task.weight(batch)
                 self.loss_sum, self.weight_sum = self.loss_sum + loss, self.weight_sum + weight
-                took = self._agree(time.monotonic() - began)
+                took = self._of_first(time.monotonic() - began)  # so that all end at the same step
                 self.elapsed, self.seen = self.elapsed + took, self.seen + weight
                 rate = self.optimizer.param_groups[0]["lr"]
                 self.history.add(self.step, self.elapsed, self.seen, rate, loss=loss, weight=weight, norm=norm,
@@ -233,9 +228,8 @@ class Learner:
         """Make a step on this process's share of a batch; return the summed loss of the whole batch, and the norm of
         the gradient before it was clipped."""
         self.step += 1
-        d_model = self.task.model.config.d_model  # type: ignore[union-attr]
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.step, done, self.options, d_model)  # type: ignore[arg-type]
+            group["lr"] = learning_rate(self.step, done, self.options, self.task.model.config.d_model)
         self.parallel.train()
         share, weight = batch[self.rank::self.processes], self.task.weight(batch)
         parts = [part for i in range(self.options.accumulate) if (part := share[i::self.options.accumulate])]
@@ -262,33 +256,24 @@ class Learner:
         """Let this process add to its gradient without asking the others for theirs."""
         return self.parallel.no_sync() if isinstance(self.parallel, DistributedDataParallel) else nullcontext()
 
-    def _diverged(self, what: str) -> UserError:
+    def _diverged(self, what: str, way_out: str = "begin again with a smaller rate") -> UserError:
         """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored."""
-        return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; begin again with a "
-                         f"smaller rate.")
+        return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; {way_out}.")
 
     def _shared(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """Yield the first process's batches on every process, without those that have too few examples for all."""
-        if self.processes == 1:
-            yield from batches
-            return
-        while True:
-            parcel = [next(batches, None) if self.rank == 0 else None]
-            dist.broadcast_object_list(parcel, src=0)
-            if parcel[0] is None:
-                return
-            if len(parcel[0]) >= self.processes:
-                yield parcel[0]
+        while (batch := self._of_first(None if self.rank else next(batches, None))) is not None:
+            if len(batch) >= self.processes:
+                yield batch
             else:
                 self.batch += 1
 
-    def _agree(self, seconds: float) -> float:
-        """Return the seconds that the first process measured, so that all end at the same step."""
-        if self.processes == 1:
-            return seconds
-        parcel = torch.tensor([seconds], dtype=torch.float64, device=self.device)
-        dist.broadcast(parcel, src=0)
-        return float(parcel)
+    def _of_first(self, value: T) -> T:
+        """Return the first process's value, to all of them."""
+        parcel = [value]
+        if self.processes > 1:
+            dist.broadcast_object_list(parcel, src=0)
+        return parcel[0]
 
 
 class Trainer(Learner):
@@ -315,7 +300,6 @@ class Trainer(Learner):
             self._resume()
         if self.rank == 0:
             self._forget_newer_metrics()
-        self.precision = "bfloat16" if options.precision == "auto" else options.precision
         self.moments = moments
         if moments:
             moments.resume(self.step, self._done())
@@ -328,10 +312,10 @@ class Trainer(Learner):
             self.parallel = self._choose_compiled()
         if self.processes > 1:
             self.parallel = DistributedDataParallel(self.parallel)
-        limit = self.options.steps or None
         last_save = self.elapsed
         scores: dict[str, float] = {}
-        with tqdm(total=limit, initial=self.step, disable=self.rank > 0, unit="step", dynamic_ncols=True) as bar:
+        with tqdm(total=self.options.steps or None, initial=self.step, disable=self.rank > 0, unit="step",
+                  dynamic_ncols=True) as bar:
             if (done := self._done()) < 1:
                 self._observe(done)
             for _ in self.steps():
@@ -365,35 +349,29 @@ class Trainer(Learner):
 
     def _choose_precision(self) -> str:
         """Return the precision asked for, or the quicker one: on a CPU by trial steps of the first process."""
-        if self.options.precision != "auto" or self.device.type != "cpu":
-            automatic = "bfloat16" if self.device.type == "cuda" else "float32"
-            return automatic if self.options.precision == "auto" else self.options.precision
+        if self.options.precision != "auto":
+            return self.options.precision
+        if self.device.type != "cpu":
+            return "bfloat16" if self.device.type == "cuda" else "float32"
         ways = {precision: (self.task.model, precision) for precision in PRECISIONS}
-        return self._agreed(lambda: self._quicker(ways, 1, "training in {}: a trial step takes {}", "{:.2g} s in {}"))
+        return self._of_first("" if self.rank else self._quicker(
+            ways, 1, "training in {}: a trial step takes {}", "{:.2g} s in {}"))
 
     def _choose_compiled(self) -> nn.Module:
         """Return the model, compiled where trial steps of the first process are quicker so; of any shape of batch."""
         compiled = cast(nn.Module, torch.compile(self.task.model, dynamic=True))
         models = {"as it is": self.task.model, "compiled": compiled}
-
-        def choose() -> str:
-            ways = {name: (model, self.precision) for name, model in models.items()}
-            try:
-                return self._quicker(ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
-            except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
-                self.optimizer.zero_grad(set_to_none=True)
-                cause = getattr(error, "inner_exception", error)
-                reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-                tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
-                return "as it is"
-        return models[self._agreed(choose)]
-
-    def _agreed(self, choose: Callable[[], str]) -> str:
-        """Return what the first process chooses, to all of them."""
-        parcel = [choose() if self.rank == 0 else ""]
-        if self.processes > 1:
-            dist.broadcast_object_list(parcel, src=0)
-        return parcel[0]
+        ways = {name: (model, self.precision) for name, model in models.items()}
+        try:
+            way = "" if self.rank else self._quicker(
+                ways, 2, "training the model {}: {steps} trial steps take {}", "{:.2g} s {}")
+        except Exception as error:  # of many kinds, some of them private: no compiler, no Triton, a broken cache
+            self.optimizer.zero_grad(set_to_none=True)
+            cause = getattr(error, "inner_exception", error)
+            reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+            tqdm.write(f"training goes on without torch.compile, which did not work on this machine: {reason}")
+            way = "as it is"
+        return models[self._of_first(way)]
 
     def _quicker(self, ways: Mapping[str, tuple[nn.Module, str]], most: int, said: str, taken: str) -> str:
         """Return in which way, a model and a precision, trial steps are quicker; they change neither the model nor
@@ -418,15 +396,13 @@ class Trainer(Learner):
         tqdm.write(said.format(quicker, times, steps=len(batches)))
         return quicker
 
-    def _diverged(self, what: str) -> UserError:
-        """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored; its
-        history up to there is kept."""
+    def _diverged(self, what: str, way_out: str = "begin again with a smaller --peak") -> UserError:
+        """Make the last sentence of such a run; its history up to there is kept."""
         if self.rank == 0:
             self._write_history()
-        kept = self.folder / "state.pt"
-        way_out = (f"the state in {kept} is from before: go on from it with a smaller --peak" if kept.is_file()
-                   else "begin again with a smaller --peak")
-        return UserError(f"Training has diverged: {what} in step {self.step} is no number any more; {way_out}.")
+        if (kept := self.folder / "state.pt").is_file():
+            way_out = f"the state in {kept} is from before: go on from it with a smaller --peak"
+        return super()._diverged(what, way_out)
 
     def _check_weights(self) -> None:
         """Raise UserError where weights or their averages are no numbers, or too large for half precision."""
@@ -520,10 +496,7 @@ class Trainer(Learner):
         A process that was killed had written them after it last saved its state; those steps are made again.
         """
         path = self.folder / "metrics.jsonl"
-        if not path.is_file():
-            return
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if step_of(line) <= self.step]
-        if kept != lines:
+        if path.is_file():
             with self._writing(path):
-                checkpoint.write(path, "".join(kept).encode())
+                lines = path.read_bytes().splitlines(keepends=True)
+                checkpoint.write(path, b"".join(lines[:len(self.history.scores)]))

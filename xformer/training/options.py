@@ -7,7 +7,8 @@ An option is declared once, by `option`: its default, and the text and the limit
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +22,8 @@ MOST_POSITIONS = 1 << 16  # pieces; a checkpoint of more is not loaded
 MOST_LAYERS, MOST_WIDTH = 48, 1024  # of the models of studies
 
 T = TypeVar("T")
+BOUNDS = {"least": ("at least", operator.ge), "above": ("above", operator.gt), "most": ("at most", operator.le),
+          "below": ("below", operator.lt)}  # what may be declared of a number
 
 
 def option(default: T, help: str | None = None, group: str | None = None, **more: Any) -> T:
@@ -39,6 +42,23 @@ def required(help: str, **more: Any) -> Any:
 
 MODEL, LENGTH, PACE, REST, BATCHES = (
     "model", "length of training; the learning rate falls until its end", "optimisation", "the rest", "batches")
+
+
+def outside(value: float, said: Mapping[str, Any]) -> str:
+    """The limits that are declared of a number, in words, where it is outside of them or not finite; else ""."""
+    bounds = [(said[name], *bound) for name, bound in BOUNDS.items() if name in said]
+    kept = math.isfinite(value) and all(keeps(value, limit) for limit, _, keeps in bounds)
+    return "" if kept else " and ".join(f"{word} {limit:,}" for limit, word, _ in bounds)
+
+
+def check(record: Any) -> None:
+    """Raise ValueError where a field of a record is outside its limits, or none of its choices."""
+    for one in fields(record):
+        value, choices = getattr(record, one.name), one.metadata.get("choices")
+        if choices and value is not None and value not in choices:
+            raise ValueError(f"{one.name} is {value!r}; choose one of {', '.join(choices)}")
+        if isinstance(value, (int, float)) and (limits := outside(value, one.metadata)):
+            raise ValueError(f"{one.name} is {value}; it must be {limits}")
 
 
 @dataclass(frozen=True)
@@ -73,24 +93,16 @@ class TrainingOptions(Pace):
     """What the loop trains by. It ends after `steps`, `minutes` of training or examples of `weight`, whichever comes
     first."""
 
-    schedule: str = "cosine"
-    peak: float = 1.5e-3  # learning rate at its highest; with "noam" a factor on the paper's formula
-    warmup: int = 200  # steps
+    schedule: str = option("cosine", choices=SCHEDULES)
+    peak: float = option(1.5e-3, least=0)  # learning rate at its highest; with "noam" a factor on the paper's formula
+    warmup: int = option(200, least=0)  # steps
     weight: int = 0  # of the examples learned from (of translation: target pieces); 0: no limit
     clip: float = 1.0  # largest norm of the gradient
 
     def __post_init__(self) -> None:
-        for name in ("minutes", "peak", "weight_decay", "evaluate_minutes", "save_minutes"):
-            if not math.isfinite(getattr(self, name)):
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be a finite number")
         if self.steps <= 0 and self.minutes <= 0 and self.weight <= 0:
             raise ValueError("the length of training is 0; give a number of steps or of minutes")
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"schedule is {self.schedule!r}; choose one of {', '.join(SCHEDULES)}")
-        if self.precision not in ("auto", *PRECISIONS):
-            raise ValueError(f"precision is {self.precision!r}; choose one of auto, {', '.join(PRECISIONS)}")
-        if not 0 <= self.average < 1:
-            raise ValueError(f"average is {self.average}; it must be at least 0 and below 1")
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -160,14 +172,6 @@ class BatchOptions:
     reverse: bool = option(False, "learn to translate from the second column, Spanish, into the first", BATCHES)
     workers: int = option(0, "processes that make batches, where a thread is too slow for a GPU; 0: a thread",
                           BATCHES, least=0, most=256, metavar="N")
-
-    def check(self) -> None:
-        """Raise ValueError where a share or a weight is outside its limits."""
-        for one in (one for one in fields(BatchOptions) if "least" in one.metadata):
-            value, least, most = getattr(self, one.name), one.metadata["least"], one.metadata.get("most", math.inf)
-            if not least <= value <= most:
-                raise ValueError(f"{one.name} is {value:g}; it must be at least {least}"
-                                 + (f" and at most {most:,}" if most < math.inf else ""))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
@@ -90,7 +90,7 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
             *([f"{len(entries):,} entries"] if entries else [])))
         return TranslationTask(model, tokenizer, batches, dev[:run.dev_limit], run.smoothing), learned_from
 
-    return _train(run, prepare, run.moments)
+    return _train(run, prepare)
 
 
 def train_language_model(run: LanguageModelRun) -> dict[str, float]:
@@ -112,12 +112,10 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
         length = model.config.max_length
         encoded = reviews.encode_texts(tokenizer, texts)
         windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
-        if _rank():
-            return LanguageModelTask(model, tokenizer, windows, []), ""
         validation_windows = reviews.Windows(reviews.encode_texts(tokenizer, held_out), length, run.batch_pieces)
         count = -(-run.dev_pieces // (length * validation_windows.size))  # batches, rounded up
-        scored = [batch for batch, _ in zip(validation_windows.epoch(0), range(count), strict=False)]
-        if not scored:
+        scored = [] if _rank() else [*islice(validation_windows.epoch(0), count)]
+        if not (scored or _rank()):
             raise ValueError(f"the validation reviews fill no window of {length} pieces; give more of them, a smaller "
                              f"--max-length, or --dev-pieces above 0")
         return (LanguageModelTask(model, tokenizer, windows, scored),
@@ -215,24 +213,15 @@ def _model(out: Path, model_type: type[Model], begin: Callable[[Path], tuple[Mod
     return model, tokenizer
 
 
-def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int = 0) -> dict[str, float]:
-    """Train on as many processes as torchrun has started; return the last scores.
+def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]]) -> dict[str, float]:
+    """Train on as many processes as torchrun has started; return the last scores. A dry run only says what it would
+    take.
 
-    prepare: make the task of a folder, and say what it learns from. moments: to be kept, of the training of a
-    translation model.
+    prepare: make the task of a folder, and say what it learns from.
     """
-    if run.dry_run:
-        with tempfile.TemporaryDirectory() as folder, starting():
-            if _distributed():
-                raise ValueError("a dry run takes one process; leave out torchrun, and divide the time by hand")
-            if run.threads:
-                torch.set_num_threads(run.threads)
-            torch.manual_seed(run.seed)
-            task, learned_from = prepare(Path(folder))
-            print(forecast(task, run.training_options(), own_device(run.device), learned_from))
-        return {}
     try:
-        return _train_here(run, prepare, moments)
+        with tempfile.TemporaryDirectory() if run.dry_run else nullcontext(run.out) as out:
+            return _train_here(run, prepare, Path(out))
     except RuntimeError as error:
         if _distributed() and (isinstance(error, dist.DistError) or "gloo" in str(error)):
             raise UserError("Another process of this run has ended, so this one ends too; the same command goes on "
@@ -245,29 +234,34 @@ def _train(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int =
             dist.destroy_process_group()
 
 
-def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], moments: int) -> dict[str, float]:
+def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], out: Path) -> dict[str, float]:
     """Do this process's part of `_train`, and leave the process group open."""
     with starting():
         options = run.training_options()
         device = own_device(run.device)
         if run.threads:
             torch.set_num_threads(run.threads)
-        run.out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         if _distributed():
+            if run.dry_run:
+                raise ValueError("a dry run takes one process; leave out torchrun, and divide the time by hand")
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
             if device.type == "cuda":
                 torch.cuda.set_device(device)
         torch.manual_seed(options.seed)
-        task, learned_from = prepare(run.out)
-        recorder = (MomentsRecorder(run.out, task.model, task.tokenizer, read_gold(), moments)
-                    if moments and isinstance(task, TranslationTask) else None)
+        task, learned_from = prepare(out)
+        if run.dry_run:
+            print(forecast(task, options, device, learned_from))
+            return {}
+        recorder = (MomentsRecorder(out, task.model, task.tokenizer, read_gold(), run.moments)
+                    if isinstance(run, TranslationRun) and run.moments else None)
     asked = {name: getattr(run, name) for name in BEGUN_WITH if hasattr(run, name)}
-    trainer = Trainer(task, run.out, options, device, asked, recorder)
+    trainer = Trainer(task, out, options, device, asked, recorder)
     if trainer.rank == 0:
         ignored = [f"--{'from' if name == 'start' else name.replace('_', '-')} {trainer.begun_with[name]} (not {value})"
                    for name, value in asked.items() if trainer.begun_with[name] != value]
         if ignored:
-            print(f"The run in {run.out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
+            print(f"The run in {out} goes on as it was begun, with {', '.join(ignored)}; name another folder with "
                   f"--out to begin a new run.", flush=True)
         print(f"{sum(p.numel() for p in task.model.parameters()):,} parameters on {device}, {trainer.processes} "
               f"process(es), {learned_from}, from step {trainer.step}", flush=True)

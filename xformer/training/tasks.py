@@ -16,14 +16,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from xformer.classifier import LanguageModel, TransformerClassifier
-from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import Options
 from xformer.serve.reviews import read
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.corpora import Ids, Pair, TranslationBatches, plain
 from xformer.training.data.reviews import Example, ReviewBatches, Windows
-from xformer.training.loop import autocast
+from xformer.training.loop import Task, autocast
 from xformer.translator import Translator, pad, translate_ids
 
 MOST = 200  # pieces of a sentence of dev whose loss is taken
@@ -64,20 +63,6 @@ def guess(targets: Sequence[Sequence[int]], vocabulary: int, smoothing: float) -
     return -sum(share * math.log(share) for share in shares if share)
 
 
-class DataTask:
-    """What the tasks share: a model with its vocabulary, and data that come in epochs of batches."""
-
-    model: Any
-    tokenizer: Tokenizer
-    data: Any
-
-    def batches(self, epoch: int, skip: int) -> Iterator[list[Any]]:
-        return self.data.epoch(epoch, skip)
-
-    def save(self, folder: Path, metrics: dict[str, Any]) -> None:
-        checkpoint.save(folder, self.model, self.tokenizer, metrics)
-
-
 # Translation
 
 
@@ -91,10 +76,11 @@ def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
     return Tokenizer.train(sentences(), size)
 
 
-class TranslationTask(DataTask):
+class TranslationTask(Task):
     """The `loop.Task` of translation. The best weights are those with the highest BLEU on dev, decoded greedily."""
 
     score = "bleu"
+    data: Any
 
     def __init__(self, model: Translator, tokenizer: Tokenizer, data: TranslationBatches, dev: Sequence[Pair],
                  smoothing: float = 0.1) -> None:
@@ -135,7 +121,7 @@ class TranslationTask(DataTask):
 # Language model
 
 
-class LanguageModelTask(DataTask):
+class LanguageModelTask(Task):
     """The `loop.Task` of generative pre-training (Radford et al. 2018, equation 1).
 
     The best weights are those with the lowest perplexity on held-out text.
@@ -204,7 +190,7 @@ def reliability(probabilities: Tensor, labels: Tensor) -> tuple[float, list[dict
     return round(error, 4), bins
 
 
-class SentimentTask(DataTask):
+class SentimentTask(Task):
     """The `loop.Task` of classification. The best weights are those with the highest mean of the accuracies."""
 
     score = "accuracy"

@@ -20,7 +20,7 @@ from xformer.results import UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.copied import draw as draw_copied
 from xformer.training.data.copied import surname
-from xformer.training.options import BatchOptions
+from xformer.training.options import BatchOptions, check
 
 Pair = tuple[str, str]  # English, Spanish
 Ids = tuple[list[int], list[int]]  # source and target pieces, without BOS and EOS
@@ -322,7 +322,7 @@ class TranslationBatches:
         """Take pairs that each epoch has once, pairs to draw from, pairs written for training, and entries of a
         dictionary, which are dressed by chance and neither roughened nor joined. Raises ValueError for wrong options.
         """
-        options.check()
+        check(options)
         self.pairs, self.extra, self.entries, self.options, self.seed = pairs, extra, entries, options, seed
         self.phrases = [pair for pair in written if len(pair[0].split()) <= PHRASE_WORDS]
         self.written = [pair for pair in written if len(pair[0].split()) > PHRASE_WORDS]
