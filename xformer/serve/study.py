@@ -33,16 +33,14 @@ REST = 3.0
 UNREAD = 10.0  # seconds after which a run ends if its frames are not read
 
 
-class Study:
-    """Makes and trains small transformers on this machine's CPU; fits `protocol.StudyService`. Threads may share it."""
+class Study(protocol.StudyService):
+    """Makes and trains small transformers on this machine's CPU."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """clock: returns the time in seconds."""
         self.guard, self.clock, self.places = Guard(), clock, Places(clock=clock)
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
-        """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output.
-        Raises UserError for a shape or a seed that is not offered."""
         is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
         if not (is_offered and norm in protocol.NORMS):
             raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=protocol.DEEPEST))
@@ -52,31 +50,20 @@ class Study:
             return _gradients(layers, width, norm, seed)
 
     def layer_times(self) -> list[LayerTimes]:
-        """The time that a GRU and self-attention of one width take to read sequences of several lengths, measured now.
-        """
         with self.guard.work() as pause:
             use_threads(1)
             return layer_times(pause)
 
     def recorded(self) -> Recorded:
-        """The recorded runs on English and Spanish. Raises UserError if the file is broken."""
         return read(DIVERGENCE)
 
     def schedule(self, settings: RunSettings) -> list[float]:
-        """The learning rate of each step of a run. Raises UserError for settings that are not offered."""
         from xformer.training import live
         _check(settings)
         return live.schedule(settings)
 
     def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
-        """Train a small transformer on one of TASKS; yield its progress about twice a second, and, while it waits for a
-        place, for how long.
-
-        The run ends by itself, after LIVE_SECONDS of training, when `halt` is set, when the client has gone, or when
-        it reads no frame for UNREAD seconds. Raises UserError for settings that are not offered.
-
-        The training has a thread of its own, uses one core, and rests most of the time while other requests are served.
-        """
+        # The training has a thread of its own, uses one core, and rests most of the time while others are served.
         _check(settings)
         there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
         mine = self.places.join(self.guard.visitor(), protocol.LIVE_SECONDS)
