@@ -3,7 +3,6 @@
 import queue
 import threading
 from collections.abc import Generator, Iterable, Sequence
-from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,10 +28,6 @@ class Request:
     max_length: int  # of the target, EOS included
     change: Intervention
     answer: Future[list[Hypothesis]] = field(default_factory=Future)
-
-    def answered(self, seconds: float) -> bool:
-        """Wait at most `seconds`; return whether the request was answered, or failed, by then."""
-        return bool(futures.wait([self.answer], seconds).done)
 
     def finish(self, answer: list[Hypothesis] | Exception) -> None:
         """Pass on the answer or the error, unless the request was cancelled."""

@@ -1,6 +1,7 @@
 """Limits that keep one request from slowing the others: people at once, seconds for each, turns at long computations,
 places for training runs. A request is ended when its client has gone."""
 
+import math
 import os
 import threading
 import time
@@ -61,10 +62,10 @@ class Wait:
         if self.seconds is not None and time.perf_counter() - self.began >= self.seconds:
             raise UserError(self.late or Message.of("error_timeout", seconds=round(self.seconds)))
 
-    def until(self, done: Callable[[float], bool]) -> None:
-        """Call `done(seconds)`, which may wait for that long, until it is true. Raises UserError as `check` does."""
-        while not done(LOOK if self.seconds is None else
-                       max(0.0, min(LOOK, self.began + self.seconds - time.perf_counter()))):
+    def until_done(self, answer: Future[Any]) -> None:
+        """Wait until there is an answer, or a failure. Raises UserError as `check` does."""
+        most = math.inf if self.seconds is None else self.seconds
+        while not futures.wait([answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))).done:
             self.check()
 
 
@@ -147,7 +148,7 @@ class Guard:
             else:
                 self._line.append(mine)
         try:
-            wait.until(lambda seconds: bool(futures.wait([mine], seconds).done))
+            wait.until_done(mine)
         except UserError:
             if not mine.cancel():  # it came at this very moment
                 self._give()

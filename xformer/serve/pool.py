@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,10 +35,6 @@ class _Loaded:
     users: int = 0
     bytes: int = 0  # of memory that it takes, once that is known
     began: float = field(default_factory=time.perf_counter)
-
-
-class TooLarge(UserError):
-    """A model that needs more memory than a pool may take."""
 
 
 class Models(ModelPool):
@@ -149,8 +144,7 @@ class Models(ModelPool):
         if not first:
             seconds = max(0.0, wanted.began + PATIENCE - now)
         late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
-        Wait(seconds, self.guard.asker(), now, late).until(
-            lambda most: bool(futures.wait([wanted.service], most).done))
+        Wait(seconds, self.guard.asker(), now, late).until_done(wanted.service)
 
     def _leave(self, wanted: _Loaded) -> None:
         """Cease to be a user of a model."""
@@ -186,15 +180,13 @@ class Models(ModelPool):
             folder = self._offered.get(name) or hub.find(name)
             checkpoint.require(folder)
             wanted.bytes = checkpoint.memory(folder)
-            if wanted.bytes > self.most:
-                raise TooLarge(Message.of("model_large", name=name, needs=f"{wanted.bytes / GB:.1f}",
-                                          most=f"{self.most / GB:g}"))
-            self._close_surplus()
-            service = open_service(Service, folder, self._device, self._precision)
-            service.guard = self.guard
-            return service
+            if wanted.bytes <= self.most:
+                self._close_surplus()
+                service = open_service(Service, folder, self._device, self._precision)
+                service.guard = self.guard
+                return service
         except Exception as error:
-            if isinstance(error, TooLarge) or self.any_name and isinstance(error, UserError):
+            if self.any_name and isinstance(error, UserError):
                 raise
             if self.any_name and isinstance(error, OSError) and error.strerror:
                 raise UserError(Message.of("hub_error_file", file=error.filename or name, reason=error.strerror)
@@ -202,6 +194,8 @@ class Models(ModelPool):
             # The reason is for the operator's log only: it may name folders of this machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
+        needs, most = f"{wanted.bytes / GB:.1f}", f"{self.most / GB:g}"
+        raise UserError(Message.of("model_large", name=name, needs=needs, most=most))
 
 
 def _close(loaded: Future[Service]) -> None:

@@ -23,7 +23,7 @@ from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, P
 from xformer.serve.limits import computes
 from xformer.serve.loaded import ModelService
 from xformer.serve.protocol import Progress, ReviewService
-from xformer.serve.text import Prepared, line_warnings, one_line, prepare
+from xformer.serve.text import Prepared, clean, prepare
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -101,19 +101,6 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     return logits, weights
 
 
-def clean_review(text: str, empty: str) -> tuple[str, list[Message]]:
-    """Tidy a text; return it and the warnings about it. Raises UserError if it is too long or, with the message
-    `empty`, if nothing is left of it."""
-    if len(text) > MAX_CHARACTERS:
-        raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
-                                   limit=MAX_CHARACTERS))
-    line, dropped = one_line(text)
-    line = tidy(line)
-    if not line:
-        raise UserError(Message.of(empty))
-    return line, line_warnings(line, dropped, "warning_review_markup")
-
-
 class OfReviews(ModelService[Reader]):
     """A loaded model of reviews."""
 
@@ -130,7 +117,8 @@ class OfReviews(ModelService[Reader]):
             return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
 
     def _prepare(self, text: str, empty: str = "error_review_empty") -> Prepared:
-        return prepare(self.tokenizer, text, empty=empty, cleaned=clean_review)
+        cleaned = partial(clean, kind="review_", limit=MAX_CHARACTERS, tidy=tidy)
+        return prepare(self.tokenizer, text, empty=empty, cleaned=cleaned)
 
     def _row(self, tokens: Sequence[int]) -> list[int]:
         """The tokens of a text between BOS and EOS, as the model reads them."""

@@ -40,31 +40,24 @@ def one_line(text: str) -> tuple[str, int]:
     return " ".join(kept.split()), dropped
 
 
-def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """Put a text on one line without control characters; return it and the warnings about it. Raises UserError if it is
-    too long or, with the message `empty`, if nothing is left of it."""
-    if len(text) > MAX_CHARACTERS:
-        raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
-                                   limit=MAX_CHARACTERS))
-    line, dropped = one_line(text)
-    if not line:
-        raise UserError(Message.of(empty))
-    return line, line_warnings(line, dropped)
-
-
-def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> list[Message]:
-    """Warn of the parts of a line that a model does not read, and of markup, which it reads as text.
-
-    dropped: how many control characters the line had. markup: key of the message about markup.
+def clean(text: str, empty: str = "error_empty", kind: str = "", limit: int = MAX_CHARACTERS,
+          tidy: Callable[[str], str] = str.strip) -> tuple[str, list[Message]]:
+    """Put a text on one line without control characters, then tidy it; return it, and warnings of what a model does not
+    read, and of markup, which it reads as text. Raises UserError if it has more characters than the limit or, with the
+    message `empty`, if nothing is left of it. kind: in the keys of messages about its length and its markup.
     """
-    warnings = []
-    if dropped:
-        warnings.append(Message.of("warning_control", count=dropped))
+    if len(text) > limit:
+        raise UserError(Message.of(f"error_{kind}characters", characters=len(text), words=len(text.split()),
+                                   limit=limit))
+    line, dropped = one_line(text)
+    if not (line := tidy(line)):
+        raise UserError(Message.of(empty))
+    warnings = [Message.of("warning_control", count=dropped)] if dropped else []
     if blanks := [sign for sign in BLANKS if sign in line]:
         warnings.append(Message.of("warning_blank", characters=" ".join(blanks)))
     if MARKUP.search(line):
-        warnings.append(Message.of(markup))
-    return warnings
+        warnings.append(Message.of(f"warning_{kind}markup"))
+    return line, warnings
 
 
 def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",

@@ -187,7 +187,7 @@ class Service(ModelService[Translator], TranslationService):
         answers = []
         try:
             for request in requests:
-                wait.until(request.answered)
+                wait.until_done(request.answer)
                 answers.append(request.answer.result())
         finally:
             for request in requests:  # if one failed or the client has gone, the rest need no answer
