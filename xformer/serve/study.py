@@ -31,6 +31,7 @@ DIVERGENCE = ASSETS / "divergence.json"  # made by python -m xformer study diver
 # sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
 UNREAD = 10.0  # seconds after which a run ends if its frames are not read
+_gradients = lru_cache(64)(gradients_at_the_beginning)
 
 
 class Study(protocol.StudyService):
@@ -47,7 +48,7 @@ class Study(protocol.StudyService):
         _check_seed(seed)
         with self.guard.work():
             use_threads(1)
-            return _gradients(layers, width, norm, seed)
+            return _gradients(untrained(layers, width, norm), seed)
 
     def layer_times(self) -> list[LayerTimes]:
         with self.guard.work() as pause:
@@ -155,8 +156,3 @@ def _check(settings: RunSettings) -> None:
 def _check_seed(seed: int) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= protocol.LARGEST_SEED:
         raise UserError(Message.of("train_error_seed", seed=seed))
-
-
-@lru_cache(64)
-def _gradients(layers: int, width: int, norm: str, seed: int) -> list[SublayerGradient]:
-    return gradients_at_the_beginning(untrained(layers, width, norm), seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from xformer.pieces import EOS, UNK, WORD_START
@@ -66,7 +66,7 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
     """Clean a text, as `cleaned` does, and split it into pieces, once.
 
     limit: the most pieces, </s> included. Raises UserError with the message `empty` if nothing is left of the text,
-    with `unknown` if only characters are left that the vocabulary lacks. target: of a translation.
+    with `unknown` if no letter or digit is left but characters that the vocabulary lacks. target: of a translation.
     """
     line, warnings = cleaned(text, empty)
     tokens = tokenizer.encode(line, target=target)
@@ -74,7 +74,12 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
         raise UserError(Message.of(empty))
     if limit is not None and len(tokens) + 1 > limit:
         raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
-    return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown, target)])
+    if UNK in tokens and (lacking := tokenizer.unknown(line, target)):
+        characters = " ".join(lacking)[:40]
+        if not any(c.isalnum() for c in tokenizer.decode([token for token in tokens if token > EOS])):
+            raise UserError(Message.of(unknown, characters=characters))
+        warnings = [*warnings, Message.of("warning_unknown", characters=characters)]
+    return Prepared(line, tokens, warnings)
 
 
 def in_small_letters(line: str) -> str | None:
@@ -92,18 +97,3 @@ def in_small_letters(line: str) -> str | None:
         return None
     small = line.lower()
     return small if line in (line.title(), line.capitalize()) else None
-
-
-def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown",
-                       target: bool = False) -> list[Message]:
-    """Warn of the characters of a text that the vocabulary lacks; [] if it has them all.
-
-    tokens: of the text. Raises UserError with the message `refused` if no letter or digit is left without them.
-    """
-    unknown = tokenizer.unknown(text, target) if UNK in tokens else []
-    if not unknown:
-        return []
-    shown = " ".join(unknown)[:40]
-    if not any(c.isalnum() for c in tokenizer.decode([token for token in tokens if token > EOS])):
-        raise UserError(Message.of(refused, characters=shown))
-    return [Message.of("warning_unknown", characters=shown)]
