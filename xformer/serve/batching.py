@@ -66,20 +66,15 @@ class Batch:
 
 
 def form_batches(model: Translator, requests: Iterable[Request]) -> list[Batch]:
-    """Start a search for each group of requests that may be decoded together."""
+    """Make a search for each group of requests that may be decoded together; it begins with its first step."""
     groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
     for request in requests:
         size = max(SHORT, len(request.tokens)).bit_length()  # every sentence of a batch waits for the longest one
         groups.setdefault((request.options, request.change, size), []).append(request)
     batches = []
     for (options, change, _), group in groups.items():
-        try:
-            search = translating(model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                 [r.max_length for r in group], BATCH_ROWS, change.heads, change.table)
-        except Exception as error:
-            for request in group:
-                request.finish(error)
-            continue
+        search = translating(model, [r.tokens for r in group], options, [r.prefix for r in group],
+                             [r.max_length for r in group], BATCH_ROWS, change.heads, change.table)
         rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
         batches.append(Batch(group, search, rows))
     return batches
