@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from inspect import signature
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,7 +43,6 @@ from xformer.serve.memory import give_back
 from xformer.serve.protocol import Progress, TranslationService
 from xformer.serve.text import Prepared, in_small_letters, one_line, prepare
 from xformer.strings import ASSETS
-from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
@@ -401,41 +401,36 @@ class Service(ModelService[Translator], TranslationService):
         return replace(trace, origin=origin)
 
 
-class Turn(NamedTuple):
-    """What passes over the source and the target of a question are made with, in a turn at long computations."""
-
-    model: Any  # a `Transformer` unless the question is for any model
-    tokenizer: Tokenizer
-    pair: Pair
-    pause: Callable[[], None]
-    tell: Progress | None
-
-
 Answering = Callable[[Service, Any, Progress | None], Any]
 
 
-def _of_pair(answer: Callable[[Any, Turn], Any], any_model: bool = False) -> Answering:
-    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too."""
+def _of_pair(answer: Callable[..., Any], any_model: bool = False) -> Answering:
+    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too.
+
+    The parameters of `answer` say what it is given: the model, its tokenizer, the pair, what to call between passes and
+    with the progress, and fields of the question.
+    """
+    wanted = signature(answer).parameters
+
     def answered(service: Service, asked: questions.OfPair[Any], progress: Progress | None) -> Any:
         pair = service._pair(asked.source, asked.target)
         with service.guard.work() as pause:
-            return answer(asked, Turn(service.model if any_model else service._transformer, service.tokenizer, pair,
-                                      pause, progress))
+            given = {**vars(asked), "model": service.model if any_model else service._transformer, "pair": pair,
+                     "tokenizer": service.tokenizer, "pause": pause, "progress": progress}
+            return answer(**{name: given[name] for name in wanted})
     return answered
 
 
 # The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
 ANSWERS: dict[type[Question[Any]], Answering] = {
-    questions.WalkHead: _of_pair(lambda q, on: passes.walk(on.model, on.tokenizer, on.pair, q.head, q.padding)),
-    questions.Follow: _of_pair(lambda q, on: stream.follow(on.model, on.tokenizer, on.pair, q.side)),
-    questions.Occlude: _of_pair(lambda q, on: passes.occlude(on.model, on.tokenizer, on.pair, on.pause),
-                                any_model=True),
-    questions.RankHeads: _of_pair(lambda q, on: passes.head_effects(on.model, on.pair, q.stacks, on.pause, on.tell)),
-    questions.ReadDecoder: _of_pair(lambda q, on: lenses.decoder_readings(on.model, on.tokenizer, on.pair)),
-    questions.Force: _of_pair(lambda q, on: lenses.teacher_forcing(on.model, on.tokenizer, on.pair, q.smoothing),
-                              any_model=True),
-    questions.SweepBeta: _of_pair(lambda q, on: weighing.sweep(on.model, on.pair, on.pause)),
-    questions.Examine: _of_pair(lambda q, on: bugs.examine(on.model, on.tokenizer, on.pair, q.bug, on.pause)),
+    questions.WalkHead: _of_pair(passes.walk),
+    questions.Follow: _of_pair(stream.follow),
+    questions.Occlude: _of_pair(passes.occlude, any_model=True),
+    questions.RankHeads: _of_pair(passes.head_effects),
+    questions.ReadDecoder: _of_pair(lenses.decoder_readings),
+    questions.Force: _of_pair(lenses.teacher_forcing, any_model=True),
+    questions.SweepBeta: _of_pair(weighing.sweep),
+    questions.Examine: _of_pair(bugs.examine),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),
     questions.GrowTree: lambda service, q, _: service._grow_tree(q),
