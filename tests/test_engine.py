@@ -21,7 +21,7 @@ from xformer.__main__ import main
 from xformer.commands.serve import replicas
 from xformer.results import Head, Occlude, Options, RankHeads, UserError, WalkHead
 from xformer.serve import engine, limits, many, remote, wire
-from xformer.serve.protocol import ReviewService, TranslationService
+from xformer.serve.protocol import ReviewService, TranslationService, public
 from xformer.serve.remote import Engine, RemoteReviews, RemoteTranslation
 from xformer.serve.translation import ANSWERS
 
@@ -111,7 +111,7 @@ def test_an_engine_answers_every_question_as_a_service_here(far, running, learne
 
 def test_all_that_the_page_asks_of_services_can_be_asked_elsewhere():
     for kind, wanted in ((RemoteTranslation, TranslationService), (RemoteReviews, ReviewService)):
-        assert not [name for name in vars(wanted) if not name.startswith("_") and not hasattr(kind, name)]
+        assert not [name for name in public(wanted) if not hasattr(kind, name)]
 
 
 @pytest.mark.server

@@ -177,7 +177,7 @@ def test_whatever_nobody_waits_for_is_given_up(running, reader, limited, learned
 
 
 class Line(deque):
-    """The line of those who wait for a turn, which tells when somebody joins it."""
+    """The line for a turn, which tells when somebody joins it who has to wait."""
 
     def __init__(self):
         super().__init__()
@@ -185,7 +185,8 @@ class Line(deque):
 
     def append(self, one):
         super().append(one)
-        self.waited_in.set()
+        if len(self) > AT_WORK:
+            self.waited_in.set()
 
 
 def test_long_computations_take_turns_in_the_order_in_which_they_came():

@@ -29,15 +29,12 @@ for name in {TORCH_FREE}:
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
-def public(cls):
-    return [name for name in vars(cls) if not name.startswith("_")]
-
-
 @pytest.mark.parametrize(("wanted", "real"), FITS.items())
 def test_a_service_has_what_its_protocol_says(wanted, real):
-    methods = [name for name in public(wanted) if inspect.isfunction(vars(wanted)[name])]
+    methods = [name for name, one in protocol.public(wanted).items() if inspect.isfunction(one)]
     assert methods
     for name in methods:
+        assert getattr(real, name) is not getattr(wanted, name), f"{name} is only described"
         mine, theirs = (inspect.signature(getattr(cls, name)).parameters for cls in (wanted, real))
         assert {key: (one.kind, one.default) for key, one in mine.items()} == {
             key: (one.kind, one.default) for key, one in theirs.items()}, name
@@ -47,7 +44,7 @@ def test_a_loaded_service_has_the_values_that_its_protocol_says(running, reader,
     for wanted, real in ((protocol.TranslationService, running), (protocol.ReviewService, reader),
                          (protocol.WriterService, writer.Writer.open(tiny_writer, "cpu")),
                          (protocol.StudyService, study.Study()), (protocol.ModelPool, pool.Models(running))):
-        assert [name for name in (*public(wanted), "guard") if not hasattr(real, name)] == []
+        assert [name for name in (*protocol.public(wanted), "guard") if not hasattr(real, name)] == []
 
 
 def test_the_services_are_had_from_the_package_too():

@@ -187,7 +187,7 @@ def test_a_new_question_takes_four_edits(running, translation, monkeypatch):
     with pytest.raises(UserError, match="is not asked CountPieces"):
         running.ask(asked)
     monkeypatch.setitem(wire.RECORDS, "CountPieces", CountPieces)
-    monkeypatch.setitem(ANSWERS, CountPieces, _of_pair(lambda q, on: len(on.pair.source) + len(on.pair.predicted)))
+    monkeypatch.setitem(ANSWERS, CountPieces, _of_pair(lambda pair: len(pair.source) + len(pair.predicted)))
     pieces = len(translation.source_tokens) + 1 + len(translation.best.tokens)  # with the end of each
     assert running.ask(asked) == running.ask(wire.loads(wire.dumps(asked))) == pieces
 

@@ -7,7 +7,7 @@ row, V vocabulary.
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -73,13 +73,10 @@ def drawn_with(scores: Tensor, options: Options) -> Tensor:
     return torch.zeros_like(probabilities).scatter(1, tokens, probabilities)  # back in the order of the vocabulary
 
 
-@dataclass
-class _Choices:
-    """The tokens that are kept after one step, by row, and the alternatives from which they were chosen."""
+class _Step(NamedTuple):
+    """What is kept after one step, by row, and the alternatives from which it was chosen."""
 
-    tokens: list[int]
-    log_probs: list[float]
-    parents: list[int]  # which row of the previous step each row continues
+    kept: list[Continuation]  # of rows of the previous step
     alternatives: Alternatives  # by row of the previous step
 
 
@@ -171,7 +168,7 @@ class _Search:
         self.most = options.beam if grows else options.n_best  # ended hypotheses that are kept of a sentence
         self.bounded = options.stop != "k_finished" and not options.sampling and options.beam > 1
         self.max_lengths, self.prefixes = max_lengths, prefixes
-        self.history: list[_Choices] = []  # one a step
+        self.history = list[_Step]()
         self.ended: list[list[Hypothesis]] = [[] for _ in max_lengths]  # of each sentence, best first
         # On the CPU, so that a seed draws the same on every device.
         self.generators = [torch.Generator().manual_seed(options.seed) for _ in max_lengths if options.sampling]
@@ -253,30 +250,25 @@ class _Search:
             x.flatten()[flat].tolist() for x in (choices, log_probs, totals))  # [N, C] -> [N C] -> [B, P]
 
         # 3) Of each sentence the K best that have not ended live on, unless its search is over.
-        now = _Choices([], [], [], alternatives)
-        sums, still, kept_sentences = [], [], []
-        self.history.append(now)
+        kept, still, kept_sentences = list[Continuation](), list[int](), list[int]()
+        self.history.append(_Step(kept, alternatives))
         for b, sentence in enumerate(alive):
             candidates = [*zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)]
             lives = self._sort_out(sentence, candidates)
             at_limit = len(self.history) == self.max_lengths[sentence]
             if at_limit or self._is_done(sentence, max((total for *_, total in lives), default=-math.inf)):
                 continue
-            while len(lives) < width:  # idle rows, after a finished sample or for a vocabulary smaller than the beam
-                lives.append((picked_rows[b][0], EOS, 0.0, -math.inf))
+            idle = (picked_rows[b][0], EOS, 0.0, -math.inf)  # a finished sample, or a vocabulary smaller than the beam
+            kept += lives + [idle] * (width - len(lives))  # K rows a sentence
             still.append(sentence)
             kept_sentences.append(b)
-            for row, token, log_prob, total in lives:  # K rows a sentence
-                now.parents.append(row)
-                now.tokens.append(token)
-                now.log_probs.append(log_prob)
-                sums.append(total)
 
         # 4) Tell the scorer which rows go on, where these are not all of them in their order.
-        if still and (len(still) < len(alive) or now.parents != list(range(len(now.parents)))):
+        parents = [row for row, *_ in kept]
+        if still and (len(still) < len(alive) or parents != list(range(len(parents)))):
             sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None  # [B]
-            self.scorer.select(torch.tensor(now.parents, device=self.device), sentences)  # [N]
-        return now.tokens, sums, still
+            self.scorer.select(torch.tensor(parents, device=self.device), sentences)  # [N]
+        return [token for _, token, *_ in kept], [total for *_, total in kept], still
 
     def _sort_out(self, sentence: int, candidates: list[Continuation]) -> list[Continuation]:
         """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""
@@ -325,13 +317,11 @@ class _Search:
             if score <= ended[-1].score:
                 return False
             ended.pop()
-        tokens, log_probs, alternatives = [token], [log_prob], [self.history[-1].alternatives[row]]
-        for at in range(len(self.history) - 2, -1, -1):  # read it back from its end
-            before = self.history[at]
-            tokens.append(before.tokens[row])
-            log_probs.append(before.log_probs[row])
-            row = before.parents[row]
-            alternatives.append(before.alternatives[row])
-        ended.append(Hypothesis(tokens[::-1], log_probs[::-1], alternatives[::-1], score, finished=token == EOS))
+        steps = [(token, log_prob, self.history[-1].alternatives[row])]
+        for before in reversed(self.history[:-1]):  # read it back from its end
+            row, earlier, its_log_prob, _ = before.kept[row]
+            steps.append((earlier, its_log_prob, before.alternatives[row]))
+        tokens, log_probs, alternatives = map(list, zip(*reversed(steps), strict=True))
+        ended.append(Hypothesis(tokens, log_probs, alternatives, score, finished=token == EOS))
         ended.sort(key=lambda hypothesis: -hypothesis.score)
         return True

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from xformer.device import use_threads
 from xformer.explain.passes import UNCHANGED, Intervention, Pair, intervene, trace
-from xformer.explain.weighing import WholePrefix, over_queries, scaled_after
+from xformer.explain.weighing import WholePrefix, over_queries, scaled_after, weighed
 from xformer.model import Attention, Heads, Record, Transformer, Weigh, scores
 from xformer.model import Trace as Recording
 from xformer.results import BUGS, GREEDY, STACKS, Examined, Message, Positions, Trace, UserError
@@ -44,10 +44,7 @@ def make(model: Transformer, bug: str) -> tuple[Transformer, Intervention]:
     if bug not in WEIGHED:
         raise UserError(Message.of("bugs_error_kind", bug=bug[:40], bugs=", ".join(BUGS)))
     stacks = ("decoder_self",) if bug == "future" else STACKS
-    layers = range(1, max(model.config.n_layers, model.config.decoder_layers) + 1)
-    every = Heads.without(model.config, [], model.embedding.weight.device)
-    weigh = {(stack, layer): WEIGHED[bug] for stack in stacks for layer in layers}
-    return model, Intervention(heads=replace(every, weigh=weigh))
+    return model, Intervention(heads=weighed(model, WEIGHED[bug], stacks))
 
 
 def _unmixed(model: Transformer) -> Transformer:

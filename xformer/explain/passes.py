@@ -106,6 +106,24 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str, change
     """Record all attention maps of one pass. text: from which the source was made."""
     recorded = Recording()
     values = log_probs(model, [pair.source], pair, recorded, change)[0].tolist()
+    return _trace(tokenizer, pair, recorded, text, tuple(values))
+
+
+@torch.inference_mode()
+def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokenizer, row: Sequence[int], text: str
+                 ) -> Trace:
+    """Record all attention maps of one pass of a model without a decoder over a row of pieces.
+
+    text: from which the row was made. The decoder's stacks are empty.
+    """
+    use_threads(len(row) // 32)
+    recorded = Recording()
+    model(torch.tensor([row], device=model.embedding.weight.device), recorded)
+    return _trace(tokenizer, Pair([*row], [], []), recorded, text)
+
+
+def _trace(tokenizer: Tokenizer, pair: Pair, recorded: Recording, text: str, values: tuple[float, ...] = ()) -> Trace:
+    """The record of a pass over a pair; a stack that the model lacks has no layers in it."""
     arrays: dict[str, Any] = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
@@ -114,9 +132,9 @@ def trace(model: Translator, tokenizer: Tokenizer, pair: Pair, text: str, change
         for name, layers, none in ((stack, record.probabilities, (0, 1, asking, seen)),
                                    (f"{stack}_norms", record.value_norms, (0, 1, seen))):
             kept = [layer[0].float() for layer in layers]
-            arrays[name] = (torch.stack(kept).cpu() if kept else torch.zeros(none)).numpy()  # a GRU has no layers here
+            arrays[name] = (torch.stack(kept).cpu() if kept else torch.zeros(none)).numpy()
     source, given, predicted = (tuple(tokenizer.pieces(tokens)) for tokens in pair)
-    return Trace(source, given, predicted, tuple(values), **arrays, text=text, tokens=tuple(pair.given[1:]))
+    return Trace(source, given, predicted, values, **arrays, text=text, tokens=tuple(pair.given[1:]))
 
 
 @torch.inference_mode()
@@ -161,36 +179,19 @@ def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]
 
 
 @torch.inference_mode()
-def trace_reader(model: TransformerClassifier | LanguageModel, tokenizer: Tokenizer, row: Sequence[int], text: str
-                 ) -> Trace:
-    """Record all attention maps of one pass of a model without a decoder over a row of pieces.
-
-    text: from which the row was made. The decoder's stacks are empty.
-    """
-    use_threads(len(row) // 32)
-    recorded = Recording()
-    model(torch.tensor([row], device=model.embedding.weight.device), recorded)
-    maps, norms = (torch.stack([layer[0].float() for layer in layers]).cpu().numpy()
-                   for layers in (recorded.encoder_self.probabilities, recorded.encoder_self.value_norms))
-    none, no_norms = np.zeros((0, 1, 0, 0), np.float32), np.zeros((0, 1, 0), np.float32)
-    return Trace(tuple(tokenizer.pieces(row)), (), (), (), maps, none, none, norms, no_norms, no_norms, text, ())
-
-
-@torch.inference_mode()
 def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
     """Compute the log-probability of each piece of a pair's target after another source."""
     values: list[float] = log_probs(model, [source], pair)[0].tolist()
     return values
 
 
-def check_head(model: Transformer, head: Head) -> int:
-    """Return the number of layers of a head's stack. Raises UserError if the model has no such head."""
+def check_head(model: Transformer, head: Head) -> None:
+    """Raise UserError if the model has no such head."""
     config, (stack, layer, number) = model.config, head
     depth = config.n_layers if stack == "encoder_self" else config.decoder_layers
     if stack not in STACKS or not (1 <= layer <= depth and 1 <= number <= config.n_heads):
         raise UserError(Message.of("first_error_head", stack=stack, layer=layer, head=number, layers=depth,
                                    heads=config.n_heads, stacks=", ".join(STACKS)))
-    return depth
 
 
 @torch.inference_mode()
@@ -253,9 +254,8 @@ def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
                  pause: Callable[[], object] = lambda: None, progress: Callable[[int, int], object] | None = None
                  ) -> list[HeadEffect]:
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
-    config = model.config
-    every = [head for stack in stacks for head in Head.every(
-        stack, config.n_layers if stack == "encoder_self" else config.decoder_layers, config.n_heads)]
+    heads = Heads.without(model.config, [])
+    every = [head for stack in stacks for head in Head.every(stack, *getattr(heads, stack).shape)]
     whole, effects = float(log_probs(model, [pair.source], pair).sum()), []
     for done, head in enumerate(every, 1):
         without = float(log_probs(model, [pair.source], pair, change=intervene(model, [head])).sum())

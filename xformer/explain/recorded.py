@@ -1,14 +1,14 @@
 """Tell from the numbers of a short training run whether it learned, stalled or diverged. Loads no torch."""
 
 import json
-import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from xformer.results import Message, RunSettings, TrainingCourse, UserError
+from xformer.results import Message, TrainingCourse, UserError
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
 STALLED = 0.8  # times the loss of guessing: a run that ends above this has hardly learned anything
@@ -110,6 +110,8 @@ def to_json(about: dict[str, Any], courses: Sequence[TrainingCourse]) -> str:
 
 def read(path: Path) -> Recorded:
     """Read recorded runs; broken runs are left out and counted. Raises UserError if the file as a whole is broken."""
+    from pydantic import ConfigDict, TypeAdapter  # a quarter of a second, which programs without runs need not wait
+
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES:,} bytes")
@@ -117,28 +119,9 @@ def read(path: Path) -> Recorded:
         about, runs = dict(stored["about"]), list(stored["runs"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise UserError(Message.of("recorded_broken", file=path.name)) from error
-    courses = []
+    reader, courses = TypeAdapter(list[TrainingCourse], config=ConfigDict(extra="forbid", allow_inf_nan=False)), []
     for run in runs:
-        try:
-            courses.append(_course(run))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue
+        with suppress(ValueError):
+            courses += [one for one in reader.validate_python([run])
+                        if len(one.step) == len(one.loss) == len(one.rate) == len(one.norm) > 0]
     return Recorded(about, tuple(courses), len(runs) - len(courses))
-
-
-def _course(stored: dict[str, Any]) -> TrainingCourse:
-    columns = {name: tuple(map(_number, stored[name])) for name in ("step", "loss", "rate", "norm")}
-    if len({len(column) for column in columns.values()}) != 1 or not columns["step"]:
-        raise ValueError("columns of unequal length")
-    course = TrainingCourse(
-        **{**stored, **columns, "settings": RunSettings(**stored["settings"]),
-           "scores": tuple((int(step), _number(seconds), _number(value)) for step, seconds, value in stored["scores"])})
-    for number in (course.seconds, course.guess, course.settings.peak, course.settings.warmup, course.settings.layers):
-        _number(number)
-    return course
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no finite number")
-    return value

@@ -6,7 +6,7 @@ row has no score: "same word", for example, if no word stands twice. Roles after
 (2019).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,20 +35,15 @@ def targets(role: str, queries: Sequence[str], keys: Sequence[str]) -> list[set[
     pieces and punctuation. same_word: another position that holds the same piece (whether or not it starts a word).
     Raises ValueError for an unknown role.
     """
-    count = len(keys)
-    if role in ("previous", "next", "itself"):
-        step = {"previous": -1, "next": 1, "itself": 0}[role]
-        return [{q + step} & set(range(count)) for q in range(len(queries))]
-    if role in ("first", "last"):
-        return [{0 if role == "first" else count - 1} for _ in queries]
-    if role == "separator":
-        marks = {k for k, piece in enumerate(keys) if _is_separator(piece)}
-        return [marks for _ in queries]
-    if role == "same_word":
-        bare = [piece.removeprefix(WORD_START).lower() for piece in keys]
-        return [{k for k in range(count) if k != q and bare[k] == bare[q]} if not _is_separator(keys[q]) else set()
-                for q in range(len(queries))]
-    raise ValueError(f"the role is {role!r}; choose one of {', '.join(SELF_ROLES)}")
+    marks = {k for k, piece in enumerate(keys) if _is_separator(piece)}
+    bare = [piece.removeprefix(WORD_START).lower() for piece in keys]
+    named: dict[str, Callable[[int], set[int]]] = {
+        "previous": lambda q: {q - 1}, "next": lambda q: {q + 1}, "itself": lambda q: {q}, "first": lambda q: {0},
+        "last": lambda q: {len(keys) - 1}, "separator": lambda q: marks,
+        "same_word": lambda q: {k for k, one in enumerate(bare) if one == bare[q]} - {q} - marks}
+    if role not in named:
+        raise ValueError(f"the role is {role!r}; choose one of {', '.join(SELF_ROLES)}")
+    return [named[role](q) & {*range(len(keys))} for q in range(len(queries))]
 
 
 def _is_separator(piece: str) -> bool:

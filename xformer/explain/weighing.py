@@ -3,14 +3,14 @@
 Axes as in `model.py`. A pass is handed such a way in its `Heads`; nothing is stored on the model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.explain.passes import OCCLUDED_PIECES, Pair, check_head
+from xformer.explain.passes import OCCLUDED_PIECES, Intervention, Pair, check_head, log_probs
 from xformer.explain.principles import BETAS
 from xformer.model import Heads, Memory, Transformer, Weigh, future_mask, scores
 from xformer.results import SCOPES, STACKS, WEIGHINGS, Message, Options, UserError, Weighing
@@ -60,13 +60,20 @@ def zeroed(length: int) -> Weigh:
     return weigh
 
 
+def weighed(model: Transformer, weigh: Weigh, stacks: Iterable[str] = STACKS) -> Heads:
+    """Make the `Heads` with which all heads of some stacks weigh in this way."""
+    every = Heads.without(model.config, [], model.embedding.weight.device)
+    return replace(every, weigh={(stack, layer): weigh for stack in stacks
+                                 for layer in range(1, len(getattr(every, stack)) + 1)})
+
+
 def heads(model: Transformer, change: Weighing, length: int) -> Heads:
     """Make the `Heads` with which a pass weighs as `change` says. length: of the decoder's input, BOS included.
 
     Raises UserError if there is no such head or the change is not valid.
     """
-    depth = check_head(model, change.head)
-    config, (stack, layer, number) = model.config, change.head
+    check_head(model, change.head)
+    stack, layer, number = change.head
     if change.scope not in SCOPES or change.kind not in WEIGHINGS:
         raise UserError(Message.of("weigh_error_kind", kind=f"{change.kind}, {change.scope}",
                                    kinds=", ".join(WEIGHINGS), scopes=", ".join(SCOPES)))
@@ -77,9 +84,9 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
     weigh = {"beta": by_beta(beta), "unscaled": unscaled, "after": scaled_after, "queries": over_queries,
              "zeroed": zeroed(length if stack == "decoder_self" else 0)}[change.kind]
     if change.scope == "head":
-        weigh = _only(weigh, torch.arange(config.n_heads, device=device)[:, None, None] == number - 1)
-    layers = range(1, depth + 1) if change.scope == "stack" else [layer]
-    return replace(Heads.without(config, [], device), weigh={(stack, one): weigh for one in layers})
+        weigh = _only(weigh, torch.arange(model.config.n_heads, device=device)[:, None, None] == number - 1)
+    found = weighed(model, weigh, [stack])
+    return found if change.scope == "stack" else replace(found, weigh={(stack, layer): weigh})
 
 
 def _only(changed: Weigh, chosen: Tensor) -> Weigh:
@@ -134,21 +141,13 @@ def translate(model: Transformer, source: Sequence[int], options: Options, max_l
 @torch.inference_mode()
 def sweep(model: Transformer, pair: Pair, pause: Callable[[], object] = lambda: None) -> dict[str, tuple[float, ...]]:
     """Compute a target's log-probability with each of BETAS in all heads of one stack; -> by stack."""
-    device = model.embedding.weight.device
-    source, given = (torch.tensor([tokens], device=device) for tokens in (pair.source, pair.given))
-    (own, mask), every = model.encode(source), Heads.without(model.config, [], device)
     size, found = max(1, OCCLUDED_PIECES // len(pair.given)), dict[str, tuple[float, ...]]()
     for stack in STACKS:
-        depth, sums = (model.config.n_layers if stack == "encoder_self" else model.config.decoder_layers), list[float]()
+        sums = list[float]()
         for first in range(0, len(BETAS), size):
-            beta = torch.tensor(BETAS[first:first + size], device=device)[:, None, None, None]
-            use_threads(len(beta))
-            swept = replace(every, weigh={(stack, layer): by_beta(beta) for layer in range(1, depth + 1)})
-            memory = (model.encode(source.expand(len(beta), -1), heads=swept)[0] if stack == "encoder_self" else
-                      own.expand(len(beta), -1, -1))
-            logits = model.decode(given.expand(len(beta), -1), memory, mask, heads=swept).float()
-            values = logits.log_softmax(dim=-1)[:, range(len(pair.predicted)), pair.predicted]
-            sums += values.sum(dim=-1).tolist()
+            beta = torch.tensor(BETAS[first:first + size], device=model.embedding.weight.device)[:, None, None, None]
+            change = Intervention(heads=weighed(model, by_beta(beta), [stack]))
+            sums += log_probs(model, [pair.source] * len(beta), pair, change=change).sum(dim=-1).tolist()
             pause()
         found[stack] = tuple(sums)
     return found

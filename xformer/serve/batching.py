@@ -3,7 +3,6 @@
 import queue
 import threading
 from collections.abc import Generator, Iterable, Sequence
-from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,10 +28,6 @@ class Request:
     max_length: int  # of the target, EOS included
     change: Intervention
     answer: Future[list[Hypothesis]] = field(default_factory=Future)
-
-    def answered(self, seconds: float) -> bool:
-        """Wait at most `seconds`; return whether the request was answered, or failed, by then."""
-        return bool(futures.wait([self.answer], seconds).done)
 
     def finish(self, answer: list[Hypothesis] | Exception) -> None:
         """Pass on the answer or the error, unless the request was cancelled."""
@@ -71,20 +66,15 @@ class Batch:
 
 
 def form_batches(model: Translator, requests: Iterable[Request]) -> list[Batch]:
-    """Start a search for each group of requests that may be decoded together."""
+    """Make a search for each group of requests that may be decoded together; it begins with its first step."""
     groups: dict[tuple[Options, Intervention, int], list[Request]] = {}
     for request in requests:
         size = max(SHORT, len(request.tokens)).bit_length()  # every sentence of a batch waits for the longest one
         groups.setdefault((request.options, request.change, size), []).append(request)
     batches = []
     for (options, change, _), group in groups.items():
-        try:
-            search = translating(model, [r.tokens for r in group], options, [r.prefix for r in group],
-                                 [r.max_length for r in group], BATCH_ROWS, change.heads, change.table)
-        except Exception as error:
-            for request in group:
-                request.finish(error)
-            continue
+        search = translating(model, [r.tokens for r in group], options, [r.prefix for r in group],
+                             [r.max_length for r in group], BATCH_ROWS, change.heads, change.table)
         rows = min(BATCH_ROWS, len(group) * (options.n_best if options.sampling else options.beam))
         batches.append(Batch(group, search, rows))
     return batches

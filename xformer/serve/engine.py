@@ -24,7 +24,7 @@ from xformer.results.questions import Question
 from xformer.serve import many, wire
 from xformer.serve.hosts import Hosts
 from xformer.serve.limits import MOST_SECONDS, Guard, most_people
-from xformer.serve.protocol import ReviewService, TranslationService
+from xformer.serve.protocol import ReviewService, TranslationService, public
 from xformer.serve.reviews import MAX_CHARACTERS, SentimentService
 from xformer.serve.translation import Service
 
@@ -202,7 +202,7 @@ async def call(request: Request, service: str, name: str, x_xformer_version: str
         if x_xformer_version != wire.VERSION:
             raise UserError(f"The engine is of version {wire.VERSION} and the page of "
                             f"{x_xformer_version[:12] or 'none'}; use the same version of xformer for both.")
-        if service not in OPEN or name.startswith("_") or name not in vars(OPEN[service]):
+        if service not in OPEN or name not in public(OPEN[service]):
             raise UserError(f"There is no {service[:40]} {name[:40]} to call.")
         body = await request.body()
         return Response(await run_in_threadpool(_answer, service, name, body), media_type="application/json")

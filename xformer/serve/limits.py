@@ -1,6 +1,7 @@
 """Limits that keep one request from slowing the others: people at once, seconds for each, turns at long computations,
 places for training runs. A request is ended when its client has gone."""
 
+import math
 import os
 import threading
 import time
@@ -10,7 +11,7 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from typing import Any, TypeVar
 
 from xformer.results import Message, UserError
@@ -61,10 +62,10 @@ class Wait:
         if self.seconds is not None and time.perf_counter() - self.began >= self.seconds:
             raise UserError(self.late or Message.of("error_timeout", seconds=round(self.seconds)))
 
-    def until(self, done: Callable[[float], bool]) -> None:
-        """Call `done(seconds)`, which may wait for that long, until it is true. Raises UserError as `check` does."""
-        while not done(LOOK if self.seconds is None else
-                       max(0.0, min(LOOK, self.began + self.seconds - time.perf_counter()))):
+    def until_done(self, answer: Future[Any]) -> None:
+        """Wait until there is an answer, or a failure. Raises UserError as `check` does."""
+        most = math.inf if self.seconds is None else self.seconds
+        while not futures.wait([answer], max(0.0, min(LOOK, self.began + most - time.perf_counter()))).done:
             self.check()
 
 
@@ -89,7 +90,7 @@ class Guard:
         self.people, self.seconds, self.asker, self.visitor = people, seconds, asker, visitor
         self.inside = 0
         self._lock, self._served = threading.Lock(), _Served()
-        self._free, self._line = AT_WORK, deque[Future[None]]()  # free turns, and the queue for them
+        self._line = deque[Future[None]]()  # for a turn, in the order of arrival; the first AT_WORK have one
 
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
@@ -122,45 +123,34 @@ class Guard:
             yield served.pause
             return
         with self.enter() as wait, ExitStack() as turn:
-            def take() -> None:
-                self._take(wait)
-                turn.callback(self._give)
-
             def pause() -> None:
                 turn.close()
                 wait.check()
-                take()
-            take()
+                turn.enter_context(self._turn(wait))
+            turn.enter_context(self._turn(wait))
             served.pause = pause
             try:
                 yield pause
             finally:
                 served.pause = None
 
-    def _take(self, wait: Wait) -> None:
-        """Wait for a turn, in the order of arrival."""
-        mine: Future[None] = Future()
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                mine.set_result(None)
-            else:
-                self._line.append(mine)
+    @contextmanager
+    def _turn(self, wait: Wait) -> Iterator[None]:
+        """Wait for a turn, and give it to the next at the end."""
+        mine = Future[None]()
+        self._move(lambda: self._line.append(mine))
         try:
-            wait.until(lambda seconds: bool(futures.wait([mine], seconds).done))
-        except UserError:
-            if not mine.cancel():  # it came at this very moment
-                self._give()
-            raise
+            wait.until_done(mine)
+            yield
+        finally:
+            self._move(lambda: self._line.remove(mine))
 
-    def _give(self) -> None:
+    def _move(self, change: Callable[[], None]) -> None:
+        """Change the line, and give the turns to its first."""
         with self._lock:
-            while self._line:
-                following = self._line.popleft()
-                if following.set_running_or_notify_cancel():
-                    following.set_result(None)
-                    return
-            self._free += 1
+            change()
+            for first in [one for one in islice(self._line, AT_WORK) if not one.done()]:
+                first.set_result(None)
 
 
 @dataclass(eq=False)
@@ -222,9 +212,8 @@ class Places:
     def keeps(self, run: Run) -> bool:
         """Tell whether a run may go on. After its turn, its place goes to a waiting run, and it queues again."""
         with self._lock:
-            now = self.clock()
-            if run.since is not None and self._line and now - run.since >= self.share:
-                self._leave(run, now)
+            if run.since is not None and self._line and self.clock() - run.since >= self.share:
+                self._leave(run)
                 self._line.append(run)
                 self._fill()
             return run.since is not None
@@ -233,7 +222,7 @@ class Places:
         """End a run, wherever it is."""
         with self._lock:
             if run in self._placed:
-                self._leave(run, self.clock())
+                self._leave(run)
             elif run in self._line:
                 self._line.remove(run)
             kept = {key for one in (*self._placed, *self._line) for key in one.keys}
@@ -287,11 +276,10 @@ class Places:
             run.since = self.clock()
             run.turn.set()
 
-    def _leave(self, run: Run, now: float) -> None:
+    def _leave(self, run: Run) -> None:
         """Take its place from a run."""
         run.turn.clear()
-        run.used += 0.0 if run.since is None else now - run.since
-        run.since = None
+        run.used, run.since = self.seconds(run), None
         self._turns.update(dict.fromkeys(run.keys, next(self._count)))
         self._placed.remove(run)
         self._free += 1

@@ -8,8 +8,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from xformer.strings import ENGLISH, Language
 MAX_BYTES = 5_000_000  # of a file or a pasted block; more has to be sent in parts
 MAX_ROWS = 10_000
 MAX_COLUMNS = 1_000
+MOST_READ = MAX_ROWS + 2  # rows, of which one is a header and one too many
 KINDS = (".csv", ".tsv", ".txt")
 CHUNK = 60_000  # characters that are read between two reports of progress: about 2 batches of the model
 ROW = 20  # characters that a row costs besides its text
@@ -91,7 +93,7 @@ def parse(name: str, data: bytes) -> Sheet:
     if kind == ".txt":
         return _lines(name, text)
     delimiter = "\t" if kind == ".tsv" else _delimiter(text)
-    return _sheet(name, _table(name, text, delimiter), delimiter)
+    return _sheet(name, _checked(name, _table(name, text, delimiter), header=1), delimiter)
 
 
 def _check_size(name: str, size: int) -> None:
@@ -121,38 +123,31 @@ def _decode(name: str, data: bytes) -> str:
 
 
 def _lines(name: str, text: str) -> Sheet:
-    rows = _limited(name, ((line,) for line in _split(text) if line.strip()))
-    return _whole(Sheet(name, ("1",), tuple(rows), 0, None))
+    return Sheet(name, ("1",), tuple(_checked(name, [(line,) for line in _split(text)])), 0, None)
 
 
 def _split(text: str) -> Iterator[str]:
-    return (line.rstrip("\n") for line in io.StringIO(text, newline=None))
+    """The lines that are not blank, as far as they can matter."""
+    lines = (line.rstrip("\n") for line in io.StringIO(text, newline=None) if line.strip())
+    return islice(lines, MOST_READ)
 
 
-def _limited(name: str, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Collect rows, header included. Raises UserError as soon as there are too many, or one has too many cells."""
-    kept: list[tuple[str, ...]] = []
-    for row in rows:
-        kept.append(row)
+def _checked(name: str, rows: list[tuple[str, ...]], header: int = 0) -> list[tuple[str, ...]]:
+    """Return rows. Raises UserError for none, for too many besides the header, and for too many cells in one."""
+    if not rows:
+        raise UserError(_message("empty", name))
+    for number, row in enumerate(rows, 1):
         if len(row) > MAX_COLUMNS:
-            raise UserError(Message.of("error_texts_columns", name=name, row=len(kept), limit=MAX_COLUMNS))
-        if len(kept) > MAX_ROWS + 1:
-            raise UserError(_message("rows", name, limit=MAX_ROWS))
-    return kept
-
-
-def _whole(sheet: Sheet) -> Sheet:
-    if not sheet.rows:
-        raise UserError(_message("empty", sheet.name))
-    if len(sheet.rows) > MAX_ROWS:
-        raise UserError(_message("rows", sheet.name, limit=MAX_ROWS))
-    return sheet
+            raise UserError(Message.of("error_texts_columns", name=name, row=number, limit=MAX_COLUMNS))
+    if len(rows) > MAX_ROWS + header:
+        raise UserError(_message("rows", name, limit=MAX_ROWS))
+    return rows
 
 
 def _delimiter(text: str) -> str:
     """Guess the separator of a .csv file: the comma, semicolon or tab that its first line has most often outside
     quotation marks."""
-    first = re.sub(r'"[^"]*"', "", next((line for line in _split(text) if line.strip()), ""))
+    first = re.sub(r'"[^"]*"', "", next(_split(text), ""))
     return max(",;\t", key=first.count)
 
 
@@ -162,14 +157,13 @@ def _table(name: str, text: str, delimiter: str) -> list[tuple[str, ...]]:
     In a file that breaks this rule, quotation marks are text. One that stays open to the end raises UserError.
     """
     if delimiter == "\t":  # tools that write tabs rarely quote, and a review often begins with a quotation mark
-        lines = [line for line in _split(text) if line.strip()]
-        plain = [tuple(line.split("\t", MAX_COLUMNS)) for line in lines]
+        plain = [tuple(line.split("\t", MAX_COLUMNS)) for line in _split(text)]
         if len({len(row) for row in plain}) <= 1:
-            return _limited(name, (tuple(map(_unquoted, row)) for row in plain))
+            return [tuple(map(_unquoted, row)) for row in plain]
     try:
-        return _limited(name, _parsed(name, text, delimiter, strict=True))
+        return [*islice(_parsed(name, text, delimiter, strict=True), MOST_READ)]
     except csv.Error:
-        return _limited(name, plain if delimiter == "\t" else _parsed(name, text, delimiter, strict=False))
+        return plain if delimiter == "\t" else [*islice(_parsed(name, text, delimiter, strict=False), MOST_READ)]
 
 
 def _parsed(name: str, text: str, delimiter: str, strict: bool) -> Iterator[tuple[str, ...]]:
@@ -194,8 +188,6 @@ def _unquoted(cell: str) -> str:
 
 def _sheet(name: str, rows: list[tuple[str, ...]], delimiter: str) -> Sheet:
     """Find the header, the column of texts and that of labels."""
-    if not rows:
-        raise UserError(_message("empty", name))
     names = _header(rows)
     body = rows[1:] if names else rows
     width = len(names) or Counter(len(row) for row in rows).most_common(1)[0][0]
@@ -203,7 +195,7 @@ def _sheet(name: str, rows: list[tuple[str, ...]], delimiter: str) -> Sheet:
     # Empty cells at the end do not count; with one column, the separator belongs to the text.
     body = [(delimiter.join(row),) if width == 1 else row[:width] if not any(row[width:]) else row for row in body]
     label = _label_column(columns, body, bool(names))
-    return _whole(Sheet(name, columns, tuple(body), _text_column(columns, body, label), label))
+    return Sheet(name, columns, tuple(_checked(name, body)), _text_column(columns, body, label), label)
 
 
 def _header(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -273,15 +265,10 @@ def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, lis
 
 def _chunks(rows: Sequence[Row]) -> Iterator[list[int]]:
     """Split the indices of rows, shortest text first, into chunks of about `CHUNK` characters."""
-    chunk, size = [], 0
-    for i in sorted(range(len(rows)), key=lambda i: len(rows[i].text)):
-        chunk.append(i)
-        size += len(rows[i].text) + ROW
-        if size > CHUNK:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i].text))
+    ends = accumulate(len(rows[i].text) + ROW for i in order)
+    for _, chunk in groupby(zip(ends, order, strict=True), key=lambda one: one[0] // CHUNK):
+        yield [i for _, i in chunk]
 
 
 def _unreadable(reader: ReviewService, text: str) -> Message | None:

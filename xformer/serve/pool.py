@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from xformer.hub import repository as hub
 from xformer.results import Message, UserError
 from xformer.serve.lent_gpu import open_service
 from xformer.serve.limits import Guard, Wait
+from xformer.serve.protocol import ModelPool
 from xformer.serve.translation import Service
 
 log = logging.getLogger(__name__)
@@ -37,15 +37,10 @@ class _Loaded:
     began: float = field(default_factory=time.perf_counter)
 
 
-class TooLarge(UserError):
-    """A model that needs more memory than a pool may take."""
+class Models(ModelPool):
+    """Services by name, loaded on first use."""
 
-
-class Models:
-    """Services by name, loaded on first use; "" and the default's own name mean the default.
-
-    Fits `protocol.ModelPool`.
-    """
+    default: Service
 
     def __init__(self, default: Service, offered: Mapping[str, Path] | None = None, device: str | None = None,
                  any_name: bool = False, precision: str = "auto", most_memory: float = MOST_MEMORY) -> None:
@@ -62,7 +57,6 @@ class Models:
 
     @property
     def guard(self) -> Guard:
-        """The guard that all services share."""
         return self.default.guard
 
     @guard.setter
@@ -71,28 +65,21 @@ class Models:
 
     @property
     def names(self) -> list[str]:
-        """Names that every visitor may choose, the default's first."""
         return [self.default.info.name, *self._offered]
 
     def reading(self, language: str) -> str | None:
-        """Return the name of the first of `names` that reads a language; None where there is none."""
         if self.default.info.source == language:
             return ""
         return next((name for name, folder in self._offered.items() if checkpoint.languages(folder)[0] == language),
                     None)
 
     def translating(self, source: str, target: str) -> list[str]:
-        """Return those of `names` that translate from one language into another."""
         info, wanted = self.default.info, (source, target)
         return [*([info.name] if (info.source, info.target) == wanted else []),
                 *(name for name, folder in self._offered.items() if checkpoint.languages(folder) == wanted)]
 
     def known_as(self, name: str) -> str:
-        """Return a name as it stands in addresses, "" for the default. Raises UserError for one that is not offered.
-
-        Neither the disk nor the Hub is read, so that a refusal does not reveal what is on this machine.
-        """
-        name = name.strip()
+        name = name.strip()  # neither the disk nor the Hub is read: a refusal does not reveal what is on this machine
         if name in ("", self.default.info.name):
             return ""
         if name in self._offered or (self.any_name and len(name) <= LONGEST_NAME):
@@ -102,7 +89,6 @@ class Models:
         raise UserError(Message.of("model_unknown", name=name[:LONGEST_NAME], names=", ".join(self.names)))
 
     def needs(self, name: str) -> float | None:
-        """Estimate the GB of memory that a model will take; None for one that is not on this machine yet."""
         try:
             folder = self._offered.get(name) or hub.find(name, hub.Access(local_files_only=True))
             return checkpoint.memory(folder) / GB
@@ -110,7 +96,6 @@ class Models:
             return None
 
     def at_hand(self, name: str) -> bool:
-        """Whether `lease` would answer at once, with the model or an error."""
         try:
             name = self.known_as(name)
         except UserError:
@@ -120,11 +105,8 @@ class Models:
 
     @contextmanager
     def lease(self, name: str = "") -> Iterator[Service]:
-        """Lend a service, which stays open meanwhile. Raises UserError if it cannot be loaded, or not soon.
-
-        The first client that asks for a model starts its loading, and waits as long as the guard lets a request take.
-        Later clients wait until PATIENCE seconds after that start. Loading goes on when no client waits any more.
-        """
+        # The first client that asks for a model starts its loading, and waits as long as the guard lets a request take.
+        # Later clients wait until PATIENCE seconds after that start. Loading goes on when no client waits any more.
         name = self.known_as(name)
         if not name:
             yield self.default
@@ -162,8 +144,7 @@ class Models:
         if not first:
             seconds = max(0.0, wanted.began + PATIENCE - now)
         late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
-        Wait(seconds, self.guard.asker(), now, late).until(
-            lambda most: bool(futures.wait([wanted.service], most).done))
+        Wait(seconds, self.guard.asker(), now, late).until_done(wanted.service)
 
     def _leave(self, wanted: _Loaded) -> None:
         """Cease to be a user of a model."""
@@ -199,15 +180,13 @@ class Models:
             folder = self._offered.get(name) or hub.find(name)
             checkpoint.require(folder)
             wanted.bytes = checkpoint.memory(folder)
-            if wanted.bytes > self.most:
-                raise TooLarge(Message.of("model_large", name=name, needs=f"{wanted.bytes / GB:.1f}",
-                                          most=f"{self.most / GB:g}"))
-            self._close_surplus()
-            service = open_service(Service, folder, self._device, self._precision)
-            service.guard = self.guard
-            return service
+            if wanted.bytes <= self.most:
+                self._close_surplus()
+                service = open_service(Service, folder, self._device, self._precision)
+                service.guard = self.guard
+                return service
         except Exception as error:
-            if isinstance(error, TooLarge) or self.any_name and isinstance(error, UserError):
+            if self.any_name and isinstance(error, UserError):
                 raise
             if self.any_name and isinstance(error, OSError) and error.strerror:
                 raise UserError(Message.of("hub_error_file", file=error.filename or name, reason=error.strerror)
@@ -215,6 +194,8 @@ class Models:
             # The reason is for the operator's log only: it may name folders of this machine.
             log.exception("the model %s cannot be loaded", name)
             raise UserError(Message.of("model_failed", name=name)) from error
+        needs, most = f"{wanted.bytes / GB:.1f}", f"{self.most / GB:g}"
+        raise UserError(Message.of("model_large", name=name, needs=needs, most=most))
 
 
 def _close(loaded: Future[Service]) -> None:

@@ -1,11 +1,11 @@
 """What the page and the command line may ask of services and of the pool of models; loads no torch.
 
 `serve.translation.Service`, `serve.reviews.SentimentService`, `serve.writer.Writer`, `serve.study.Study` and
-`serve.pool.Models` fit these protocols; so may any other implementation. Every method can be called from several
-threads at once, and raises UserError for what it cannot do.
+`serve.pool.Models` are these protocols, and their methods are described here; any other implementation may fit them
+too. Every method can be called from several threads at once, and raises UserError for what it cannot do.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from threading import Event
 from typing import Any, Protocol
@@ -37,32 +37,32 @@ LIVE_SECONDS = 45  # of training, after which such a run ends
 Progress = Callable[[int, int], object]
 
 
+def public(service: type) -> dict[str, Any]:
+    """What may be asked of a service of this protocol, by name: its methods and its values, but not its guard."""
+    return {name: one for name, one in {**service.__annotations__, **vars(service)}.items()
+            if name != "guard" and not name.startswith("_")}
+
+
 class TranslationService(Protocol):
     """One translation model: it translates, and shows what happens in a pass over a sentence pair."""
 
     guard: Guard  # may be replaced by one that several services share
-
-    @property
-    def info(self) -> ModelInfo: ...
-
-    @property
-    def metrics(self) -> Mapping[str, Any]:
-        """Measurements of the model, from its checkpoint."""
-
-    @property
-    def max_pieces(self) -> int:
-        """The most pieces of a source or a target, </s> included."""
+    info: ModelInfo
+    metrics: dict[str, Any]  # measurements of the model, from its checkpoint
+    max_pieces: int  # of a source or a target, </s> included
 
     @property
     def best_head(self) -> Head:
-        """The head of the cross-attention that aligns words best."""
+        """The head of the cross-attention that aligns words best, as `evaluate alignment --save` measured it; if it did
+        not, the first head of the last layer. For a model without attention, this is a head that does not exist."""
 
     def alignment_errors(self, head: Head) -> tuple[float, float] | None:
-        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if unknown."""
+        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if they were not
+        measured, as for every head outside the cross-attention."""
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        """Translation quality by length of sentence; empty if it was not measured."""
+        """Translation quality by length of sentence, as `evaluate lengths --save` measured it; [] if it did not."""
 
     @property
     def history(self) -> History | None:
@@ -78,13 +78,18 @@ class TranslationService(Protocol):
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
                   max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
                   timeout: float | None = None) -> Translation:
-        """Translate one text. prefix: target tokens to begin with; off: heads to do without; timeout: seconds."""
+        """Translate one text, in a batch with other waiting requests.
+
+        prefix: target tokens to begin with. max_length: the most target pieces, </s> included. off: heads to leave
+        out. positions: what is added to the embeddings. timeout: seconds after which the search is given up; None: the
+        guard's limit.
+        """
 
     def translate_many(self, texts: Sequence[str], options: Options | None = None,
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
                        positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
-        """Translate texts in order; `progress` is told how many more are done."""
+        """Translate texts in order, or refuse the first that cannot be; `progress` is told how many more are done."""
 
     def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
                             ) -> tuple[Translation, Trace]:
@@ -92,13 +97,20 @@ class TranslationService(Protocol):
 
     def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
-        """Translate again with another piece at one step (the first is 0) of a translation."""
+        """Translate again: the candidate's pieces before a step (the first is 0), then `piece`, then a new search.
+
+        piece: as in `Candidate.alternatives`; </s> ends the translation. Refused are a step that there is not, and a
+        piece that the model cannot write.
+        """
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
         """The tokens of a typed translation, without </s>, and the warnings about it."""
 
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
-        """All attention maps of one teacher-forced pass over a source and a target, a text or tokens."""
+        """All attention maps of one teacher-forced pass over a source and a target, a text or tokens.
+
+        off: heads to leave out. positions: what is added to the embeddings. Refused are an empty side and a long one.
+        """
 
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
         """All attention maps for a source and a target; without a target, for the model's own translation."""
@@ -114,27 +126,25 @@ class TranslationService(Protocol):
         """Answer one of `results.questions`; `progress` is told of what is done, where the question says of what."""
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """One vector a text, (texts, D)."""
+        """One vector a text, (texts, D): the mean of the encoder's output over its pieces."""
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
-        """A text split into pieces in its likeliest ways, the likeliest first."""
+        """A text split into pieces in its `count` likeliest ways, the likeliest first."""
 
 
 class ReviewService(Protocol):
     """One classifier of reviews."""
 
     guard: Guard  # may be replaced by one that several services share
-
-    @property
-    def info(self) -> ModelInfo: ...
+    info: ModelInfo
 
     @property
     def calibration(self) -> Calibration | None:
-        """How well the probabilities are calibrated; None if it was not measured."""
+        """How well the probabilities are calibrated on validation data; None if it was not measured."""
 
     @property
     def label_shares(self) -> list[LabelShare]:
-        """Accuracy by the share of the labels it learned from; empty if it was not measured."""
+        """Accuracy with and without pre-training by the share of the labels; empty if it was not measured."""
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
@@ -144,13 +154,18 @@ class ReviewService(Protocol):
         """A text as the model reads it, and the warnings about it."""
 
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
-        """Classify texts, in order; `progress` is told how many more are done."""
+        """Classify texts in order, or refuse the first that cannot be; `progress` is told how many more are done."""
 
     def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
-        """Classify a text, and say what each of its words contributed to the label."""
+        """Classify a text, and say what each of its words contributed to the label, by occlusion (Li et al. 2016): the
+        word's pieces are replaced by UNK.
+
+        The effect of a word is how much the calibrated log-odds of a label fall without it. With two labels it is the
+        second, otherwise the likeliest. `progress` is told the number of words done and of all words.
+        """
 
     def trace(self, text: str) -> Trace:
-        """All attention maps of a pass over a text, as encoder self-attention."""
+        """All attention maps of a pass over a text from <s> to </s>, as encoder self-attention."""
 
     def blocks(self) -> list[Block]:
         """The model box by box, in the order of its parameters."""
@@ -160,21 +175,23 @@ class WriterService(Protocol):
     """One language model of reviews."""
 
     guard: Guard  # may be replaced by one that several services share
-
-    @property
-    def info(self) -> ModelInfo: ...
+    info: ModelInfo
 
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
-        """Score each piece of a text given the pieces before it. whole: score </s> too; options: of the next draw."""
+        """Score each piece of a text given the pieces before it; an empty text has only the pieces that may come first.
+
+        whole: whether the text ends there, so that </s> is scored too. options: of the draw of the next piece.
+        """
 
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
-        """Write one piece after a text."""
+        """Write one piece after a text: draw it, or take the likeliest at temperature 0. Refused where the text has
+        ended, or is as long as the model can read."""
 
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
         """Cut a text before the piece at a place (the first is 0); append `token` if one is given."""
 
     def trace(self, text: str) -> Trace:
-        """All attention maps of a pass over a text, as encoder self-attention."""
+        """All attention maps of a pass over a text from <s> to </s>, as encoder self-attention."""
 
 
 class StudyService(Protocol):
@@ -189,27 +206,26 @@ class StudyService(Protocol):
         """The time that a GRU and self-attention take to read sequences of several lengths, measured now."""
 
     def recorded(self) -> Recorded:
-        """The recorded runs on English and Spanish."""
+        """The recorded runs on English and Spanish. Refused if the file is broken."""
 
     def schedule(self, settings: RunSettings) -> list[float]:
         """The learning rate of each step of a run."""
 
     def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
-        """Train a small transformer on one of TASKS until it ends or `halt` is set; yield its progress about twice a
-        second, and, while it waits for a place, for how long."""
+        """Train a small transformer on one of TASKS; yield its progress about twice a second, and, while it waits for a
+        place, for how long.
+
+        The run ends by itself, after LIVE_SECONDS of training, when `halt` is set, when the client has gone, or when
+        nobody reads its frames.
+        """
 
 
 class ModelPool(Protocol):
     """Translation models by name; "" and the default's own name mean the default."""
 
     guard: Guard  # shared by all models
-
-    @property
-    def default(self) -> TranslationService: ...
-
-    @property
-    def any_name(self) -> bool:
-        """Whether visitors may choose any folder of this machine and any repository on the Hub."""
+    default: TranslationService
+    any_name: bool  # whether visitors may choose any folder of this machine and any repository on the Hub
 
     @property
     def names(self) -> list[str]:
@@ -222,7 +238,7 @@ class ModelPool(Protocol):
         """Those of `names` that translate from one language into another."""
 
     def known_as(self, name: str) -> str:
-        """A name as it stands in addresses, "" for the default. Raises UserError for one that is not offered."""
+        """A name as it stands in addresses, "" for the default; one that is not offered is refused."""
 
     def needs(self, name: str) -> float | None:
         """The GB of memory that a model will take, estimated; None for one that is not on this machine yet."""
@@ -231,4 +247,4 @@ class ModelPool(Protocol):
         """Whether `lease` would answer at once, with the model or an error."""
 
     def lease(self, name: str = "") -> AbstractContextManager[TranslationService]:
-        """A service that stays open while it is leased."""
+        """A service that stays open while it is leased; refused if it cannot be loaded, or not soon."""

@@ -10,7 +10,7 @@ import httpx
 from xformer.results import Message, UserError
 from xformer.serve import wire
 from xformer.serve.limits import Guard
-from xformer.serve.protocol import ReviewService, TranslationService
+from xformer.serve.protocol import ReviewService, TranslationService, public
 
 PATIENCE = 120.0  # seconds for an answer
 TRIES = 2  # a call changes nothing in an engine, so it can be repeated if a replica died with it
@@ -93,8 +93,7 @@ def _make(title: str, service: str, wanted: type) -> type[_Remote]:
         return functools.cached_property(lambda self: self.engine.call(service, name, {}))
 
     members = {name: _method(service, name, one) if inspect.isfunction(one) else read(name)
-               for name, one in vars(wanted).items()
-               if not name.startswith("_") and (inspect.isfunction(one) or isinstance(one, property))}
+               for name, one in public(wanted).items()}
     return type(title, (_Remote,), {**members, "service": service, "__doc__": f"A `{wanted.__name__}` in an engine."})
 
 

@@ -22,7 +22,8 @@ from xformer.results.models import Block
 from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.serve.limits import computes
 from xformer.serve.loaded import ModelService
-from xformer.serve.text import Prepared, line_warnings, one_line, prepare
+from xformer.serve.protocol import Progress, ReviewService
+from xformer.serve.text import Prepared, clean, prepare
 from xformer.tokenizer import Tokenizer
 from xformer.translator import pad
 
@@ -100,19 +101,6 @@ def read(model: TransformerClassifier, rows: Sequence[Sequence[int]], progress: 
     return logits, weights
 
 
-def clean_review(text: str, empty: str) -> tuple[str, list[Message]]:
-    """Tidy a text; return it and the warnings about it. Raises UserError if it is too long or, with the message
-    `empty`, if nothing is left of it."""
-    if len(text) > MAX_CHARACTERS:
-        raise UserError(Message.of("error_review_characters", characters=len(text), words=len(text.split()),
-                                   limit=MAX_CHARACTERS))
-    line, dropped = one_line(text)
-    line = tidy(line)
-    if not line:
-        raise UserError(Message.of(empty))
-    return line, line_warnings(line, dropped, "warning_review_markup")
-
-
 class OfReviews(ModelService[Reader]):
     """A loaded model of reviews."""
 
@@ -129,22 +117,21 @@ class OfReviews(ModelService[Reader]):
             return passes.trace_reader(self.model, self.tokenizer, row, prepared.text)
 
     def _prepare(self, text: str, empty: str = "error_review_empty") -> Prepared:
-        return prepare(self.tokenizer, text, empty=empty, cleaned=clean_review)
+        cleaned = partial(clean, kind="review_", limit=MAX_CHARACTERS, tidy=tidy)
+        return prepare(self.tokenizer, text, empty=empty, cleaned=cleaned)
 
     def _row(self, tokens: Sequence[int]) -> list[int]:
         """The tokens of a text between BOS and EOS, as the model reads them."""
         return mark(tokens, self.model.config.max_length)[0]
 
 
-class SentimentService(OfReviews[TransformerClassifier]):
-    """A loaded classifier; fits `protocol.ReviewService`."""
+class SentimentService(OfReviews[TransformerClassifier], ReviewService):
+    """A loaded classifier."""
 
     _load = staticmethod(partial(checkpoint.load, model_type=TransformerClassifier))
 
     @computes
     def classify(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> list[Sentiment]:
-        """Classify texts, in order. `progress` is called with the number of texts newly done. Raises UserError at the
-        first text that cannot be read."""
         began = time.perf_counter()
         prepared = [self._prepare(text) for text in texts]
         marked = [mark(text.tokens, self.model.config.max_length) for text in prepared]
@@ -162,14 +149,7 @@ class SentimentService(OfReviews[TransformerClassifier]):
 
     @computes
     @torch.inference_mode()
-    def attribute(self, text: str, progress: Callable[[int, int], object] | None = None) -> Attribution:
-        """Classify a text, and say what each of its words contributed to the label, by occlusion (Li et al. 2016): the
-        word's pieces are replaced by UNK.
-
-        The effect of a word is how much the calibrated log-odds of a label fall without it. With two labels it is the
-        second, otherwise the likeliest. `progress` is called with the number of words done and of all words. Raises
-        UserError as `classify` does.
-        """
+    def attribute(self, text: str, progress: Progress | None = None) -> Attribution:
         began, config, done = time.perf_counter(), self.model.config, 0
         prepared = self._prepare(text)
         row, cut = mark(prepared.tokens, config.max_length)
@@ -205,30 +185,25 @@ class SentimentService(OfReviews[TransformerClassifier]):
             time.perf_counter() - began, config.pooling, maximum)
 
     def blocks(self) -> list[Block]:
-        """The model box by box, in the order of its parameters."""
         return passes.blocks(self.model)
 
     @property
     def calibration(self) -> Calibration | None:
-        """How well the probabilities are calibrated on validation data; None if training did not measure it."""
         return self._measured(lambda found: Calibration(**{
             **found["calibration"], "bins": tuple(Bin(**one) for one in found["calibration"]["bins"])}), None)
 
     @property
     def label_shares(self) -> list[LabelShare]:
-        """Accuracy with and without pre-training by the share of the labels; empty if it was not measured."""
         return self._measured(lambda found: [LabelShare(**one) for one in found["label_shares"]], [])
 
     @property
     def pooling_scores(self) -> list[PoolingScore]:
-        """Accuracy of classifiers by their pooling and mask; empty if it was not measured."""
         def read(found: dict[str, Any]) -> list[PoolingScore]:
             texts = next((one["rows"] for one in found.get("scores", ()) if one["set"] == "imdb-validation"), 0)
             return [PoolingScore(**{**one, "texts": texts}) for one in found["poolings"]]
         return self._measured(read, [])
 
     def clean(self, text: str) -> tuple[str, list[Message]]:
-        """A text as the model reads it, and the warnings about it. Raises UserError if nothing can be read."""
         line, _, warnings = self._prepare(text)
         return line, warnings
 

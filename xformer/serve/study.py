@@ -31,52 +31,40 @@ DIVERGENCE = ASSETS / "divergence.json"  # made by python -m xformer study diver
 # sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
 UNREAD = 10.0  # seconds after which a run ends if its frames are not read
+_gradients = lru_cache(64)(gradients_at_the_beginning)
 
 
-class Study:
-    """Makes and trains small transformers on this machine's CPU; fits `protocol.StudyService`. Threads may share it."""
+class Study(protocol.StudyService):
+    """Makes and trains small transformers on this machine's CPU."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """clock: returns the time in seconds."""
         self.guard, self.clock, self.places = Guard(), clock, Places(clock=clock)
 
     def gradients(self, layers: int, width: int, norm: str, seed: int = 0) -> list[SublayerGradient]:
-        """The gradient of each sub-layer of an untrained transformer, encoder first, from the input to the output.
-        Raises UserError for a shape or a seed that is not offered."""
         is_offered = 1 <= layers <= protocol.DEEPEST and width in range(32, protocol.WIDEST + 1, 32)
         if not (is_offered and norm in protocol.NORMS):
             raise UserError(Message.of("train_error_shape", layers=layers, width=width, most=protocol.DEEPEST))
         _check_seed(seed)
         with self.guard.work():
             use_threads(1)
-            return _gradients(layers, width, norm, seed)
+            return _gradients(untrained(layers, width, norm), seed)
 
     def layer_times(self) -> list[LayerTimes]:
-        """The time that a GRU and self-attention of one width take to read sequences of several lengths, measured now.
-        """
         with self.guard.work() as pause:
             use_threads(1)
             return layer_times(pause)
 
     def recorded(self) -> Recorded:
-        """The recorded runs on English and Spanish. Raises UserError if the file is broken."""
         return read(DIVERGENCE)
 
     def schedule(self, settings: RunSettings) -> list[float]:
-        """The learning rate of each step of a run. Raises UserError for settings that are not offered."""
         from xformer.training import live
         _check(settings)
         return live.schedule(settings)
 
     def train(self, settings: RunSettings, halt: Event) -> Iterator[LiveFrame | LiveWait]:
-        """Train a small transformer on one of TASKS; yield its progress about twice a second, and, while it waits for a
-        place, for how long.
-
-        The run ends by itself, after LIVE_SECONDS of training, when `halt` is set, when the client has gone, or when
-        it reads no frame for UNREAD seconds. Raises UserError for settings that are not offered.
-
-        The training has a thread of its own, uses one core, and rests most of the time while other requests are served.
-        """
+        # The training has a thread of its own, uses one core, and rests most of the time while others are served.
         _check(settings)
         there, frames = self.guard.asker(), Queue[LiveFrame | Exception | None](1)
         mine = self.places.join(self.guard.visitor(), protocol.LIVE_SECONDS)
@@ -168,8 +156,3 @@ def _check(settings: RunSettings) -> None:
 def _check_seed(seed: int) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= protocol.LARGEST_SEED:
         raise UserError(Message.of("train_error_seed", seed=seed))
-
-
-@lru_cache(64)
-def _gradients(layers: int, width: int, norm: str, seed: int) -> list[SublayerGradient]:
-    return gradients_at_the_beginning(untrained(layers, width, norm), seed)

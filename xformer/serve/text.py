@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from xformer.pieces import EOS, UNK, WORD_START
@@ -40,31 +40,24 @@ def one_line(text: str) -> tuple[str, int]:
     return " ".join(kept.split()), dropped
 
 
-def clean(text: str, empty: str = "error_empty") -> tuple[str, list[Message]]:
-    """Put a text on one line without control characters; return it and the warnings about it. Raises UserError if it is
-    too long or, with the message `empty`, if nothing is left of it."""
-    if len(text) > MAX_CHARACTERS:
-        raise UserError(Message.of("error_characters", characters=len(text), words=len(text.split()),
-                                   limit=MAX_CHARACTERS))
-    line, dropped = one_line(text)
-    if not line:
-        raise UserError(Message.of(empty))
-    return line, line_warnings(line, dropped)
-
-
-def line_warnings(line: str, dropped: int, markup: str = "warning_markup") -> list[Message]:
-    """Warn of the parts of a line that a model does not read, and of markup, which it reads as text.
-
-    dropped: how many control characters the line had. markup: key of the message about markup.
+def clean(text: str, empty: str = "error_empty", kind: str = "", limit: int = MAX_CHARACTERS,
+          tidy: Callable[[str], str] = str.strip) -> tuple[str, list[Message]]:
+    """Put a text on one line without control characters, then tidy it; return it, and warnings of what a model does not
+    read, and of markup, which it reads as text. Raises UserError if it has more characters than the limit or, with the
+    message `empty`, if nothing is left of it. kind: in the keys of messages about its length and its markup.
     """
-    warnings = []
-    if dropped:
-        warnings.append(Message.of("warning_control", count=dropped))
+    if len(text) > limit:
+        raise UserError(Message.of(f"error_{kind}characters", characters=len(text), words=len(text.split()),
+                                   limit=limit))
+    line, dropped = one_line(text)
+    if not (line := tidy(line)):
+        raise UserError(Message.of(empty))
+    warnings = [Message.of("warning_control", count=dropped)] if dropped else []
     if blanks := [sign for sign in BLANKS if sign in line]:
         warnings.append(Message.of("warning_blank", characters=" ".join(blanks)))
     if MARKUP.search(line):
-        warnings.append(Message.of(markup))
-    return warnings
+        warnings.append(Message.of(f"warning_{kind}markup"))
+    return line, warnings
 
 
 def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: str = "error_empty",
@@ -73,7 +66,7 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
     """Clean a text, as `cleaned` does, and split it into pieces, once.
 
     limit: the most pieces, </s> included. Raises UserError with the message `empty` if nothing is left of the text,
-    with `unknown` if only characters are left that the vocabulary lacks. target: of a translation.
+    with `unknown` if no letter or digit is left but characters that the vocabulary lacks. target: of a translation.
     """
     line, warnings = cleaned(text, empty)
     tokens = tokenizer.encode(line, target=target)
@@ -81,7 +74,12 @@ def prepare(tokenizer: Tokenizer, text: str, limit: int | None = None, empty: st
         raise UserError(Message.of(empty))
     if limit is not None and len(tokens) + 1 > limit:
         raise UserError(Message.of("error_pieces", words=len(line.split()), pieces=len(tokens) + 1, limit=limit))
-    return Prepared(line, tokens, [*warnings, *unknown_characters(tokenizer, line, tokens, unknown, target)])
+    if UNK in tokens and (lacking := tokenizer.unknown(line, target)):
+        characters = " ".join(lacking)[:40]
+        if not any(c.isalnum() for c in tokenizer.decode([token for token in tokens if token > EOS])):
+            raise UserError(Message.of(unknown, characters=characters))
+        warnings = [*warnings, Message.of("warning_unknown", characters=characters)]
+    return Prepared(line, tokens, warnings)
 
 
 def in_small_letters(line: str) -> str | None:
@@ -99,18 +97,3 @@ def in_small_letters(line: str) -> str | None:
         return None
     small = line.lower()
     return small if line in (line.title(), line.capitalize()) else None
-
-
-def unknown_characters(tokenizer: Tokenizer, text: str, tokens: Sequence[int], refused: str = "error_unknown",
-                       target: bool = False) -> list[Message]:
-    """Warn of the characters of a text that the vocabulary lacks; [] if it has them all.
-
-    tokens: of the text. Raises UserError with the message `refused` if no letter or digit is left without them.
-    """
-    unknown = tokenizer.unknown(text, target) if UNK in tokens else []
-    if not unknown:
-        return []
-    shown = " ".join(unknown)[:40]
-    if not any(c.isalnum() for c in tokenizer.decode([token for token in tokens if token > EOS])):
-        raise UserError(Message.of(refused, characters=shown))
-    return [Message.of("warning_unknown", characters=shown)]

@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from inspect import signature
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,10 +40,9 @@ from xformer.serve.batching import Decoder, Request
 from xformer.serve.limits import Wait, computes
 from xformer.serve.loaded import ModelService
 from xformer.serve.memory import give_back
-from xformer.serve.protocol import Progress
+from xformer.serve.protocol import Progress, TranslationService
 from xformer.serve.text import Prepared, in_small_letters, one_line, prepare
 from xformer.strings import ASSETS
-from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, grow_tree, target_limit
 
 MAX_PIECES = 256  # of a source sentence, </s> included
@@ -51,8 +51,8 @@ SURER = 0.7  # nats by which the translation of a text in small letters must be 
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
-class Service(ModelService[Translator]):
-    """A loaded translation model, and the thread that decodes for all clients; fits `protocol.TranslationService`."""
+class Service(ModelService[Translator], TranslationService):
+    """A loaded translation model, and the thread that decodes for all clients."""
 
     _load = staticmethod(checkpoint.load_translator)
 
@@ -76,8 +76,6 @@ class Service(ModelService[Translator]):
 
     @property
     def best_head(self) -> Head:
-        """The head of the cross-attention that aligns words best, as `evaluate alignment --save` measured it; if it did
-        not, the first head of the last layer. For a model without attention, this is a head that does not exist."""
         layer, head = self._measured(lambda found: [int(found["alignment"]["best"][of]) for of in ("layer", "head")],
                                      [0, 0])
         layers = self.info.layers("cross")
@@ -85,8 +83,6 @@ class Service(ModelService[Translator]):
         return Head("cross", layer, head) if known else Head("cross", max(1, layers), 1)
 
     def alignment_errors(self, head: Head) -> tuple[float, float] | None:
-        """Alignment error rates of a head, for the piece it predicts and the piece it was given; None if they were not
-        measured, as for every head outside the cross-attention."""
         def read(found: dict[str, Any]) -> tuple[float, float]:
             rates = found["alignment"]["alignment_error_rate"]
             predicted, given = (float(rates[name][head.layer - 1][head.head - 1]) for name in ("predicted", "given"))
@@ -95,7 +91,6 @@ class Service(ModelService[Translator]):
 
     @property
     def length_scores(self) -> list[LengthScore]:
-        """Quality by length of sentence, as `evaluate lengths --save` measured it; [] if it did not."""
         return self._measured(lambda found: [LengthScore(**bucket) for bucket in found["lengths"]["buckets"]], [])
 
     @property
@@ -106,16 +101,13 @@ class Service(ModelService[Translator]):
 
     @property
     def history(self) -> History | None:
-        """The course of the training, if the checkpoint has it. Raises UserError if the file is broken."""
         return recorded.read_history(self.folder)
 
     @property
     def moments(self) -> Moments | None:
-        """Moments of the training, if the checkpoint has them. Raises UserError if the file is broken."""
         return recorded.read_moments(self.folder)
 
     def blocks(self) -> list[Block]:
-        """List the boxes of the model, in the order of its parameters; each parameter is in one of them."""
         return passes.blocks(self.model)
 
     @property
@@ -136,12 +128,6 @@ class Service(ModelService[Translator]):
     def translate(self, text: str, options: Options | None = None, prefix: Sequence[int] = (),
                   max_length: int | None = None, off: Iterable[Head] = (), positions: Positions = OWN,
                   timeout: float | None = None) -> Translation:
-        """Translate one text; it is decoded in a batch with other waiting requests.
-
-        prefix: target pieces to begin with. max_length: the most target pieces, </s> included. off: heads to leave
-        out. positions: what is added to the embeddings. timeout: seconds after which the search is given up; None: the
-        guard's limit. Raises UserError.
-        """
         return self.translate_many([text], options, [prefix] if prefix else None, max_length, off=off,
                                    positions=positions, timeout=timeout)[0]
 
@@ -150,8 +136,6 @@ class Service(ModelService[Translator]):
                        prefixes: Sequence[Sequence[int]] | None = None, max_length: int | None = None,
                        progress: Callable[[int], object] | None = None, off: Iterable[Head] = (),
                        positions: Positions = OWN, timeout: float | None = None) -> list[Translation]:
-        """Translate texts in order. `progress` is called with the number newly done. Raises UserError at the first that
-        cannot be translated."""
         change = self._intervention(off, positions)
         with self.guard.enter(timeout) as wait:
             sources = [self._prepare(text) for text in texts]
@@ -160,7 +144,6 @@ class Service(ModelService[Translator]):
     @computes
     def translate_and_trace(self, text: str, options: Options | None = None, max_length: int | None = None
                             ) -> tuple[Translation, Trace]:
-        """Translate a text and trace the pass over it and the best translation, as one request. Raises UserError."""
         with self.guard.enter() as wait:
             (translation,) = self._translated(wait, [self._prepare(text)], options, max_length=max_length)
             return translation, self.trace(translation, translation.best.tokens)
@@ -168,11 +151,6 @@ class Service(ModelService[Translator]):
     @computes
     def choose(self, source: str, candidate: Candidate, step: int, piece: str, options: Options | None = None,
                max_length: int | None = None) -> Translation:
-        """Translate again: the candidate's pieces before a step (the first is 0), then `piece`, then a new search.
-
-        piece: as in `Candidate.alternatives`; </s> ends the translation. options and max_length: as for `translate`.
-        Raises UserError if there is no such step, or if the model cannot write the piece.
-        """
         if not 0 <= step < len(candidate.tokens):
             raise UserError(Message.of("error_step", step=step + 1, steps=len(candidate.tokens)))
         token = self.tokenizer.id_of(piece)
@@ -182,7 +160,6 @@ class Service(ModelService[Translator]):
         return self.translate(source, options, prefix, len(prefix) if token == EOS else max_length)
 
     def typed(self, target: str) -> tuple[list[int], list[Message]]:
-        """Split a typed translation into pieces, without EOS; also return the warnings about it. Raises UserError."""
         line = prepare(self.tokenizer, target, None, "error_target_empty", "error_target_unknown", target=True)
         return [*self.tokenizer.forced(""), *line.tokens], line.warnings
 
@@ -210,7 +187,7 @@ class Service(ModelService[Translator]):
         answers = []
         try:
             for request in requests:
-                wait.until(request.answered)
+                wait.until_done(request.answer)
                 answers.append(request.answer.result())
         finally:
             for request in requests:  # if one failed or the client has gone, the rest need no answer
@@ -293,25 +270,15 @@ class Service(ModelService[Translator]):
 
     @computes
     def trace(self, source: Source, target: Target, off: Iterable[Head] = (), positions: Positions = OWN) -> Trace:
-        """Record all attention maps of one pass over a source and a target.
-
-        off: heads to leave out. positions: what is added to the embeddings. Raises UserError if source or target is
-        empty or too long.
-        """
         return self._traced(self._source(source), self._target(target), self._intervention(off, positions))
 
     @computes
     def explain(self, source: str, target: str | None = None, options: Options | None = None) -> Trace:
-        """Record all attention maps for a source and a target; without a target, for the model's own translation."""
         return self.translate_and_trace(source, options)[1] if target is None else self.trace(source, target)
 
     @computes
     def compare(self, first: Source, second: Source, options: Options | None = None, max_length: int | None = None
                 ) -> Comparison:
-        """Translate two texts, trace both passes, and score each translation after both texts. Raises UserError.
-
-        A `Translation` that is given in place of a text is not searched for again.
-        """
         with self.guard.enter() as wait:
             sources = [self._prepare(text) for text in (first, second) if isinstance(text, str)]
             new = iter(self._translated(wait, sources, options, max_length=max_length) if sources else [])
@@ -325,7 +292,6 @@ class Service(ModelService[Translator]):
 
     @computes
     def ask(self, question: Question[Answer], progress: Progress | None = None) -> Answer:
-        """Answer a question as ANSWERS says; `progress` is told of what the question says. Raises UserError."""
         if type(question) not in ANSWERS:
             raise UserError(f"A translation model is not asked {type(question).__name__}; ask one of "
                             f"{', '.join(kind.__name__ for kind in ANSWERS)}.")
@@ -333,13 +299,11 @@ class Service(ModelService[Translator]):
 
     @computes
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Compute one vector a text, (texts, D): the mean of the encoder's output over its pieces. Raises UserError."""
         sources = [self._prepare(text).tokens for text in texts]
         with self.guard.work():
             return passes.embed(self._transformer, sources)
 
     def split(self, text: str, count: int = 1) -> list[Pieced]:
-        """Split a text into pieces in its `count` likeliest ways, the likeliest first. Raises UserError."""
         usual = self._prepare(text).tokens
         return [Pieced(text, tuple(self.tokenizer.pieces(tokens)), tuple(self.tokenizer.log_probs(tokens)))
                 for tokens in ([usual] if count == 1 else self.tokenizer.splits(text, count))]
@@ -437,41 +401,36 @@ class Service(ModelService[Translator]):
         return replace(trace, origin=origin)
 
 
-class Turn(NamedTuple):
-    """What passes over the source and the target of a question are made with, in a turn at long computations."""
-
-    model: Any  # a `Transformer` unless the question is for any model
-    tokenizer: Tokenizer
-    pair: Pair
-    pause: Callable[[], None]
-    tell: Progress | None
-
-
 Answering = Callable[[Service, Any, Progress | None], Any]
 
 
-def _of_pair(answer: Callable[[Any, Turn], Any], any_model: bool = False) -> Answering:
-    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too."""
+def _of_pair(answer: Callable[..., Any], any_model: bool = False) -> Answering:
+    """Answer a `questions.OfPair` by passes over its source and target. any_model: by a recurrent model too.
+
+    The parameters of `answer` say what it is given: the model, its tokenizer, the pair, what to call between passes and
+    with the progress, and fields of the question.
+    """
+    wanted = signature(answer).parameters
+
     def answered(service: Service, asked: questions.OfPair[Any], progress: Progress | None) -> Any:
         pair = service._pair(asked.source, asked.target)
         with service.guard.work() as pause:
-            return answer(asked, Turn(service.model if any_model else service._transformer, service.tokenizer, pair,
-                                      pause, progress))
+            given = {**vars(asked), "model": service.model if any_model else service._transformer, "pair": pair,
+                     "tokenizer": service.tokenizer, "pause": pause, "progress": progress}
+            return answer(**{name: given[name] for name in wanted})
     return answered
 
 
 # The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
 ANSWERS: dict[type[Question[Any]], Answering] = {
-    questions.WalkHead: _of_pair(lambda q, on: passes.walk(on.model, on.tokenizer, on.pair, q.head, q.padding)),
-    questions.Follow: _of_pair(lambda q, on: stream.follow(on.model, on.tokenizer, on.pair, q.side)),
-    questions.Occlude: _of_pair(lambda q, on: passes.occlude(on.model, on.tokenizer, on.pair, on.pause),
-                                any_model=True),
-    questions.RankHeads: _of_pair(lambda q, on: passes.head_effects(on.model, on.pair, q.stacks, on.pause, on.tell)),
-    questions.ReadDecoder: _of_pair(lambda q, on: lenses.decoder_readings(on.model, on.tokenizer, on.pair)),
-    questions.Force: _of_pair(lambda q, on: lenses.teacher_forcing(on.model, on.tokenizer, on.pair, q.smoothing),
-                              any_model=True),
-    questions.SweepBeta: _of_pair(lambda q, on: weighing.sweep(on.model, on.pair, on.pause)),
-    questions.Examine: _of_pair(lambda q, on: bugs.examine(on.model, on.tokenizer, on.pair, q.bug, on.pause)),
+    questions.WalkHead: _of_pair(passes.walk),
+    questions.Follow: _of_pair(stream.follow),
+    questions.Occlude: _of_pair(passes.occlude, any_model=True),
+    questions.RankHeads: _of_pair(passes.head_effects),
+    questions.ReadDecoder: _of_pair(lenses.decoder_readings),
+    questions.Force: _of_pair(lenses.teacher_forcing, any_model=True),
+    questions.SweepBeta: _of_pair(weighing.sweep),
+    questions.Examine: _of_pair(bugs.examine),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),
     questions.GrowTree: lambda service, q, _: service._grow_tree(q),

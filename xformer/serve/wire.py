@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from inspect import signature
 from types import NoneType, UnionType
@@ -29,10 +29,10 @@ LARGEST = 1 << 63  # whole numbers must be below, to fit a tensor
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", NoneType: "null"}
 
 
+@cache
 def _names(kind: type) -> list[str]:
     """Return the names of the fields from which a record is made."""
-    named = getattr(kind, "_fields", None)
-    return list(named) if named else [f.name for f in fields(kind) if f.init]
+    return [*signature(kind).parameters]
 
 
 VERSION = hashlib.sha256(repr([(name, _names(RECORDS[name])) for name in sorted(RECORDS)]).encode()).hexdigest()[:12]
@@ -185,7 +185,6 @@ def weight(value: Any, counted: set[int] | None = None) -> int:
     counted.add(id(value))
     if isinstance(value, (np.ndarray, str)):
         return value.nbytes if isinstance(value, np.ndarray) else len(value)
-    if is_dataclass(value):
-        return sum(weight(getattr(value, one.name), counted) for one in fields(value))
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    inner = (vars(value).values() if is_dataclass(value) else value.values() if isinstance(value, dict) else
+             value if isinstance(value, (list, tuple)) else ())
     return sum(weight(one, counted) for one in inner)

@@ -16,6 +16,7 @@ from xformer.pieces import BOS, EOS, PAD, UNK
 from xformer.results import GREEDY, Message, NextPiece, Options, Scored, UserError
 from xformer.search import drawn_with
 from xformer.serve.limits import computes
+from xformer.serve.protocol import WriterService
 from xformer.serve.reviews import OfReviews
 from xformer.tokenizer import Tokenizer
 
@@ -44,8 +45,8 @@ def draw(probabilities: Tensor, seed: int, place: int) -> int:
     return int(torch.multinomial(probabilities, 1, generator=noise))
 
 
-class Writer(OfReviews[LanguageModel]):
-    """A loaded language model; fits `protocol.WriterService`."""
+class Writer(OfReviews[LanguageModel], WriterService):
+    """A loaded language model."""
 
     _load = staticmethod(partial(checkpoint.load, model_type=LanguageModel))
 
@@ -56,11 +57,6 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
-        """Score each piece of a text given the pieces before it; an empty text has only the pieces that may come first.
-
-        whole: whether the text ends there, so that </s> is scored too. options: of the draw of the next piece. Raises
-        UserError if the text is too long.
-        """
         if not text.strip():
             return self._scored("", [EOS] if whole else [], options)
         prepared = self._prepare(text, "lm_empty")
@@ -69,8 +65,6 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
-        """Write one piece after a text: draw it, or take the likeliest at temperature 0. Raises UserError if the text
-        has ended, or is as long as the model can read."""
         if text.finished:
             raise UserError(Message.of("lm_finished", pieces=len(text.tokens), limit=self.limit))
         with self.guard.work(), torch.inference_mode():
@@ -80,8 +74,6 @@ class Writer(OfReviews[LanguageModel]):
 
     @computes
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
-        """Cut a text before the piece at a place (the first is 0); append `token` if one is given. Raises UserError for
-        a place or a token that does not exist."""
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
             raise UserError(Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens)))
