@@ -35,6 +35,11 @@ def sentence(pieces: Sequence[str]) -> str:
     return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()
 
 
+def bare(word: str) -> str:
+    """A word of joined pieces without the mark of its beginning."""
+    return word.replace(WORD_START, " ").strip() or "␣"
+
+
 def shortened(text: str, most: int) -> str:
     """Cut a text after `most` letters, of which the last is then an ellipsis."""
     return text if len(text) <= most else f"{text[:most - 1]}…"

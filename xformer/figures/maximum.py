@@ -6,12 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
-from xformer.figures.labels import paragraph, sentence, shortened
+from xformer.figures.labels import bare, paragraph, sentence, shortened
 from xformer.figures.layout import BLUE, END, GRID, ORANGE, axis, layout, literal
 from xformer.figures.sentiment import label_name
 from xformer.figures.tables import bar, numbers, savable
 from xformer.figures.tables import table as table_of
-from xformer.pieces import SPECIAL, WORD_START
+from xformer.pieces import SPECIAL
 from xformer.results import Attribution, Maximum
 from xformer.strings import ENGLISH, Language
 
@@ -119,4 +119,4 @@ def table(attribution: Attribution, found: Maximum, language: Language = ENGLISH
 
 def _bare(word: str) -> str:
     """A word as a row's label, cut if it is too long."""
-    return shortened(word if word in SPECIAL.values() else word.replace(WORD_START, " ").strip() or "␣", LONGEST)
+    return shortened(word if word in SPECIAL.values() else bare(word), LONGEST)
