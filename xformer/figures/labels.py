@@ -30,6 +30,13 @@ def shown_all(pieces: Sequence[str]) -> list[str]:
     return [shown(piece) for piece in pieces]
 
 
+def readable(piece: str) -> str:
+    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen, a byte as "byte D0"."""
+    if piece in BYTES:
+        return shown(piece)
+    return piece[1:] or "␣" if piece.startswith(WORD_START) else f"-{piece}"
+
+
 def sentence(pieces: Sequence[str]) -> str:
     """Join pieces to the text that they spell, without special pieces."""
     return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()

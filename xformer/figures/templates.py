@@ -19,9 +19,10 @@ from xformer.figures import labels
 from xformer.pieces import WORD_START
 from xformer.strings import ASSETS, Language
 
-HELPERS = {"WORD_START": WORD_START, "exp": math.exp, "json": partial(json.dumps, ensure_ascii=False), "log": math.log,
-           "opens": lambda **address: Markup(labels.opens(**address)), "zip": partial(zip, strict=True),
-           **{function.__name__: function for function in (labels.bare, labels.percent, labels.sentence, labels.shown)}}
+HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log,
+           "json": partial(json.dumps, ensure_ascii=False), "opens": lambda **address: Markup(labels.opens(**address)),
+           "percent": labels.percent, "readable": labels.readable, "sentence": labels.sentence, "shown": labels.shown,
+           "zip": partial(zip, strict=True)}
 
 
 class Templates(FileSystemLoader):
