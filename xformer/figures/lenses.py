@@ -16,7 +16,7 @@ def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLI
     for candidate in found:
         own = candidate.text.split()
         steps = difflib.SequenceMatcher(a=own, b=last, autojunk=False).get_opcodes()
-        parts = [(kind == "equal", " ".join(own[a:b])) for kind, a, b, _, _ in steps if a < b]
+        parts = [(" ".join(own[a:b]), kind == "equal") for kind, a, b, _, _ in steps if a < b]
         rows.append((parts, candidate.text, sum(candidate.log_probs)))
     return fill("lenses.by_layer", language, source=source, rows=rows)
 

@@ -22,7 +22,7 @@ from xformer.strings import ASSETS, Language
 HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log,
            "json": partial(json.dumps, ensure_ascii=False), "opens": lambda **address: Markup(labels.opens(**address)),
            "percent": labels.percent, "readable": labels.readable, "sentence": labels.sentence, "shown": labels.shown,
-           "zip": partial(zip, strict=True)}
+           "times": labels.times, "zip": partial(zip, strict=True)}
 
 
 class Templates(FileSystemLoader):
