@@ -212,7 +212,7 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
     if change.source != before.text:
         read = f'{paragraph(language, "pos_read", "sub")}<p {language.reads}>{escape(change.source)}</p>'
     texts = both_texts("pos_moved_{}", old, change.translation.best.text, before.log_probs, change.after.log_probs,
-                       language, html("pos_nothing"))
+                       language, language.say("pos_nothing"))
     names = [language.say(key) for key in ("pos_piece", "pos_before", "pos_after", "pos_change")]
     pieces = piece_table(names, before.predicted, before.log_probs, change.after.log_probs, language)
     return f'{read}{texts}<details class="by-piece"><summary>{html("pos_by_piece")}</summary>{pieces}</details>'
