@@ -1,7 +1,6 @@
 """Figures of the residual stream: one layer's normalisations and sums, the units of its network, and all layers."""
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +9,7 @@ from xformer.figures import heatmap
 from xformer.figures.heatmap import Axis, Scale
 from xformer.figures.labels import lesson, paragraph, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, line, panels
-from xformer.figures.tables import header, numbers, savable
+from xformer.figures.templates import fill
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
 
@@ -58,16 +57,13 @@ def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), langu
     say, rows = language.say, []
     for one in stream.of_layer(layer):
         read = one.read(stream.norm)[piece]
-        rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()), *_measures(one)[:, piece]])
+        rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()),
+                     *_measures(one)[:, piece].tolist()])
     columns = [say(f"rest_{name}") for name in ("sublayer", "mean", "deviation", "length", "added_length", "share",
                                                 "cosine")]
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
-                   f'{numbers(*(f"{value:.3f}".replace("-", "−") for value in values))}</tr>' for name, *values in rows)
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer,
                 d_model=stream.sublayers[0].state.shape[1])
-    return savable(f'<div class="scroll"><table>{header(columns, "col")}<tbody>{body}</tbody></table></div>'
-                   f'{paragraph(language, f"rest_reads_{stream.norm}", "sub")}', "stream-sums", title, columns,
-                   [[name, *map(float, values)] for name, *values in rows], pair)
+    return fill("stream.sums", language, title=title, columns=columns, rows=rows, norm=stream.norm, pair=pair)
 
 
 def _measures(one: Sublayer) -> np.ndarray:
