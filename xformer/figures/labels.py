@@ -7,7 +7,10 @@ from html import escape
 
 from xformer.pieces import BYTES, SPECIAL, WORD_START, spelled
 from xformer.results import Head, ModelInfo
-from xformer.strings import ENGLISH, Language
+from xformer.strings import ASSETS, ENGLISH, Language
+
+# HTML, by the module of figures and by what each is of.
+FORMULAS: dict[str, dict[str, str]] = json.loads((ASSETS / "formulas.json").read_text(encoding="utf-8"))
 
 
 def shown(piece: str) -> str:

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from xformer.figures import heatmap
 from xformer.figures.heatmap import Axis, Scale
+from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import lesson, paragraph, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, line, panels
 from xformer.figures.templates import fill
@@ -16,13 +17,7 @@ from xformer.strings import ENGLISH, Language
 UNITS = 24  # of the feed-forward network that are drawn
 COLOURS = {"self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE}
 HOVER = "%{x}: %{y:.3f}"
-# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
-FORMULAS = {
-    "state": "LayerNorm(<i>x</i>) = (<i>x</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) · <i>γ</i> + <i>β</i>",
-    "units": "max(0, <i>x W</i><sub>1</sub> + <i>b</i><sub>1</sub>) <i>W</i><sub>2</sub> + <i>b</i><sub>2</sub>",
-    "course": "‖<i>x<sub>l</sub></i>‖ &nbsp; cos(<i>x<sub>l</sub></i>, <i>x</i><sub><i>l</i>−1</sub>) &nbsp; "
-              "‖<i>f</i>(<i>x</i>)‖ / ‖<i>x</i>‖",
-}
+FORMULAS = ALL_FORMULAS["stream"]
 
 
 def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
