@@ -72,11 +72,6 @@ def of_pair(texts: Sequence[str]) -> str:
     return f' data-pair="{escape(json.dumps(list(texts), ensure_ascii=False))}"' if texts else ""
 
 
-def opens(**address: object) -> str:
-    """What a click opens, as an attribute: assets/bar.js reads these entries of the new address; None removes one."""
-    return f'data-address="{escape(json.dumps(address))}"'
-
-
 def percent(probability: float) -> str:
     """Write a probability in percent, to one decimal; 100 % only if it is certain."""
     value = 100 * probability

@@ -20,9 +20,8 @@ from xformer.pieces import WORD_START
 from xformer.strings import ASSETS, Language
 
 HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log,
-           "json": partial(json.dumps, ensure_ascii=False), "opens": lambda **address: Markup(labels.opens(**address)),
-           "percent": labels.percent, "readable": labels.readable, "sentence": labels.sentence, "shown": labels.shown,
-           "times": labels.times, "zip": partial(zip, strict=True)}
+           "json": partial(json.dumps, ensure_ascii=False), "percent": labels.percent, "readable": labels.readable,
+           "sentence": labels.sentence, "shown": labels.shown, "times": labels.times, "zip": partial(zip, strict=True)}
 
 
 class Templates(FileSystemLoader):
