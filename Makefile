@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 HAPROXY ?= $(shell PATH=$$PATH:/usr/sbin command -v haproxy)
-SCRIPTS = $(wildcard assets/*.js assets/*.html tests/*/*.js benchmarks/*.js)
+SCRIPTS = $(wildcard assets/*.js assets/*.html assets/html/*.html tests/*/*.js benchmarks/*.js)
 
 IN_TWO = -n 2 --dist loadfile  # two processes; the tests of a file share its servers and pages
 

@@ -45,7 +45,7 @@ LITERAL = {
     "an example": "address_lock calibration_text form_none sizes_decoding",
     "a constant of the code, see below": """
         first_text_split first_variance live_text live_tried sizes_training train_error_seed train_error_shape"""}
-SOURCES = [*Path("xformer").rglob("*.py"), Path("app.py")]
+SOURCES = [*Path("xformer").rglob("*.py"), *Path("assets/html").glob("*.html"), Path("app.py")]
 
 
 def test_both_languages_have_the_same_texts_with_the_same_values():

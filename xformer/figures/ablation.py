@@ -1,12 +1,10 @@
 """HTML tables for switched-off heads: how the translation changed, and which heads matter. All text is escaped."""
 
 import difflib
-import math
 from collections.abc import Sequence
 from html import escape
 
-from xformer.figures.labels import paragraph, percent, place, shown
-from xformer.figures.tables import numbers, table
+from xformer.figures.templates import fill
 from xformer.pieces import joined, words
 from xformer.results import HeadEffect
 from xformer.strings import ENGLISH, Language
@@ -48,12 +46,8 @@ def both_texts(about: str, old: str, new: str, before: Sequence[float], after: S
 
     about: the keys of its texts, with {} for what they differ in. empty: stands for a new translation without words.
     """
-    same = paragraph(language, about.format("same")) if old == new else ""
-    total = paragraph(language, about.format("total"), before=f"{sum(before):.2f}", after=f"{sum(after):.2f}",
-                      change=f"{sum(after) - sum(before):+.2f}")
-    return (f'{paragraph(language, about.format("before"), "sub")}<p class="large" {language.writes}>{escape(old)}</p>'
-            f'{paragraph(language, about.format("after"), "sub")}'
-            f'<p class="large" {language.writes}>{changed_words(old, new) or empty}</p>{same}{total}')
+    return fill("ablation.both_texts", language, about=about, old=old, new=new, changes=changed_words(old, new),
+                empty=empty, before=sum(before), after=sum(after))
 
 
 def column_names(about: str, language: Language) -> list[str]:
@@ -75,18 +69,10 @@ def piece_table(names: Sequence[str], pieces: Sequence[str], before: Sequence[fl
 
     names: of the four columns.
     """
-    def both(log_prob: float) -> str:
-        return f'{log_prob:.2f} <span class="sub">({escape(percent(math.exp(log_prob)))})</span>'
-
-    return table(names, (f"<tr><td {language.writes}>{escape(shown(piece))}</td>"
-                         f"{numbers(both(old), both(new), f'{new - old:+.2f}')}</tr>"
-                         for piece, old, new in zip(pieces, before, after, strict=True)), "plain changes")
+    return fill("ablation.piece_table", language, names=names, rows=zip(pieces, before, after, strict=True))
 
 
 def effects(ranked: Sequence[HeadEffect], language: Language = ENGLISH) -> str:
     """Tabulate heads and the log-probability that each is worth to the translation, with bars, in the given order."""
     largest = max((abs(one.effect) for one in ranked), default=0) or 1
-    rows = (f'<tr><td>{escape(place(one.head, language))}</td>{numbers(f"{one.effect:+.3f}")}'
-            f'<td><meter max="1" value="{abs(one.effect) / largest:.3f}"></meter></td></tr>' for one in ranked)
-    return (table([language.say("finder_head"), language.say("effect"), ""], rows)
-            + paragraph(language, "effect_text", "note"))
+    return fill("ablation.effects", language, ranked=ranked, largest=largest)

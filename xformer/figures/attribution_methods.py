@@ -1,14 +1,12 @@
 """Attribution methods side by side: a heatmap of leave-one-out effects, and a table of three methods for one word."""
 
-from html import escape
-
 import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain.attribution_methods import Answers
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import paragraph, sentence, shown, shown_all
-from xformer.figures.tables import bar, table
+from xformer.figures.labels import sentence, shown, shown_all
+from xformer.figures.templates import fill
 from xformer.results import Occlusion
 from xformer.strings import ENGLISH, Language
 
@@ -34,22 +32,15 @@ def compared(answers: Answers, word: str, where: str, language: Language = ENGLI
     where: the name of the head. errors: its alignment error rates for the piece it predicts and for the piece it was
     given, if they were measured; they decide which rows of its map are read.
     """
-    say, html = language.say, language.html
+    say, numbers = language.say, (answers.raw, answers.weighed, answers.effect)
     reach = max(1.0, float(np.nanmax(np.abs(answers.effect), initial=0)))
-    rows = list[str]()
-    for source, raw, weighed, effect in zip(answers.words, answers.raw, answers.weighed, answers.effect, strict=True):
-        bars = ((raw, 1.0, f"{raw:.3f}"), (weighed, 1.0, f"{weighed:.3f}"),
-                (0.0, reach, "–") if np.isnan(effect) else (effect, reach, f"{effect:+.2f}"))
-        rows.append(f"<tr><td {language.reads}>{escape(shown(source))}</td>" + "".join(
-            bar(abs(value) / most, label, "against" if value < 0 else "") for value, most, label in bars) + "</tr>")
     if errors is None:
-        read = html("compared_rows", word=word)
+        read = say("compared_rows", word=word)
     else:  # </s>, which is never given, is always read in the row that predicts it
         kind = "given" if answers.given else "end" if errors[1] < errors[0] else "predicted"
-        read = html(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
+        read = say(f"compared_rows_{kind}", word=word, predicted=f"{errors[0]:.2f}", given=f"{errors[1]:.2f}")
     first = [shown(answers.words[int(np.nanargmax(values))]) if np.isfinite(values).any() else "–"
-             for values in (answers.raw, answers.weighed, answers.effect)]
-    names = [say(key) for key in ("compared_word", "compared_raw", "compared_weighed", "compared_effect")]
-    return (table(names, rows, "plain bars", html("compared_title", word=word, where=where))
-            + paragraph(language, "compared_first", word=word, raw=first[0], weighed=first[1], effect=first[2])
-            + f'<p class="note">{read}</p>')
+             for values in numbers]
+    rows = zip(answers.words, *(values.tolist() for values in numbers), strict=True)
+    return fill("attribution_methods.compared", language, word=word, where=where, rows=rows, reach=reach, first=first,
+                read=read)

@@ -1,10 +1,9 @@
 """A beam as a tree: the payload of assets/beam_tree.js, and why a hypothesis won or lost, in words. HTML is escaped."""
 
-from html import escape
 from typing import Any
 
 from xformer.figures.labels import sentence, shown
-from xformer.figures.tables import numbers, table
+from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL
 from xformer.results import BeamTree
 from xformer.strings import ENGLISH, Language
@@ -63,24 +62,15 @@ def payload(tree: BeamTree, node: int, language: Language = ENGLISH) -> dict[str
 
 def why(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:
     """Say why a hypothesis won or lost, with its numbers beside the winner's, at the same step and at its end; HTML."""
-    say, html, branch = language.say, language.html, tree.branches[node]
-    best, alpha = path(tree, winner(tree)), tree.translation.options.length_penalty
-    text = sentence([tree.pieces[at] for at in path(tree, node)])
+    say, branch, best = language.say, tree.branches[node], path(tree, winner(tree))
     columns = {say("tree_this"): branch}
     if node != best[-1]:
         same = best[min(branch.step, len(best) - 1)]
         if same != best[-1]:
             columns[say("tree_winner_here", step=tree.branches[same].step + 1)] = tree.branches[same]
         columns[say("tree_winner_end", step=tree.branches[best[-1]].step + 1)] = tree.branches[best[-1]]
-    rows = {say("tree_total"): [f"{one.total:.3f}" for one in columns.values()],
-            say("tree_divisor", alpha=f"{alpha:g}"): [
-                f"{one.step + 1}^{alpha:g} = {(one.step + 1) ** alpha:.2f}" for one in columns.values()],
-            say("tree_score"): [f"{one.score:.4f}" for one in columns.values()]}
-    body = (f'<tr><th scope="row">{escape(name)}</th>{numbers(*map(escape, values))}</tr>'
-            for name, values in rows.items())
-    return (f'<div class="why" role="status">'
-            f'<p class="large" {language.writes}>{escape(text) or html("rivals_empty")}</p>'
-            f'<p>{escape(verdict(tree, node, language))}</p>{table(["", *columns], body)}</div>')
+    return fill("beam_tree.why", language, text=sentence([tree.pieces[at] for at in path(tree, node)]),
+                verdict=verdict(tree, node, language), columns=columns, alpha=tree.translation.options.length_penalty)
 
 
 def verdict(tree: BeamTree, node: int, language: Language = ENGLISH) -> str:

@@ -4,14 +4,12 @@ HTML, all text escaped.
 """
 
 from collections.abc import Iterator
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
-from xformer.figures.labels import paragraph
 from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal
-from xformer.figures.tables import savable
+from xformer.figures.templates import fill
 from xformer.results import Bleu, NGram
 from xformer.strings import ENGLISH, Language
 
@@ -34,24 +32,13 @@ def kinds(ngram: NGram) -> Iterator[tuple[str, int]]:
 
 def ngrams(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the n-grams of a translation and its reference by KINDS, with precisions before and after clipping."""
-    say, html = language.say, language.html
-    rows, sections = list[list[object]](), []
-    for n, (of_n, raw, clipped, total) in enumerate(zip(parts.ngrams, parts.unclipped, parts.matches, parts.totals,
-                                                        strict=True), 1):
-        rows += [[n, " ".join(ngram.tokens), say(f"bleu_{kind}"), count] for ngram in of_n
-                 for kind, count in kinds(ngram)]
-        chips = "".join(f'<span class="ngram {kind}">{escape(" ".join(ngram.tokens))}'
-                        f'{f" <small>×{count}</small>" if count > 1 else ""}</span>'
-                        for ngram in of_n[:MOST] for kind, count in kinds(ngram))
-        more = f'<span class="more">{html("bleu_more", count=len(of_n) - MOST)}</span>' if len(of_n) > MOST else ""
-        said = html("bleu_lab_precision", raw=raw, clipped=clipped, total=total, before=f"{100 * raw / total:.1f} %",
-                    after=f"{100 * clipped / total:.1f} %") if total else html("bleu_lab_none", n=n)
-        bar = f"--share:{clipped / max(total, 1):.4f}; --raw:{raw / max(total, 1):.4f}"
-        sections.append(f'<section><h3>{html("bleu_lab_order", n=n)}</h3><p class="precision" style="{bar}">{said}</p>'
-                        f'<p class="chips">{chips}{more}</p></section>')
-    key = "".join(f'<span class="ngram {kind}">{html(f"bleu_{kind}")}</span>' for kind in KINDS)
-    return savable(f'<p class="key">{key}</p>{"".join(sections)}', "bleu-parts", say("bleu_lab_title"),
-                   [say("bleu_n"), say("bleu_lab_tokens"), say("bleu_lab_kind"), say("bleu_lab_count")], rows)
+    rows, orders = list[list[object]](), []
+    each = zip(parts.ngrams, parts.unclipped, parts.matches, parts.totals, strict=True)
+    for n, (of_n, *counts) in enumerate(each, 1):
+        listed = [[(" ".join(ngram.tokens), *one) for one in kinds(ngram)] for ngram in of_n]
+        rows += [[n, tokens, language.say(f"bleu_{kind}"), count] for one in listed for tokens, kind, count in one]
+        orders.append((sum(listed[:MOST], []), len(of_n) - MOST, *counts))
+    return fill("bleu.ngrams", language, kinds=KINDS, orders=orders, rows=rows)
 
 
 def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
@@ -71,25 +58,13 @@ def brevity(parts: Bleu, language: Language = ENGLISH) -> go.Figure:
 
 def scores(parts: Bleu, language: Language = ENGLISH) -> str:
     """Show the same pair's three scores: how each is computed with these numbers, and why they differ."""
-    html, orders, penalty = language.html, parts.orders, f"{parts.brevity_penalty:.3f}"
+    orders, penalty = parts.orders, f"{parts.brevity_penalty:.3f}"
     precisions = [f"<sup>{match}</sup>⁄<sub>{total}</sub>"
                   for match, total in zip(parts.matches[:orders], parts.totals, strict=False)]
     root = f"{penalty} · ({' · '.join(precisions) or '0'})<sup>1/{max(orders, 1)}</sup>"
     halves = " · ".join(f"({one})<sup>1/{2 ** n}</sup>" for n, one in enumerate(precisions, 1)) or "0"
-    three = (("paper", parts.score, f"BP · (∏ <i>p<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {root}"),
-             ("sacre", parts.smoothed,
-              f"BP · (∏ <i>p̃<sub>n</sub></i>)<sup>1/<i>N</i></sup> = {smoothed(parts, language)}"),
-             ("notes", parts.variant, "exp(min(0, 1 − <i>r</i>/<i>c</i>)) · ∏ "
-              f"<i>p<sub>n</sub></i><sup>1/2<sup><i>n</i></sup></sup> = {penalty} · {halves}"))
-    sections = (f'<section><h3>{html(f"bleu_score_{name}")}</h3><p class="value">{value:.1f}</p>'
-                f'<p class="sum">{formula}</p>{paragraph(language, f"bleu_why_{name}", "why")}</section>'
-                for name, value, formula in three)
-    short = ""
-    if 0 < orders < 4:
-        short = paragraph(language, "bleu_short", "short", missing=orders + 1, orders=orders)
-    rows = [[language.say(f"bleu_score_{name}"), round(value, 4)] for name, value, _ in three]
-    return savable(f"{short}<div>{''.join(sections)}</div>", "bleu-scores", language.say("bleu_lab_scores"),
-                   [language.say("bleu_lab_formula"), language.say("bleu_lab_score")], rows)
+    return fill("bleu.scores", language, parts=parts, paper=root, notes=f"{penalty} · {halves}",
+                sacre=smoothed(parts, language))
 
 
 def smoothed(parts: Bleu, language: Language = ENGLISH) -> str:

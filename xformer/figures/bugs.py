@@ -1,11 +1,10 @@
 """Models broken on purpose: both translations, and what gives the mistake away. All text is escaped."""
 
 import random
-from html import escape
 
 from xformer.figures.ablation import changed_words
-from xformer.figures.labels import paragraph, shown
-from xformer.figures.tables import savable
+from xformer.figures.labels import shown
+from xformer.figures.templates import fill
 from xformer.results import BUGS, Examined
 from xformer.strings import ENGLISH, Language
 
@@ -29,24 +28,15 @@ def patients(seed: int) -> dict[str, str]:
 def translations(healthy: Examined, ill: Examined, letter: str, text: str, language: Language = ENGLISH) -> str:
     """Show what the healthy model and the patient write for a text, side by side. HTML that can be saved."""
     names = (language.say("bugs_healthy"), language.say("bugs_ill", letter=letter))
-    said = (escape(healthy.text), changed_words(healthy.text, ill.text))
-    texts = "".join(f'<div><p class="sub">{escape(name)}</p><p class="large" {language.writes}>{one}</p></div>'
-                    for name, one in zip(names, said, strict=True))
-    same = paragraph(language, "bugs_same") if healthy.text == ill.text else ""
-    read = f'<p class="source" {language.reads}>{escape(text)}</p>'
-    return savable(f'{read}<div class="both">{texts}</div>{same}', "weighed", f"{names[1]}: {text}",
-                   [language.say("bugs_model"), language.say("weigh_translation")],
-                   [*zip(names, (healthy.text, ill.text), strict=True)])
+    return fill("bugs.translations", language, names=names, text=text, healthy=healthy.text, ill=ill.text,
+                changes=changed_words(healthy.text, ill.text))
 
 
 def reply(healthy: Examined, ill: Examined, bug: str, guess: str, language: Language = ENGLISH) -> str:
     """Say whether the patient's bug is what the reader says, by what its pass would have to show then; and, if it is,
     which line is wrong. HTML."""
-    html, signs = language.html, {**{f"healthy_{name}": value for name, value in healthy.signs.items()},
-                                  **ill.signs, "piece": shown(str(ill.signs["piece"]))}
-    sign = html(f"bugs_sign_{guess}", **{name: f"{value:.3f}" if isinstance(value, float) else value
-                                         for name, value in signs.items()})
-    lines = "".join(f'<p><span class="sub">{html(f"bugs_line_{name}")}</span> <code>{escape(line)}</code></p>'
-                    for name, line in zip(("wrong", "right"), CODE[bug], strict=True)) if guess == bug else ""
-    verdict = html("lesson_right" if guess == bug else "lesson_wrong")
-    return f'<div role="status"><p><b>{verdict}</b> {sign}</p>{lines}</div>'
+    signs = {**{f"healthy_{name}": value for name, value in healthy.signs.items()},
+             **ill.signs, "piece": shown(str(ill.signs["piece"]))}
+    sign = language.say(f"bugs_sign_{guess}", **{name: f"{value:.3f}" if isinstance(value, float) else value
+                                                 for name, value in signs.items()})
+    return fill("bugs.reply", language, right=guess == bug, sign=sign, lines=CODE[bug])

@@ -1,15 +1,14 @@
 """Two translations that differ from one step on: a heatmap and sentences on where heads look next. HTML is escaped."""
 
-from html import escape
-
 import numpy as np
 import plotly.graph_objects as go
 
 from xformer.explain import counterfactual
 from xformer.figures.ablation import changed_words
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import paragraph, place, sentence, shown, shown_all
+from xformer.figures.labels import place, sentence, shown, shown_all
 from xformer.figures.layout import literal
+from xformer.figures.templates import fill
 from xformer.results import Candidate, Head, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -47,15 +46,11 @@ def comparison(old: Candidate, new: Candidate, old_trace: Trace, new_trace: Trac
     """Compare two translations: texts, log-probabilities, and the heads that changed most in a sentence. HTML."""
     pieces = {"old": shown(old.pieces[step]), "new": shown(new.pieces[step])}
     before, after = sum(old.log_probs), sum(new.log_probs)
-    total = paragraph(language, "rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
-                      change=f"{after - before:+.2f}")
-    was = escape(old.text) or language.html("rivals_empty")
-    now = changed_words(old.text, new.text) if new.text else language.html("rivals_empty")
-    return (f'<div role="status">{paragraph(language, "rivals_before", "sub", **pieces, number=step + 1)}'
-            f'<p class="large" {language.writes}>{was}</p>'
-            f'{paragraph(language, "rivals_after", "sub", **pieces, number=step + 1)}'
-            f'<p class="large" {language.writes}>{now}</p>{total}'
-            f"<p>{escape(summary(old_trace, new_trace, step, language))}</p></div>")
+    total = language.say("rivals_total", **pieces, before=f"{before:.2f}", after=f"{after:.2f}",
+                         change=f"{after - before:+.2f}")
+    return fill("counterfactual.comparison", language, pieces=pieces, step=step + 1, old=old.text, total=total,
+                changes=new.text and changed_words(old.text, new.text),
+                summary=summary(old_trace, new_trace, step, language))
 
 
 def summary(old: Trace, new: Trace, step: int, language: Language = ENGLISH) -> str:

@@ -1,13 +1,12 @@
 """Six questions to begin with, each a link to where the page answers it, with a small picture of what is seen there."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from xformer.figures.templates import fill
 from xformer.strings import ENGLISH, Language
 
 WIDTH, HEIGHT = 64, 40  # pixels of a picture
@@ -25,15 +24,7 @@ class Door:
 
 def doors(each: Sequence[Door], language: Language = ENGLISH) -> str:
     """List the doors, under a line that folds them. HTML."""
-    items = "".join(
-        f'<li><button type="button" data-address="{escape(json.dumps(door.address))}"><span class="small">'
-        f'{door.picture}</span><span>{language.html(f"door_{door.key}")}</span></button></li>' for door in each)
-    said = language.html("doors_dismiss")
-    return (f'<p class="invitation"><button type="button" class="link" data-lesson="{LESSON}">'
-            f'{language.html("doors_lesson")}</button> '
-            f'<button type="button" class="dismiss" aria-label="{said}" title="{said}">×</button></p>'
-            f'<details class="door-list" open>'
-            f'<summary>{language.html("doors_title")}</summary><ul>{items}</ul></details>')
+    return fill("doors.doors", language, each=each, lesson=LESSON)
 
 
 def cells(values: np.ndarray) -> str:

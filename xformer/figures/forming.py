@@ -1,12 +1,11 @@
 """Show how a translator forms: a sentence's translations during training, and the alignment error of its heads."""
 
-from html import escape
-
 import plotly.graph_objects as go
 
 from xformer.explain.forming import better_reading, error_course
 from xformer.figures.labels import place
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, axis, layout, line
+from xformer.figures.templates import fill
 from xformer.results import Course, Head, Moment, Moments
 from xformer.strings import ENGLISH, Language
 
@@ -15,16 +14,9 @@ LONGEST = 160  # characters of a translation that are shown; early in training a
 
 def story(moments: Moments, course: Course, at: int, language: Language = ENGLISH) -> str:
     """List the translations of a sentence at all moments, the chosen one marked; HTML."""
-    rows = []
-    for number, (moment, text) in enumerate(zip(moments.moments, course.translations, strict=True)):
-        said = escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…") or language.html("form_nothing")
-        chosen = ' class="now" aria-current="true"' if number == at else ""
-        rows.append(f'<tr{chosen}><td>{language.html("form_step", step=moment.step)}</td>'
-                    f'<td lang="es"><div>{said}</div></td></tr>')
-    return (f'<table class="plain course"><caption>{language.html("form_story", english=course.english)}</caption>'
-            f'<tbody>{"".join(rows)}</tbody>'
-            f'<tfoot><tr><td>{language.html("form_reference")}</td><td lang="es">{escape(course.reference)}</td></tr>'
-            f'</tfoot></table>')
+    texts = (text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for text in course.translations)
+    rows = zip((moment.step for moment in moments.moments), texts, strict=True)
+    return fill("forming.story", language, course=course, rows=rows, at=at)
 
 
 def summary(moments: Moments, at: int, head: Head | None, reading: str, best: bool, kept: Moment | None = None,

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import plotly.graph_objects as go
 
 from xformer.figures.labels import paragraph
 from xformer.figures.layout import BLUE, END, GREY, ORANGE, TEAL, axis, layout, line, logarithmic
-from xformer.figures.tables import row, table
+from xformer.figures.templates import fill
 from xformer.results import GENERATIONS, Head, History, LayerTimes, LengthScore, ModelInfo, Moment
 from xformer.strings import ENGLISH, Language
 
@@ -64,18 +63,8 @@ def missing(names: Sequence[str], language: Language = ENGLISH) -> str:
 
 def translations(answers: Sequence[Answer], waiting: Sequence[str], language: Language = ENGLISH) -> str:
     """Tabulate every generation's translation; HTML. waiting: names of the generations that still translate."""
-    names = [language.say(f"gen_column_{name}", runs=WARM) for name in ("generation", "translation", "time", "sure")]
-    rows = []
-    for answer in answers:
-        name = label(answer.name, language)
-        if answer.refusal:
-            rows.append(f"<tr><th scope=row>{escape(name)}</th><td colspan=3>{escape(answer.refusal)}</td></tr>")
-            continue
-        took = language.html("gen_took", ms=round(1000 * answer.seconds))
-        rows.append(row(name, [f'<span lang="es" class="said">{escape(answer.text)}</span>', took,
-                               f"{math.exp(answer.log_prob):.2f}"], names))
-    rows += [row(label(name, language), ['<span class="said">…</span>', "", ""], names) for name in waiting]
-    return table(names, rows, "plain generations")
+    return fill("generations.translations", language, runs=WARM, waiting=[label(name, language) for name in waiting],
+                answers=[(label(answer.name, language), answer) for answer in answers])
 
 
 def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
@@ -89,21 +78,19 @@ def facts(found: Sequence[Generation], language: Language = ENGLISH) -> str:
                  "–" if kept is None else language.say("gen_minutes", minutes=f"{kept.seconds / 60:.1f}"),
                  *("–" if score is None else f"{score:.1f}" for score in scores),
                  "–" if one.error is None else f"{one.error:.3f}"]
-        rows.append(row(label(one.name, language), [*map(escape, cells)], names))
-    said = [escape(one.broken) for one in found if one.broken]
-    said += [early for one in found if (early := _early(one, language))]
-    lacking = [label(one.name, language) for one in found if one.history is None and not one.broken]
-    if lacking:
-        said.append(language.html("gen_no_history", names=", ".join(lacking)))
-    return table(names, rows, "plain generations") + "".join(f'<p class="note">{one}</p>' for one in said)
+        rows.append([label(one.name, language), *cells])
+    notes = [*filter(None, (*(one.broken for one in found), *(_early(one, language) for one in found)))]
+    if lacking := [label(one.name, language) for one in found if one.history is None and not one.broken]:
+        notes.append(language.say("gen_no_history", names=", ".join(lacking)))
+    return fill("generations.facts", language, names=names, rows=rows, notes=notes)
 
 
 def _early(one: Generation, language: Language) -> str:
-    """Say from which moment the weights are, if not from the end of the training; HTML, else empty."""
+    """Say from which moment the weights are, if not from the end of the training; else empty."""
     if one.kept is None or one.history is None or not one.history.step or one.kept.step >= one.history.step[-1]:
         return ""
-    return language.html("gen_kept", name=label(one.name, language), step=one.kept.step, steps=one.history.step[-1],
-                         seen=f"{one.history.seen[-1] / 1e6:.2f}")
+    return language.say("gen_kept", name=label(one.name, language), step=one.kept.step, steps=one.history.step[-1],
+                        seen=f"{one.history.seen[-1] / 1e6:.2f}")
 
 
 def lengths(found: Sequence[Generation], language: Language = ENGLISH) -> go.Figure | None:
@@ -158,18 +145,14 @@ def complexity(pieces: int, width: int, language: Language = ENGLISH) -> str:
     The path through convolutions is the path through a stack of them: n/k, or log_k n if dilated. The last column
     counts all products of a GRU, of the convolution, and of self-attention with its four projections.
     """
-    html, n, d, k = language.html, pieces, width, KERNEL
+    n, d, k = pieces, width, KERNEL
     dilated = max(1, math.ceil(math.log(n, k))) if n > 1 else 1
     rows = (("recurrence", (n, "n"), (n, "n"), (n * d * d, "n · d²"), (6 * n * d * d, "6 · n · d²")),
             ("convolution", (1, "1"), (math.ceil(n / k), "n / k"), (k * n * d * d, "k · n · d²"),
              (k * n * d * d, "k · n · d²")), ("self_attention", (1, "1"), (1, "1"), (n * n * d, "n² · d"),
              (4 * n * d * d + 2 * n * n * d, "4 · n · d² + 2 · n² · d")))
-    names = [language.say(f"gen_column_{name}") for name in ("layer", "sequential", "path", "work", "products")]
-    body = (row(language.say(f"gen_layer_{name}"), [
-        f'<b>{html("first_number", n=value)}</b> <span class="formula">{formula}</span>' for value, formula in cells],
-        names) for name, *cells in rows)
-    return (table(names, body, "plain generations")
-            + paragraph(language, "gen_complexity_text", "note", n=n, d=d, k=k, dilated=dilated))
+    return fill("generations.complexity", language, n=n, d=d, k=k, dilated=dilated, rows=[
+        (language.say(f"gen_layer_{name}"), *cells) for name, *cells in rows])
 
 
 def times(measured: Sequence[LayerTimes], language: Language = ENGLISH) -> go.Figure:

@@ -7,7 +7,10 @@ from html import escape
 
 from xformer.pieces import BYTES, SPECIAL, WORD_START, spelled
 from xformer.results import Head, ModelInfo
-from xformer.strings import ENGLISH, Language
+from xformer.strings import ASSETS, ENGLISH, Language
+
+# HTML, by the module of figures and by what each is of.
+FORMULAS: dict[str, dict[str, str]] = json.loads((ASSETS / "formulas.json").read_text(encoding="utf-8"))
 
 
 def shown(piece: str) -> str:
@@ -30,9 +33,21 @@ def shown_all(pieces: Sequence[str]) -> list[str]:
     return [shown(piece) for piece in pieces]
 
 
+def readable(piece: str) -> str:
+    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen, a byte as "byte D0"."""
+    if piece in BYTES:
+        return shown(piece)
+    return piece[1:] or "␣" if piece.startswith(WORD_START) else f"-{piece}"
+
+
 def sentence(pieces: Sequence[str]) -> str:
     """Join pieces to the text that they spell, without special pieces."""
     return spelled("".join(piece for piece in pieces if piece not in SPECIAL.values())).replace(WORD_START, " ").strip()
+
+
+def bare(word: str) -> str:
+    """A word of joined pieces without the mark of its beginning."""
+    return word.replace(WORD_START, " ").strip() or "␣"
 
 
 def shortened(text: str, most: int) -> str:
@@ -55,11 +70,6 @@ def of_pair(texts: Sequence[str]) -> str:
     """Name the sentence and its translation, of which a figure is, as an attribute; assets/html_picture.js writes them
     into saved pictures. "" for none."""
     return f' data-pair="{escape(json.dumps(list(texts), ensure_ascii=False))}"' if texts else ""
-
-
-def opens(**address: object) -> str:
-    """What a click opens, as an attribute: assets/bar.js reads these entries of the new address; None removes one."""
-    return f'data-address="{escape(json.dumps(address))}"'
 
 
 def percent(probability: float) -> str:

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 from xformer.explain.pairs import aligned
-from xformer.figures.labels import opens
-from xformer.figures.tables import header, savable
+from xformer.figures.templates import fill
 from xformer.results import Bleu
 from xformer.strings import ASSETS, ENGLISH, Language
 
@@ -61,44 +60,19 @@ def table(sentences: Sequence[Sentence], answers: Sequence[Answer] | None, model
 
     A click on a sentence opens the page with it: assets/bar.js reads `data-address`.
     """
-    say, html = language.say, language.html
-    names = [say(f"lecture_{key}", model=model) for key in ("english", "reference", "theirs", "own", "scores")]
-    rows, numbers = [], list[list[object]]()
-    for i, one in enumerate(sentences):
-        answer = answers[i] if answers else None
-        verdict = html(f"lecture_verdict_{one.verdict}")
-        own, scores = ("…", "…") if answer is None else (
-            _marked(answer.text, one.reference), f"{answer.theirs.smoothed:.0f} → {answer.own.smoothed:.0f}")
-        cells = (_links(one.english, language), f'{escape(one.reference)}{" *" if one.seen else ""}',
-                 f'{_marked(one.answer, one.reference)} <span class="verdict {one.verdict}">{verdict}</span>', own,
-                 scores)
-        languages = ("en", "es", "es", "es", "")
-        rows.append("<tr>" + "".join(
-            f'<td data-name="{escape(name)}"{f" lang={code}" if code else " class=number"}>{cell}</td>'
-            for name, code, cell in zip(names, languages, cells, strict=True)) + "</tr>")
-        numbers.append([one.english, one.reference, one.answer, verdict, *(["", "", ""] if answer is None else [
-            answer.text, round(answer.theirs.smoothed, 2), round(answer.own.smoothed, 2)])])
-    columns = [*names[:3], say("lecture_verdict"), names[3], say("lecture_their_bleu"), say("lecture_own_bleu")]
-    return savable(f'<table>{header(names, "col")}<tbody>{"".join(rows)}</tbody></table>', "lecture-table",
-                   say("lecture_title"), columns, numbers)
+    names = [language.say(f"lecture_{key}", model=model) for key in ("english", "reference", "theirs", "own", "scores")]
+    rows = [(one, _marked(one.answer, one.reference), answer, _marked(answer.text, one.reference) if answer else None)
+            for one, answer in zip_longest(sentences, answers or ())]
+    return fill("lecture.table", language, names=names, rows=rows)
 
 
-def _links(english: str, language: Language) -> str:
-    """The sentence as a button that opens it in Translate, and one that opens it in Attention."""
-    translate, attend = (opens(tab=tab, text=english, spanish=None, lock=None) for tab in ("translate", "attention"))
-    attention = language.html("tab_attention")
-    return (f'<button type="button" {translate} title="{language.html("lecture_open")}">{escape(english)}</button> '
-            f'<button type="button" class="also" {attend} aria-label="{attention}: {escape(english)}">{attention}'
-            "</button>")
-
-
-def _marked(text: str, reference: str) -> str:
-    """Mark the words of a text that the reference does not have in that place; capitals and punctuation are ignored."""
+def _marked(text: str, reference: str) -> list[tuple[str, bool]]:
+    """The words of a text, each with whether the reference has it in that place; capitals and punctuation are ignored.
+    """
     words = text.split()
     places = aligned([bare(word) for word in words], reference.split())
     same = {one.first for one in places if one.same}
-    return " ".join(escape(word) if i in same or not bare(word) else f"<mark>{escape(word)}</mark>"
-                    for i, word in enumerate(words))
+    return [(word, i in same or not bare(word)) for i, word in enumerate(words)]
 
 
 def summary(answers: Sequence[Answer], theirs: float, own: float, model: str, language: Language = ENGLISH

@@ -2,32 +2,23 @@
 the decoder. All text is escaped."""
 
 import difflib
-import json
 from collections.abc import Sequence
-from html import escape
 
-from xformer.figures.labels import paragraph, percent, sentence, shown
-from xformer.figures.tables import captioned, numbers, table
+from xformer.figures.labels import sentence, shown, shown_all
+from xformer.figures.templates import fill
 from xformer.results import Candidate, DecoderReadings
 from xformer.strings import ENGLISH, Language
 
 
 def by_layer(source: str, found: Sequence[Candidate], language: Language = ENGLISH) -> str:
     """Tabulate translations from an encoder's state after 0 to N layers; words that the last lacks are marked; HTML."""
-    html, last, rows = language.html, found[-1].text, list[str]()
-    for layer, candidate in enumerate(found):
+    last, rows = found[-1].text.split(), []
+    for candidate in found:
         own = candidate.text.split()
-        steps = difflib.SequenceMatcher(a=own, b=last.split(), autojunk=False).get_opcodes()
-        marked = " ".join(text if kind == "equal" else f"<mark>{text}</mark>" for kind, a, b, _, _ in steps
-                          if (text := escape(" ".join(own[a:b]))))
-        name = html("layers_none" if layer == 0 else "layers_all" if layer == len(found) - 1 else "layers_after",
-                    layer=layer)
-        same = html("layers_same") if candidate.text == last and layer < len(found) - 1 else ""
-        rows.append(f'<tr><th scope="row">{name}</th><td {language.writes}>{marked}</td>'
-                    f'{numbers(f"{sum(candidate.log_probs):.2f}")}<td class="sub">{same}</td></tr>')
-    names = [language.say(key) for key in ("layers_layer", "layers_translation", "layers_log_prob")]
-    body = f'{paragraph(language, "layers_encoder", "caption")}{table([*names, ""], rows, "translations")}'
-    return captioned(body, language.say("layers_title", text=source), (source, last))
+        steps = difflib.SequenceMatcher(a=own, b=last, autojunk=False).get_opcodes()
+        parts = [(" ".join(own[a:b]), kind == "equal") for kind, a, b, _, _ in steps if a < b]
+        rows.append((parts, candidate.text, sum(candidate.log_probs)))
+    return fill("lenses.by_layer", language, source=source, rows=rows)
 
 
 def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: Language = ENGLISH) -> str:
@@ -36,33 +27,12 @@ def lens(readings: DecoderReadings, source: Sequence[str], step: int, language: 
     Each cell's label gives the probability and rank of the piece that was written. source: pieces of the sentence.
     step: the chosen one, from 1. HTML; assets/readings.js moves between cells with the arrow keys.
     """
-    html, say = language.html, language.say
-    layers = len(readings.pieces)
-    names = [say("lens_layer" if layer else "lens_embedded", layer=layer) for layer in range(layers)]
-    rows = []
-    for at, (given, wanted) in enumerate(zip(readings.given, readings.predicted, strict=True)):
-        cells = []
-        for layer in range(layers):
-            piece, p = readings.pieces[layer][at], float(readings.likeliest[layer, at])
-            own, rank = float(readings.probabilities[layer, at]), int(readings.ranks[layer, at])
-            hint = html("lens_cell", layer=names[layer], step=at + 1, piece=shown(piece), percent=percent(p),
-                        wanted=shown(wanted), own=percent(own), rank=rank)
-            first = at + 1 == step and layer == layers - 1
-            cells.append(f'<td class="reading{" same" if rank == 1 else ""}" {language.writes} style="--share:{p:.3f}" '
-                         f'tabindex="{0 if first else -1}" data-step="{at + 1}" data-layer="{layer}" '
-                         f'data-rank="{rank}" data-probability="{p:.6g}" data-own="{own:.6g}" title="{hint}" '
-                         f'aria-label="{hint}">{escape(shown(piece))}</td>')
-        name = escape(say("row_target", given=shown(given), wanted=shown(wanted)))
-        rows.append(f'<tr{" class=chosen" if at + 1 == step else ""}><th scope="row">{at + 1} · {name}</th>'
-                    f'{"".join(cells)}</tr>')
+    steps = [(shown(given), shown(wanted), list(zip(
+        shown_all([pieces[at] for pieces in readings.pieces]), readings.likeliest[:, at].tolist(),
+        readings.probabilities[:, at].tolist(), readings.ranks[:, at].tolist(), strict=True)))
+        for at, (given, wanted) in enumerate(zip(readings.given, readings.predicted, strict=True))]
     pair = sentence(source), sentence(readings.predicted)
-    title = say("lens_title", source=pair[0], target=pair[1])
-    scale = (f'<p class="scale"><span>{html("lens_scale")}</span> <span class="number">0 %</span><i></i>'
-             f'<span class="number">50 %</span><i class="upper"></i><span class="number">100 %</span> '
-             f'<b class="same">{html("lens_same")}</b></p>')
-    columns = escape(json.dumps([say("lens_likeliest"), say("lens_own"), say("lens_rank")]))
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    return captioned(
-        f'{paragraph(language, "lens_caption", "caption")}{scale}<div class="scroll"><table class="lens"><thead><tr>'
-        f'<th>{html("lens_step")}</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>', title, pair,
-        f' data-columns="{columns}"')
+    names = [language.say("lens_layer" if layer else "lens_embedded", layer=layer)
+             for layer in range(len(readings.pieces))]
+    return fill("lenses.lens", language, title=language.say("lens_title", source=pair[0], target=pair[1]), pair=pair,
+                names=names, steps=steps, step=step)

@@ -1,11 +1,10 @@
 """Results for many classified texts: a summary in sentences, and a table. HTML, all text escaped."""
 
 from collections.abc import Sequence
-from html import escape
 
-from xformer.figures.labels import paragraph, percent
+from xformer.figures.labels import percent
 from xformer.figures.sentiment import label_name
-from xformer.figures.tables import numbers, table
+from xformer.figures.templates import fill
 from xformer.results import Judged
 from xformer.strings import ENGLISH, Language
 
@@ -33,36 +32,21 @@ def summary(judged: Sequence[Judged], language: Language = ENGLISH) -> list[str]
 
 def results(judged: Sequence[Judged], language: Language = ENGLISH) -> str:
     """Show the summary, and the first SHOWN rows as a table."""
-    say, html = language.say, language.html
-    given = any(row.given is not None for row in judged)
-    notes = any(row.notes for row in judged)
+    given, notes = any(row.given is not None for row in judged), any(row.notes for row in judged)
     keys = ["row", "text", "label", "probability", *(["given"] if given else []), *(["note"] if notes else [])]
-    rows = [_row(number, row, given, notes, language) for number, row in enumerate(judged[:SHOWN], 1)]
-    cut = paragraph(language, "texts_shown", "note", shown=SHOWN, of=len(judged)) if len(judged) > SHOWN else ""
-    sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary(judged, language))
-    return (f'<div role="status">{sentences}</div>{cut}'
-            f'<div class="rows" tabindex="0" role="region" aria-label="{html("texts_table")}">'
-            f'{table([say(f"texts_{key}") for key in keys], rows)}</div>')
+    rows = [(_cut(row.text), row, *(label_name(label, language) if label else "–" for label in (row.label, row.given)),
+             " ".join(note.say(language) for note in row.notes)) for row in judged[:SHOWN]]
+    cut = language.say("texts_shown", shown=SHOWN, of=len(judged)) if len(judged) > SHOWN else ""
+    return fill("many.results", language, sentences=summary(judged, language), cut=cut, rows=rows, has_given=given,
+                has_notes=notes, names=[language.say(f"texts_{key}") for key in keys])
 
 
 def progress(done: int, of: int, language: Language = ENGLISH) -> str:
     """Show how many texts have been read, in words and as a bar."""
-    said = language.html("texts_progress", done=done, of=of)
-    return f'<p role="status">{said}</p><progress max="{of}" value="{done}" aria-label="{said}"></progress>'
+    return fill("many.progress", language, said=language.say("texts_progress", done=done, of=of), done=done, of=of)
 
 
-def _row(number: int, row: Judged, given: bool, notes: bool, language: Language) -> str:
-    """One row of the table. given, notes: whether the table has columns for given labels and for notes."""
-    def label(name: str | None) -> str:
-        return f'<td>{escape(label_name(name, language)) if name else "–"}</td>'
-
-    line = " ".join(row.text[:4 * LONGEST].split())
-    text = line if len(line) <= LONGEST else f"{line[:LONGEST].rstrip()} …"
-    cells = [numbers(f"{number}"), f'<td lang="en" class="text">{escape(text)}</td>', label(row.label),
-             numbers("–" if row.probability is None else percent(row.probability))]
-    if given:
-        cells.append(label(row.given))
-    if notes:
-        cells.append(f'<td class="remark">{escape(" ".join(note.say(language) for note in row.notes))}</td>')
-    kind = ' class="unread"' if row.label is None else ' class="differs"' if row.given not in (None, row.label) else ""
-    return f"<tr{kind}>{''.join(cells)}</tr>"
+def _cut(text: str) -> str:
+    """The beginning of a text, in one line."""
+    line = " ".join(text[:4 * LONGEST].split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST].rstrip()} …"

@@ -1,17 +1,14 @@
 """What a pooling by maximum keeps of a text: which word gives each dimension, and what that adds to the verdict."""
 
-from html import escape
-
 import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
-from xformer.figures.labels import paragraph, sentence, shortened
+from xformer.figures.labels import bare, sentence, shortened
 from xformer.figures.layout import BLUE, END, GRID, ORANGE, axis, layout, literal
 from xformer.figures.sentiment import label_name
-from xformer.figures.tables import bar, numbers, savable
-from xformer.figures.tables import table as table_of
-from xformer.pieces import SPECIAL, WORD_START
+from xformer.figures.templates import fill
+from xformer.pieces import SPECIAL
 from xformer.results import Attribution, Maximum
 from xformer.strings import ENGLISH, Language
 
@@ -83,40 +80,27 @@ def picture(found: Maximum, language: Language = ENGLISH) -> go.Figure:
 
 def explained(attribution: Attribution, found: Maximum, language: Language = ENGLISH) -> str:
     """Say what to look for, and how the dimensions sum to the verdict; HTML."""
-    html, adds = language.html, found.adds
+    adds = found.adds
     toward, against = (label_name(label, language) for label in (attribution.toward, found.against))
     gives = np.bincount(found.givers, minlength=len(found.words))
     most = int(np.argmax(gives))
     added = float(adds.sum())
-    said = html("gives_said", word=_bare(found.words[most]), count=int(gives[most]), all=len(adds),
-                sum=f"{added:+.2f}", bias=f"{found.bias:+.2f}", total=f"{added + found.bias:+.2f}", toward=toward,
-                against=against)
-    return (f'<h3>{html("gives_title")}</h3>{paragraph(language, "gives_look", toward=toward, against=against)}'
-            f'<p class="note" role="status">{said}</p>')
+    said = language.say("gives_said", word=_bare(found.words[most]), count=int(gives[most]), all=len(adds),
+                        sum=f"{added:+.2f}", bias=f"{found.bias:+.2f}", total=f"{added + found.bias:+.2f}",
+                        toward=toward, against=against)
+    return fill("maximum.explained", language, toward=toward, against=against, said=said)
 
 
 def table(attribution: Attribution, found: Maximum, language: Language = ENGLISH) -> str:
     """Tabulate the words that give dimensions: which, and what these add, the largest sums first; HTML."""
-    say, adds, givers = language.say, found.adds, found.givers
-    words = sorted({int(i) for i in givers}, key=lambda word: -abs(float(adds[givers == word].sum())))
-    sums = [float(adds[givers == word].sum()) for word in words]
-    reach, body, saved = max(1e-6, *map(abs, sums)), list[str](), list[list[object]]()
-    for word, total in zip(words, sums, strict=True):
-        given = (np.flatnonzero(givers == word) + 1).tolist()
-        name = _bare(found.words[word])
-        saved.append([name, len(given), " ".join(map(str, given)), round(total, 6)])
-        listed = ", ".join(map(str, given[:LISTED])) + (", …" if len(given) > LISTED else "")
-        body.append(f'<tr><td lang="en">{escape(name)}</td>{numbers(str(len(given)))}'
-                    f'{bar(abs(total) / reach, f"{total:+.2f}", "for" if total > 0 else "against")}'
-                    f'<td class="sub">{listed}</td></tr>')
-    names = [say("review_word"), say("gives_count"), say("gives_nats"), say("gives_which")]
-    more = paragraph(language, "gives_more", "sub", count=len(words) - LISTED) if len(words) > LISTED else ""
-    caption = language.html("gives_table", toward=label_name(attribution.toward, language))
-    return savable(table_of(names, body[:LISTED], "plain bars effects", caption) + more, "gives",
-                   f'{say("gives_title")}: {attribution.sentiment.text[:80]}',
-                   [names[0], names[1], names[3], names[2]], saved)
+    given = {word: np.flatnonzero(found.givers == word) for word in sorted({*found.givers.tolist()})}
+    words = [(_bare(found.words[word]), (dimensions + 1).tolist(), float(found.adds[dimensions].sum()))
+             for word, dimensions in given.items()]
+    words.sort(key=lambda word: -abs(word[2]))
+    return fill("maximum.words", language, title=attribution.sentiment.text[:80], words=words, shown=LISTED,
+                toward=label_name(attribution.toward, language), reach=max(1e-6, *(abs(word[2]) for word in words)))
 
 
 def _bare(word: str) -> str:
     """A word as a row's label, cut if it is too long."""
-    return shortened(word if word in SPECIAL.values() else word.replace(WORD_START, " ").strip() or "␣", LONGEST)
+    return shortened(word if word in SPECIAL.values() else bare(word), LONGEST)

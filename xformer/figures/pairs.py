@@ -1,7 +1,6 @@
 """Two sentences side by side: translations word by word, log-probabilities crosswise, and one head in both."""
 
 from collections.abc import Collection, Sequence
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from xformer.explain.alignment import READINGS
 from xformer.explain.pairs import Place, aligned, label, side_by_side
 from xformer.figures.attention import SIDES, Choice, Units, all_maps, named_by, units
 from xformer.figures.heatmap import Axis, Scale, matrix
-from xformer.figures.labels import paragraph, percent, place, times
-from xformer.figures.tables import header, numbers, savable
+from xformer.figures.labels import percent, place
+from xformer.figures.templates import fill
 from xformer.pieces import EOS, SPECIAL, WORD_START, joined, spelled, words
 from xformer.results import STACKS, Comparison, Head
 from xformer.strings import ENGLISH, Language
@@ -56,57 +55,18 @@ def translations(compared: Comparison, language: Language = ENGLISH, look: str =
     Orange where the word's own source makes it likelier than the other one does, blue where less; in nats. look: what
     to look for.
     """
-    say, html = language.say, language.html
     sides = [weighed(compared, side, language) for side in range(2)]
-    reach = max(1.0, *(abs(word.gain) for side in sides for word in side))
-    sources = [translation.source.split() for translation in compared.translations]
-    places = aligned(*sources)
-    sections = ""
-    for side, (name, own) in enumerate(zip(NAMES, sides, strict=True)):
-        said = "".join(f'<span class="word {"for" if word.gain >= 0 else "against"}" '
-                       f'style="--share:{abs(word.gain) / reach:.3f}">{_text(word.text, word.same)}'
-                       f"<small>{_signed(word.gain)}</small></span> " for word in own)
-        sections += (f'<section><h3>{name}</h3><p {language.reads} class="source">'
-                     f'{marked(sources[side], places, side)}</p><p {language.writes} class="said">{said}</p></section>')
-    same = compared.translations[0].best.text == compared.translations[1].best.text
-    alike = paragraph(language, "pairs_same", "alike") if same else ""
-    scale = f'<span class="scale"><b>−{reach:.1f}</b><i></i><b>+{reach:.1f}</b></span>'
-    key = f'<p class="key">{html("pairs_key")} {scale} {html("pairs_nats")}. {html("pairs_given")}</p>'
-    rows = [[name, word.text, round(word.own, 4), round(word.other, 4), round(word.gain, 4)]
-            for name, side in zip(NAMES, sides, strict=True) for word in side]
-    columns = [say(f"pairs_{key}") for key in ("translation_of", "word", "own", "other", "gain")]
-    title = " · ".join(translation.source for translation in compared.translations)
-    asked = f'<p class="look">{escape(look)}</p>' if look else ""
-    body = f'{asked}<div class="sides">{sections}</div>{alike}{key}{_crosswise(compared, language)}'
-    return savable(body, "contrasted", title, columns, rows)
+    sources = (translation.source.split() for translation in compared.translations)
+    return fill("pairs.translations", language, compared=compared, look=look,
+                sides=[*zip(NAMES, differing(*sources), sides, strict=True)],
+                reach=max(1.0, *(abs(word.gain) for side in sides for word in side)))
 
 
-def marked(texts: Sequence[str], places: Sequence[Place], side: int) -> str:
-    """The words of a side; words that differ in the other sentence, or are missing there, are marked."""
-    return " ".join(_text(texts[i], one.same) for one in places if (i := one[side]) is not None)
-
-
-def _text(word: str, same: bool) -> str:
-    """A word, marked where the other sentence does not have it."""
-    return escape(word) if same else f"<mark>{escape(word)}</mark>"
-
-
-def _signed(value: float) -> str:
-    return "0.0" if abs(value) < 0.05 else f"{value:+.1f}".replace("-", "−")
-
-
-def _crosswise(compared: Comparison, language: Language) -> str:
-    """Tabulate each translation's log-probability after each source, and how many times likelier its own makes it."""
-    html, totals, rows = language.html, compared.totals, []
-    for side, name in enumerate(NAMES):
-        gain = totals[side][side] - totals[1 - side][side]
-        cells = "".join(f'<td class="number{" own" if source == side else ""}">{totals[source][side]:.2f}</td>'
-                        for source in range(2))
-        likelier = f'{_signed(gain)} <span class="sub">{html("pairs_times", times=times(gain))}</span>'
-        rows.append(f'<tr><th scope="row">{html("pairs_translation", name=name)}</th>{cells}{numbers(likelier)}</tr>')
-    names = ["", *(language.say("pairs_after", name=name) for name in NAMES), language.say("pairs_likelier")]
-    return (f'{paragraph(language, "pairs_crosswise", "caption")}<table>{header(names, "col")}'
-            f'<tbody>{"".join(rows)}</tbody></table>')
+def differing(first: Sequence[str], second: Sequence[str]) -> list[list[tuple[str, bool]]]:
+    """List the words of both texts, each with whether the other text has it in that place too."""
+    places = aligned(first, second)
+    return [[(texts[i], one.same) for one in places if (i := one[side]) is not None]
+            for side, texts in enumerate((first, second))]
 
 
 class HeadMaps(NamedTuple):

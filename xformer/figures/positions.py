@@ -6,7 +6,6 @@ cosine.
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,29 +15,18 @@ from xformer.explain import positions as explain
 from xformer.figures import heatmap
 from xformer.figures.ablation import both_texts, piece_table
 from xformer.figures.generations import FEWEST
+from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import lesson, paragraph, shown_all
 from xformer.figures.labels import sentence as spelled_out
 from xformer.figures.layout import BLUE, END, GREY, GRID, ORANGE, TEAL, axis, layout, line, literal, logarithmic, panels
-from xformer.figures.tables import numbers
-from xformer.figures.tables import table as table_of
+from xformer.figures.templates import fill
 from xformer.results import Embedded, LengthScore, Moved, Positions
 from xformer.strings import ENGLISH, Language
 
 COLOURS = {100.0: ORANGE, 1_000.0: TEAL, 10_000.0: BLUE}  # of the bases that are always compared; any other is grey
 LINES = (BLUE, ORANGE, TEAL, "#a855f7", "#dc2626", GREY)  # colours of the curves of dimensions
 DOWN = {"autorange": "reversed", "showgrid": False}  # rows from the top down
-# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
-FORMULAS = {
-    "table": "<i>PE</i>(<i>p</i>, 2<i>i</i>) = sin(<i>p</i> / <i>base</i><sup>2<i>i</i>/<i>d</i></sup>) &nbsp; "
-             "<i>PE</i>(<i>p</i>, 2<i>i</i>+1) = cos(<i>p</i> / <i>base</i><sup>2<i>i</i>/<i>d</i></sup>)",
-    "waves": "<i>λ<sub>i</sub></i> = 2π · <i>base</i><sup>2<i>i</i>/<i>d</i></sup>",
-    "distance": "<i>PE</i>(<i>p</i>) · <i>PE</i>(<i>p</i>+<i>n</i>) = Σ<sub><i>i</i></sub> cos(<i>n ω<sub>i</sub></i>) "
-                "&nbsp; <i>ω<sub>i</sub></i> = 2π / <i>λ<sub>i</sub></i>",
-    "rotation": "<i>PE<sub>i</sub></i>(<i>p</i>+<i>k</i>) = <i>R</i>(<i>k ω<sub>i</sub></i>) · "
-                "<i>PE<sub>i</sub></i>(<i>p</i>)",
-    "noise": "argmin<sub><i>q</i></sub> ‖ <i>PE</i>(<i>p</i>) + <i>ε</i> − <i>PE</i>(<i>q</i>) ‖ ≠ <i>p</i>",
-    "sentence": "<i>x<sub>p</sub></i> = √<i>d</i> · <i>E</i>[piece<sub><i>p</i></sub>] + <i>PE</i>(<i>p</i>)",
-}
+FORMULAS = ALL_FORMULAS["positions"]
 
 
 def heading(name: str, language: Language = ENGLISH) -> str:
@@ -109,16 +97,13 @@ def distances(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) 
 
 def bases(tables: Mapping[float, np.ndarray], language: Language = ENGLISH) -> str:
     """Tabulate for each base which positions are hard to tell apart: neighbours, or positions far away. HTML."""
-    html, rows = language.html, []
+    rows = []
     for base, table_of_base in tables.items():
         d_model = table_of_base.shape[1]
         neighbour = float(explain.dot_products(table_of_base)[1]) * 2 / d_model
-        far = explain.second_peak(table_of_base)
-        named = "–" if far is None else html("pos_far", distance=far[0], alike=f"{far[1]:.3f}")
         longest = _number(explain.wavelengths(d_model, base)[-1])
-        rows.append(f'<tr>{numbers(escape(_base(base)), longest, f"{neighbour:.3f}")}<td>{named}</td></tr>')
-    names = [language.say(key) for key in ("pos_base", "pos_longest", "pos_neighbours", "pos_farther")]
-    return table_of(names, rows, caption=html("pos_bases"))
+        rows.append((_base(base), longest, neighbour, explain.second_peak(table_of_base)))
+    return fill("positions.bases", language, rows=rows)
 
 
 def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float, language: Language = ENGLISH
@@ -152,12 +137,8 @@ def rotation(rows: np.ndarray, pair: int, position: int, steps: int, base: float
 
 def checked(rows: np.ndarray, pair: int, steps: int, base: float, language: Language = ENGLISH) -> str:
     """Show the matrix of the turn, and its largest error anywhere in the table; HTML."""
-    (a, b), (c, d) = explain.rotation(steps, pair, rows.shape[1], base)
-    error = explain.rotation_error(rows, steps, pair, base)
-    cells = "".join(f"<span>{value:.3f}</span>".replace("-", "−") for value in (a, b, c, d))
-    said = language.html("pos_checked", count=len(rows) - steps, error=f"{error:.1e}")
-    return (f'<p role="status"><span class="formula"><i>R</i> = <span class="matrix">{cells}</span></span> '
-            f"{said}</p>")
+    return fill("positions.checked", language, matrix=explain.rotation(steps, pair, rows.shape[1], base),
+                count=len(rows) - steps, error=explain.rotation_error(rows, steps, pair, base))
 
 
 def confusion(shares: Mapping[float, np.ndarray], noise: np.ndarray, length: int, d_model: int,
@@ -208,14 +189,13 @@ def moved(change: Moved, old: str, language: Language = ENGLISH) -> str:
 
     old: the text of the translation before the change.
     """
-    html, before, read = language.html, change.before, ""
-    if change.source != before.text:
-        read = f'{paragraph(language, "pos_read", "sub")}<p {language.reads}>{escape(change.source)}</p>'
+    before = change.before
     texts = both_texts("pos_moved_{}", old, change.translation.best.text, before.log_probs, change.after.log_probs,
-                       language, html("pos_nothing"))
+                       language, language.say("pos_nothing"))
     names = [language.say(key) for key in ("pos_piece", "pos_before", "pos_after", "pos_change")]
     pieces = piece_table(names, before.predicted, before.log_probs, change.after.log_probs, language)
-    return f'{read}{texts}<details class="by-piece"><summary>{html("pos_by_piece")}</summary>{pieces}</details>'
+    return fill("positions.moved", language, texts=texts, pieces=pieces,
+                read="" if change.source == before.text else change.source)
 
 
 def named(change: Moved, positions: Positions, language: Language = ENGLISH) -> str:

@@ -11,7 +11,7 @@ from xformer.figures.attention import Choice, units
 from xformer.figures.heatmap import Axis
 from xformer.figures.labels import of_model, place
 from xformer.figures.pairs import plot_head
-from xformer.figures.tables import by_heads, savable
+from xformer.figures.templates import fill
 from xformer.results import Head, ModelInfo, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -32,28 +32,20 @@ class ReaderChoice(Choice):
 
 def about(shown: ModelInfo, classifier: ModelInfo, language: Language = ENGLISH) -> str:
     """Name the model whose maps are shown; say how the classifier reads, and what that means for its maps; HTML."""
-    mask = "maps_causal" if classifier.causal else "maps_full"
-    began = f' {language.html("maps_began")}' if classifier.causal and classifier.pooling else ""
     model = language.say("maps_model", name=shown.name, layers=shown.n_layers, heads=shown.n_heads)
-    return f'<p>{language.html(mask)}{began}</p><p class="note">{of_model(shown, model)}</p>'
+    return fill("reading.about", language, masked=language.say("maps_causal" if classifier.causal else "maps_full"),
+                began=classifier.causal and classifier.pooling, name=of_model(shown, model))
 
 
 def distances(before: Trace, after: Trace, chosen: Head, language: Language = ENGLISH) -> str:
     """Tabulate how far each head has moved, the chosen one marked; HTML."""
-    html, say = language.html, language.say
     far = maps.distance(before.encoder_self, after.encoder_self)
     most = Head("encoder_self", *(int(i) + 1 for i in np.unravel_index(np.argmax(far), far.shape)))
-
-    def cell(head: tuple[int, int], value: float) -> str:
-        current = " aria-current=true" if chosen[1:] == head else ""
-        return f'<td style="--share:{value:.3f}"{current}>{value:.2f}</td>'
-
-    said = html("maps_moved", where=place(chosen, language), value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}",
-                most=place(most, language), largest=f"{far.max():.2f}")
-    body = f'<p class="said" role="status">{said}</p>{by_heads(far, cell, language)}'
-    columns = [say("layer"), say("head"), say("maps_distance")]
-    numbers = [[layer + 1, head + 1, round(float(value), 6)] for (layer, head), value in np.ndenumerate(far)]
-    return savable(body, "moved-heads", f'{say("maps_compare")}: {after.text}', columns, numbers)
+    said = language.say("maps_moved", where=place(chosen, language), most=place(most, language),
+                        value=f"{far[chosen.layer - 1, chosen.head - 1]:.2f}", largest=f"{far.max():.2f}")
+    rows = [[layer + 1, head + 1, round(float(value), 6)] for (layer, head), value in np.ndenumerate(far)]
+    return fill("reading.distances", language, far=far.tolist(), chosen=tuple(chosen[1:]), said=said, text=after.text,
+                rows=rows)
 
 
 def before_after(before: Trace, after: Trace, head: Head, language: Language = ENGLISH

@@ -4,23 +4,20 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures.ablation import changed_words
-from xformer.figures.labels import paragraph, percent
+from xformer.figures.labels import bare, paragraph, percent
 from xformer.figures.layout import BLUE, GREY, ORANGE, axis, layout, line
 from xformer.figures.notice import notice
-from xformer.figures.tables import bar, numbers, savable, table
-from xformer.pieces import WORD_START
+from xformer.figures.templates import fill
 from xformer.results import Attribution, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.strings import ENGLISH, Language
 
 VIEWS = ("pooling", "head")  # what is shown beside the effects
 LEAST_REACH = 0.25  # nats; if no word has a larger effect, all stay pale
-MARKED = 0.1  # of the reach; weaker effects are not underlined
 MOST = 8  # words in the table
 NAMED = 3  # words whose shares a sentence names
 CONTEXT = 8  # words that are shown around a change
@@ -62,9 +59,6 @@ class Example:
         return self.attribution.sentiment.label == self.label
 
 
-Mark = tuple[str, float, str]  # the look of a word in a text: CSS classes, share of full colour, and hint
-
-
 def label_name(label: str, language: Language = ENGLISH) -> str:
     """Translate a label if the language has a name for it."""
     return language.texts.get(f"label_{label}", label)
@@ -72,10 +66,9 @@ def label_name(label: str, language: Language = ENGLISH) -> str:
 
 def verdict(sentiment: Sentiment, language: Language = ENGLISH) -> str:
     """Show the label, and the probability of every label as a bar."""
-    rows = "".join(f"<tr><td>{escape(label_name(label, language))}</td>{bar(probability, percent(probability))}</tr>"
-                   for label, probability in sentiment.probabilities.items())
-    return (f'<p class="large verdict">{escape(label_name(sentiment.label, language))} '
-            f'<b>{percent(sentiment.probability)}</b></p><table class="plain bars"><tbody>{rows}</tbody></table>')
+    return fill("sentiment.verdict", language, label=label_name(sentiment.label, language),
+                probability=sentiment.probability, shares=[
+                    (label_name(label, language), share) for label, share in sentiment.probabilities.items()])
 
 
 def reading(judged: Sentiment, language: Language = ENGLISH) -> str:
@@ -90,43 +83,28 @@ def effects(attribution: Attribution, language: Language = ENGLISH) -> str:
 
     Words that speak for the label are orange with a solid line, words against it blue with a dashed line.
     """
-    html, reach, toward = language.html, _reach(attribution), label_name(attribution.toward, language)
-    legend = (f'<p class="legend"><span class="word for" style="--share:1">{html("review_for", label=toward)}</span> '
-              f'<span class="word against" style="--share:1">{html("review_against")}</span> '
-              f'{html("review_scale", reach=f"±{reach:.2f} nats")}</p>')
-    return (f'<h3>{html("review_why")}</h3>{paragraph(language, "review_why_text", "note", toward=toward)}'
-            f"{marked(attribution, reach, language)}{legend}")
+    return fill("sentiment.effects", language, attribution=attribution, reach=_reach(attribution),
+                toward=label_name(attribution.toward, language))
 
 
 def marked(attribution: Attribution, reach: float, language: Language = ENGLISH) -> str:
     """Colour and underline the words of a text by their effects; at `reach` nats the colour is strongest."""
-    marks = [(("for" if effect > 0 else "against") + (" weak" if abs(effect) < MARKED * reach else ""),
-              abs(effect) / reach, language.say("review_hover", word=_bare(word), value=f"{effect:+.2f}"))
-             for word, effect in zip(attribution.words, attribution.effect.tolist(), strict=True)]
-    return _text(attribution, marks, language)
+    return fill("sentiment.marked", language, attribution=attribution, reach=reach)
 
 
 def looked(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
     """Show a text with the share of attention of each word, and how far that agrees with the effects."""
-    html, shares = language.html, view.of(attribution)
-    most = max(float(shares.max(initial=0)), 1e-6)
-
-    marks = [("seen", share / most, language.say("review_hover_share", word=_bare(word), percent=percent(share)))
-             for word, share in zip(attribution.words, shares.tolist(), strict=True)]
-    text = f"review_text_{view.kind}"
-    if view.kind == "pooling" and attribution.pooled == "max":
-        text = "review_text_max"
-    scale = paragraph(language, "review_scale_share", "legend", percent=percent(most),
-                      rest=percent(max(0.0, 1 - float(shares.sum()))))
-    return (f'<h3>{html(f"review_view_{view.kind}")}</h3>{paragraph(language, text, "note", **view.place)}'
-            f'{_text(attribution, marks, language)}{scale}<p>{escape(most_seen(attribution, shares, language))}</p>'
-            f'<p class="agree">{escape(agreement(attribution, view, language))}</p>')
+    shares = view.of(attribution)
+    is_maximum = view.kind == "pooling" and attribution.pooled == "max"
+    return fill("sentiment.looked", language, attribution=attribution, shares=shares.tolist(), kind=view.kind,
+                key="review_text_max" if is_maximum else f"review_text_{view.kind}", place=view.place,
+                found=most_seen(attribution, shares, language), agrees=agreement(attribution, view, language))
 
 
 def most_seen(attribution: Attribution, shares: np.ndarray, language: Language = ENGLISH) -> str:
     """Name the words with the largest shares (W,), and how much these have together."""
     most = np.argsort(-shares, kind="stable")[:NAMED]
-    named = ", ".join(language.say("review_word_share", word=_bare(attribution.words[i]),
+    named = ", ".join(language.say("review_word_share", word=bare(attribution.words[i]),
                                    percent=percent(float(shares[i]))) for i in most)
     return language.say("review_shares_found", percent=percent(float(shares[most].sum())), count=len(most),
                         words=len(shares), list=named)
@@ -161,17 +139,11 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 def strongest(attribution: Attribution, view: View, language: Language = ENGLISH) -> str:
     """Tabulate the MOST words with the largest effects, with their numbers and bars."""
-    reach, shares = _reach(attribution), view.of(attribution)
+    shares, effect, reach = view.of(attribution), attribution.effect.tolist(), _reach(attribution)
     most = max(float(shares.max(initial=0)), 1e-6)
-    rows = []
-    for i in np.argsort(-np.abs(attribution.effect), kind="stable")[:MOST]:
-        effect, share = float(attribution.effect[i]), float(shares[i])
-        rows.append(f'<tr><td lang="en">{escape(_bare(attribution.words[i]))}</td>'
-                    f'{bar(abs(effect) / reach, f"{effect:+.2f}", "for" if effect > 0 else "against")}'
-                    f'{bar(share / most, percent(share))}</tr>')
-    names = [language.say("review_word"), language.say("review_effect"),
-             language.say(f"review_share_{view.kind}", **view.place)]
-    return table(names, rows, "plain bars effects", language.html("review_most"))
+    return fill("sentiment.strongest", language, kind=view.kind, place=view.place, rows=[
+        (attribution.words[i], effect[i], abs(effect[i]) / reach, float(shares[i]), float(shares[i]) / most)
+        for i in np.argsort(-np.abs(attribution.effect), kind="stable")[:MOST]])
 
 
 def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> str:
@@ -180,11 +152,8 @@ def moved(before: Sentiment, after: Sentiment, language: Language = ENGLISH) -> 
     if before.text == after.text or matcher.quick_ratio() < KEPT or matcher.ratio() < KEPT:
         return ""
     label = before.label
-    was, now = before.probabilities[label], after.probabilities[label]
-    said = paragraph(language, "review_moved", "moved", label=label_name(label, language), before=percent(was),
-                     after=percent(now), change=f"{100 * (now - was):+.1f}")
-    changes = changed_words(before.text, after.text, CONTEXT)
-    return f'<div role="status">{said}<p class="review" lang="en">{changes}</p></div>'
+    return fill("sentiment.moved", language, label=label_name(label, language), was=before.probabilities[label],
+                now=after.probabilities[label], changes=changed_words(before.text, after.text, CONTEXT))
 
 
 def pair(examples: Sequence[Example], look: str, right: int, every: int, language: Language = ENGLISH) -> str:
@@ -192,16 +161,10 @@ def pair(examples: Sequence[Example], look: str, right: int, every: int, languag
 
     look: what to look at in the pair. right: how many of the `every` texts of all pairs are judged right.
     """
-    reach = max(_reach(example.attribution) for example in examples)
-    sides = ""
-    for example in examples:
-        said = language.html("pairs_right") if example.right else (
-            f'<b>{language.html("pairs_wrong", label=label_name(example.label, language))}</b>')
-        sides += (f"<section>{marked(example.attribution, reach, language)}"
-                  f"{verdict(example.attribution.sentiment, language)}"
-                  f'<p class="{"right" if example.right else "wrong"}">{said}</p></section>')
-    return (f'<p><b>{language.html("pairs_look")}.</b> {escape(look)}</p><div class="sides">{sides}</div>'
-            f'{paragraph(language, "pairs_score", "note", all=every, right=right)}')
+    sides = [(one.attribution, verdict(one.attribution.sentiment, language), label_name(one.label, language), one.right)
+             for one in examples]
+    return fill("sentiment.pair", language, look=look, sides=sides, right=right, every=every,
+                reach=max(_reach(example.attribution) for example in examples))
 
 
 def reliability(calibration: Calibration, language: Language = ENGLISH) -> go.Figure:
@@ -283,41 +246,10 @@ def poolings_text(scores: Sequence[PoolingScore], language: Language = ENGLISH) 
 
 def poolings(scores: Sequence[PoolingScore], language: Language = ENGLISH) -> str:
     """Tabulate the measured accuracy by pooling and mask; HTML."""
-    html, say = language.html, language.say
     best = {test: max(getattr(one, test) for one in scores) for test in TESTS}
-    rows, saved = list[str](), list[list[object]]()
-    for one in scores:
-        names = [say(f"poolings_{one.pooling}"), say("poolings_causal" if one.causal else "poolings_both")]
-        begun = say("shares_pretrained" if one.pretrained else "shares_nothing")
-        values = "".join(f'<td class="number{" best" if getattr(one, test) == best[test] else ""}">'
-                         f"{percent(getattr(one, test))}</td>" for test in TESTS)
-        size = html("poolings_size", layers=one.layers, d_model=one.d_model, parameters=one.parameters)
-        rows.append(f'<tr>{"".join(f"<td>{escape(name)}</td>" for name in names)}{values}<td>{escape(begun)}</td>'
-                    f'<td class="sub">{size}</td>{numbers(html("first_number", n=one.steps))}</tr>')
-        saved.append([*names, one.imdb, one.sst2, begun, one.layers, one.d_model, one.parameters, one.steps])
-    heads = [say("poolings_pooling"), say("poolings_mask"), *TESTS.values(), say("poolings_begun")]
-    body = table([*heads, say("poolings_model"), say("poolings_steps")], rows, "plain poolings")
-    columns = [*heads, say("poolings_layers"), "d_model", say("poolings_parameters"), say("poolings_steps")]
-    return savable(body, "poolings", say("poolings_title"), columns, saved)
+    return fill("sentiment.poolings", language, scores=scores, tests=TESTS, best=best)
 
 
 def _reach(attribution: Attribution) -> float:
     """The effect in nats at which the colour is strongest."""
     return max(LEAST_REACH, float(np.abs(attribution.effect).max(initial=0)))
-
-
-def _bare(word: str) -> str:
-    return word.replace(WORD_START, " ").strip() or "␣"
-
-
-def _text(attribution: Attribution, marks: Sequence[Mark], language: Language) -> str:
-    """Write the words of a text in a row, each with its look; a cut is named."""
-    parts = []
-    for i, (word, (kind, share, hint)) in enumerate(zip(attribution.words, marks, strict=True)):
-        if i == attribution.cut:
-            cut = language.html("review_left_out", cut=attribution.sentiment.cut)
-            parts.append(f' <span class="cut">[{cut}]</span>')
-        space = " " if i == attribution.cut or i and word.startswith(WORD_START) else ""
-        parts.append(f'{space}<span class="word {kind}" style="--share:{share:.3f}" title="{escape(hint)}">'
-                     f"{escape(_bare(word))}</span>")
-    return f'<div class="review" lang="en">{"".join(parts)}</div>'

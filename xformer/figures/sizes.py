@@ -1,15 +1,13 @@
 """Draw the parameters and the cost of a transformer of given sizes, as bars and tables. HTML, all text escaped."""
 
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
 from xformer.explain import sizes as counts
 from xformer.explain.sizes import Part, Sizes
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout
-from xformer.figures.tables import savable
-from xformer.figures.tables import table as table_of
+from xformer.figures.templates import fill
 from xformer.strings import ENGLISH, Language
 
 COLOURS = {"embedding": GREY, "output": GREY, "self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE,
@@ -40,18 +38,11 @@ def name(part: Part, language: Language = ENGLISH) -> str:
 
 def table(parts: Sequence[Part], pieces: int, language: Language = ENGLISH) -> str:
     """Tabulate how many blocks there are of each kind, their parameters, and their products for a piece; HTML."""
-    html, say, saved, rows = language.html, language.say, list[list[object]](), list[str]()
-    for part in parts:
-        counted = (part.blocks, part.parameters, round(part.products / pieces))
-        saved.append([name(part, language), *counted])
-        cells = "".join(f"<td>{html('first_number', n=number)}</td>" for number in counted)
-        rows.append(f"<tr><th scope=row>{escape(name(part, language))}</th>{cells}</tr>")
-    totals = (sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces))
-    cells = "".join(f"<td><b>{html('first_number', n=number)}</b></td>" for number in totals)
-    rows.append(f"<tr><th scope=row><b>{html('sizes_sum')}</b></th><td></td>{cells}</tr>")
-    columns = [say(f"sizes_column_{column}") for column in ("block", "number", "parameters", "products")]
-    return savable(table_of(columns, rows, "plain sizes"), "sizes-table", say("sizes_title"), columns,
-                   [*saved, [say("sizes_sum"), "", *totals]])
+    rows: list[list[object]] = [[name(part, language), part.blocks, part.parameters, round(part.products / pieces)]
+                                for part in parts]
+    total = [sum(part.parameters for part in parts), round(sum(part.products for part in parts) / pieces)]
+    names = [language.say(f"sizes_column_{column}") for column in ("block", "number", "parameters", "products")]
+    return fill("sizes.blocks", language, names=names, rows=[*rows, [language.say("sizes_sum"), "", *total]])
 
 
 def said(sizes: Sizes, parts: Sequence[Part], pieces: int, batch: int, language: Language = ENGLISH) -> str:

@@ -1,29 +1,23 @@
 """Figures of the residual stream: one layer's normalisations and sums, the units of its network, and all layers."""
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
 from xformer.figures import heatmap
 from xformer.figures.heatmap import Axis, Scale
+from xformer.figures.labels import FORMULAS as ALL_FORMULAS
 from xformer.figures.labels import lesson, paragraph, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, TEAL, axis, layout, line, panels
-from xformer.figures.tables import header, numbers, savable
+from xformer.figures.templates import fill
 from xformer.results import Stream, Sublayer
 from xformer.strings import ENGLISH, Language
 
 UNITS = 24  # of the feed-forward network that are drawn
 COLOURS = {"self_attention": BLUE, "cross_attention": TEAL, "feed_forward": ORANGE}
 HOVER = "%{x}: %{y:.3f}"
-# MathML, which the browser typesets itself, without fonts or scripts from elsewhere.
-FORMULAS = {
-    "state": "LayerNorm(<i>x</i>) = (<i>x</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) · <i>γ</i> + <i>β</i>",
-    "units": "max(0, <i>x W</i><sub>1</sub> + <i>b</i><sub>1</sub>) <i>W</i><sub>2</sub> + <i>b</i><sub>2</sub>",
-    "course": "‖<i>x<sub>l</sub></i>‖ &nbsp; cos(<i>x<sub>l</sub></i>, <i>x</i><sub><i>l</i>−1</sub>) &nbsp; "
-              "‖<i>f</i>(<i>x</i>)‖ / ‖<i>x</i>‖",
-}
+FORMULAS = ALL_FORMULAS["stream"]
 
 
 def heading(name: str, language: Language = ENGLISH, norm: str = "pre") -> str:
@@ -58,16 +52,13 @@ def sums(stream: Stream, layer: int, piece: int, pair: Sequence[str] = (), langu
     say, rows = language.say, []
     for one in stream.of_layer(layer):
         read = one.read(stream.norm)[piece]
-        rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()), *_measures(one)[:, piece]])
+        rows.append([say(f"train_{one.name}"), float(read.mean()), float(read.std()),
+                     *_measures(one)[:, piece].tolist()])
     columns = [say(f"rest_{name}") for name in ("sublayer", "mean", "deviation", "length", "added_length", "share",
                                                 "cosine")]
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
-                   f'{numbers(*(f"{value:.3f}".replace("-", "−") for value in values))}</tr>' for name, *values in rows)
     title = say("rest_strips", piece=shown(stream.pieces[piece]), layer=layer,
                 d_model=stream.sublayers[0].state.shape[1])
-    return savable(f'<div class="scroll"><table>{header(columns, "col")}<tbody>{body}</tbody></table></div>'
-                   f'{paragraph(language, f"rest_reads_{stream.norm}", "sub")}', "stream-sums", title, columns,
-                   [[name, *map(float, values)] for name, *values in rows], pair)
+    return fill("stream.sums", language, title=title, columns=columns, rows=rows, norm=stream.norm, pair=pair)
 
 
 def _measures(one: Sublayer) -> np.ndarray:

@@ -1,12 +1,10 @@
 """A small picture of one cross-attention head, word by word, as SVG in HTML; all text is escaped."""
 
 from collections.abc import Sequence
-from html import escape
-
-import numpy as np
 
 from xformer.explain.maps import by_words
-from xformer.figures.labels import opens, paragraph, percent, place, shortened, shown
+from xformer.figures.labels import paragraph, shortened, shown
+from xformer.figures.templates import fill
 from xformer.pieces import SPECIAL, WORD_START, joined, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
@@ -34,36 +32,13 @@ def strip(trace: Trace, head: Head, given: bool, language: Language = ENGLISH) -
     values = by_words(attention.probabilities[head.layer - 1, head.head - 1], row_groups, key_groups)
     spanish, english = (list(map(shown, joined(pieces, groups)))
                         for pieces, groups in ((rows, row_groups), (attention.seen, key_groups)))
-    title = language.html("strip_title", where=place(head, language))
-    address = opens(tab="attention", stack=head.stack, layer=None, head=None, show="head")
-    in_words = " ".join(language.say("summary_row", query=word, key=english[int(row.argmax())],
-                                     percent=percent(float(row.max())))
-                        for word, row in zip(spanish, values, strict=True))
-    return (f'<h3>{title}</h3><button type="button" class="open" {address} '
-            f'aria-label="{language.html("strip_open", where=place(head, language))}">'
-            f"{_picture(values, spanish, english, language)}</button>"
-            f'{paragraph(language, "strip_hint_given" if given else "strip_hint_predicted", "sub")}'
-            f'<p class="sr-only">{escape(in_words)}</p>')
+    down, across = ([shortened(word, LONGEST) for word in names] for names in (spanish, english))
+    left, top = (gap + LETTER * max(map(len, names)) for gap, names in ((10, down), (12, across)))
+    return fill("strip.strip", language, head=head, values=values.tolist(), spanish=spanish, english=english,
+                given=given, picture=(down, across, CELL, left, top, LEAST))
 
 
 def _words(pieces: Sequence[str]) -> list[list[int]]:
     """Group pieces into words, without special pieces."""
     marks = {*SPECIAL.values(), WORD_START}
     return [group for group in words(pieces) if pieces[group[0]] not in marks or len(group) > 1][:MOST]
-
-
-def _picture(values: np.ndarray, spanish: list[str], english: list[str], language: Language) -> str:
-    rows, columns = ([shortened(word, LONGEST) for word in names] for names in (spanish, english))
-    left, top = (gap + LETTER * max(map(len, names)) for gap, names in ((10, rows), (12, columns)))
-    width, height = left + CELL * len(english), top + CELL * len(spanish)
-    cells = "".join(
-        f'<rect x="{left + CELL * k:.0f}" y="{top + CELL * q:.0f}" width="{CELL}" height="{CELL}" '
-        f'fill-opacity="{p:.3f}"><title>{escape(spanish[q])} → {escape(english[k])} {percent(float(p))}</title></rect>'
-        for (q, k), p in np.ndenumerate(values))
-    across = "".join(f'<text transform="translate({left + CELL * (k + .7):.0f} {top - 6:.0f}) rotate(-90)">'
-                     f"{escape(word)}</text>" for k, word in enumerate(columns))
-    down = "".join(f'<text x="{left - 6:.0f}" y="{top + CELL * (q + .7):.0f}" text-anchor="end">{escape(word)}</text>'
-                   for q, word in enumerate(rows))
-    return (f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-            f'style="max-width: {width:.0f}px; min-width: {LEAST * width:.0f}px" aria-hidden="true">'
-            f'{cells}<g {language.reads}>{across}</g><g {language.writes}>{down}</g></svg>')

@@ -1,13 +1,10 @@
-"""Parts of HTML tables that several figures share. All text is escaped here."""
+"""Parts of HTML tables for figures that write HTML themselves; assets/html/tables.html has them for templates."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
-import numpy as np
-
 from xformer.figures.labels import of_pair
-from xformer.strings import Language
 
 
 def header(names: Sequence[str], scope: str = "") -> str:
@@ -31,27 +28,6 @@ def numbers(*texts: str) -> str:
 def bar(share: float, text: str, kind: str = "") -> str:
     """A cell with a number and a bar, `share` of it (0 to 1) filled. kind: "for" or "against", the bar's colour."""
     return numbers(f'<span class="bar{kind and " "}{kind}" style="--share:{share:.3f}">{text}</span>')
-
-
-def by_heads(values: np.ndarray, cell: Callable[[tuple[int, int], float], str], language: Language) -> str:
-    """A table of values (layers, heads): a row a layer, a column a head. cell: writes one, of its layer and head."""
-    names = ["", *(f"{language.say('head_short')}{head + 1}" for head in range(values.shape[1]))]
-    rows = "".join(f'<tr><th scope="row">{language.html("layer_short")}{layer}</th>'
-                   f'{"".join(cell((layer, head), float(value)) for head, value in enumerate(of_layer, 1))}</tr>'
-                   for layer, of_layer in enumerate(values, 1))
-    return f'<table>{header(names, "col")}<tbody>{rows}</tbody></table>'
-
-
-def row(first: str, cells: Sequence[str], names: Sequence[str]) -> str:
-    """A row of a table that is a card where there is little room: its header, and cells (HTML), each with its column's
-    name. names: of all columns."""
-    rest = "".join(f'<td data-name="{escape(name)}">{cell}</td>' for name, cell in zip(names[1:], cells, strict=False))
-    return f"<tr><th scope=row>{escape(first)}</th>{rest}</tr>"
-
-
-def captioned(body: str, title: str, pair: Sequence[str], more: str = "") -> str:
-    """Wrap HTML of a sentence and its translation, `pair`, so that it can be saved as a picture. more: attributes."""
-    return f'<div class="table" data-title="{escape(title)}"{more}{of_pair(pair)}>{body}</div>'
 
 
 def savable(body: str, rules: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]],

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 from xformer.explain.counterfactual import parting
-from xformer.figures.labels import paragraph, percent, sentence, shown
-from xformer.figures.tables import captioned, numbers, table
+from xformer.figures.labels import sentence, shown
+from xformer.figures.templates import fill
 from xformer.pieces import WORD_START
 from xformer.results import Candidate, Forced
 from xformer.strings import ENGLISH, Language
@@ -18,32 +17,8 @@ def steps(forced: Forced, source: Sequence[str], step: int, language: Language =
     The wanted piece of a column is the given piece of the next. step: the chosen one, from 1; a click on another step
     triggers 'choose' {step} (assets/readings.js).
     """
-    html = language.html
-    columns, worst = [], max(forced.losses)
-    for at, (before, piece, log_prob, loss) in enumerate(
-            zip(forced.given, forced.predicted, forced.log_probs, forced.losses, strict=True), 1):
-        chosen = ' class="chosen"' if at == step else ""
-        hint = html("force_column", step=at, given=shown(before), piece=shown(piece),
-                    percent=percent(math.exp(log_prob)), loss=f"{loss:.3f}")
-        columns.append((
-            f'<th scope="col"{chosen}>{at}</th>', f"<td{chosen} {language.writes}>{escape(shown(before))}</td>",
-            f'<td{chosen} {language.writes}><button type="button" data-step="{at}" aria-label="{hint}" title="{hint}" '
-            f'tabindex="{0 if at == step else -1}" aria-pressed="{str(at == step).lower()}">{escape(shown(piece))}'
-            "</button></td>", f"<td{chosen}>{log_prob:.2f}</td>",
-            f'<td{chosen} style="--share:{loss / worst if worst > 0 else 0:.3f}">{loss:.2f}</td>'))
-    head, *rows = map("".join, zip(*columns, strict=True))
-    body = "".join(f'<tr class="{name}"><th scope="row">{html(f"force_{key}")}</th>{cells}</tr>'
-                   for (key, name), cells in zip((("given", "given"), ("wanted", "wanted"), ("log_prob", "number"),
-                                                  ("loss", "loss")), rows, strict=True))
-    count, total, loss = len(forced.losses), sum(forced.log_probs), sum(forced.losses)
-    sums = " ".join((html("force_sum", total=f"{total:.3f}", pieces=count, mean=f"{total / count:.3f}"),
-                     html("force_losses", smoothing=f"{forced.smoothing:g}", total=f"{loss:.3f}",
-                          mean=f"{loss / count:.3f}")))
-    pair = sentence(source), sentence(forced.predicted)
-    return captioned(
-        f'<p class="caption" data-hint>{html("force_caption")}</p><div class="scroll"><table><thead><tr>'
-        f'<th scope="row">{html("force_step")}</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<p class="sums">{sums}</p>', language.say("force_title", source=pair[0], target=pair[1]), pair)
+    return fill("teacher_forcing.steps", language, forced=forced, step=step,
+                pair=(sentence(source), sentence(forced.predicted)))
 
 
 def targets(forced: Forced, step: int) -> list[tuple[str, float, float, bool]]:
@@ -67,30 +42,17 @@ def distribution(forced: Forced, source: Sequence[str], step: int, language: Lan
 
     source: pieces of the sentence. step: from 1.
     """
-    html, index, rows = language.html, step - 1, []
-    wanted, listed = forced.predicted[index], dict(forced.alternatives[index])
-    others = forced.vocabulary - len({*listed, wanted})
-    for piece, model, target, is_wanted in targets(forced, step):
-        name = (f'<td {language.writes}>{escape(shown(piece))}</td>' if piece
-                else f'<td>{html("force_rest", count=others)}</td>')
-        rows.append(f'<tr{" class=chosen" if is_wanted else ""}>{name}{_bar(model, "model")}{_bar(target, "target")}'
-                    f'{numbers(f"{math.log(model) if model > 0 else -math.inf:.2f}")}</tr>')
-    names = [language.say(key) for key in ("force_piece", "force_model", "force_target", "force_ln")]
-    smoothing, loss, own = forced.smoothing, forced.losses[index], -forced.log_probs[index]
+    index, smoothing = step - 1, forced.smoothing
+    loss, own, wanted = forced.losses[index], -forced.log_probs[index], forced.predicted[index]
     if smoothing > 0:  # the loss is (1 - e) times that of the wanted piece, plus e times the mean over all pieces
-        said = html("force_loss_smoothed", loss=f"{loss:.3f}", rest=f"{1 - smoothing:g}", own=f"{own:.3f}",
-                    smoothing=f"{smoothing:g}", mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}")
+        said = language.say("force_loss_smoothed", loss=f"{loss:.3f}", rest=f"{1 - smoothing:g}", own=f"{own:.3f}",
+                            smoothing=f"{smoothing:g}", mean=f"{(loss - (1 - smoothing) * own) / smoothing:.3f}")
     else:
-        said = html("force_loss_plain", loss=f"{loss:.3f}")
+        said = language.say("force_loss_plain", loss=f"{loss:.3f}")
     title = language.say("force_distribution", step=step, given=shown(forced.given[index]), wanted=shown(wanted))
-    return captioned(f'<p class="caption">{escape(title)}</p>{table(names, rows, "shares")}<p class="note">{said}</p>',
-                     title, (sentence(source), sentence(forced.predicted)))
-
-
-def _bar(value: float, kind: str) -> str:
-    """A cell with a number between 0 and 1 and its bar."""
-    return (f'<td class="share {kind}" data-value="{value:.8g}"><span class="track"><i style="--share:{value:.4f}"></i>'
-            f'</span><span class="number">{value:.4f}</span></td>')
+    return fill("teacher_forcing.distribution", language, title=title, rows=targets(forced, step), said=said,
+                others=forced.vocabulary - len({*dict(forced.alternatives[index]), wanted}),
+                pair=(sentence(source), sentence(forced.predicted)))
 
 
 def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Language = ENGLISH) -> str:
@@ -98,21 +60,17 @@ def free(forced: Forced, tokens: Sequence[int], best: Candidate, language: Langu
 
     tokens: of the given translation, with </s> if the model's own has it.
     """
-    html, step = language.html, parting(tokens, best.tokens)
-    own = paragraph(language, "force_free", "sub")
+    step = parting(tokens, best.tokens)
     if step is None:
-        return f'{own}<p class="large" {language.writes}>{escape(best.text)}</p>{paragraph(language, "force_same")}'
-    same, other = (_parted(pieces, step) for pieces in (best.pieces, forced.predicted))
+        return fill("teacher_forcing.free", language, own=(best.text, ""))
     pieces = [shown(pieces[step]) if step < len(pieces) else "</s>" for pieces in (forced.predicted, best.pieces)]
-    gap = sum(forced.log_probs) - sum(best.log_probs)
-    return (f'{own}<p class="large" {language.writes}>{same}</p>{paragraph(language, "force_yours", "sub")}'
-            f'<p class="large" {language.writes}>{other}</p>'
-            f'<p>{html("force_part", step=step + 1, given=pieces[0], free=pieces[1])} '
-            f'{html("force_gap", gap=f"{gap:+.3f}")}</p>')
+    return fill("teacher_forcing.free", language, own=_parted(best.pieces, step), yours=_parted(forced.predicted, step),
+                part=language.say("force_part", step=step + 1, given=pieces[0], free=pieces[1]),
+                gap=sum(forced.log_probs) - sum(best.log_probs))
 
 
-def _parted(pieces: Sequence[str], step: int) -> str:
-    """A translation, marked from the step at which it differs from another."""
+def _parted(pieces: Sequence[str], step: int) -> tuple[str, str]:
+    """A translation up to the step at which it differs from another, and from there on."""
     before, after = sentence(pieces[:step]), sentence(pieces[step:])
     joined = " " if step < len(pieces) and pieces[step].startswith(WORD_START) and before else ""
-    return f"{escape(before)}{joined}<mark>{escape(after)}</mark>" if after else escape(before)
+    return before + joined, after

@@ -1,7 +1,6 @@
 """Figures of training: gradients before it begins, live runs, and recorded runs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,7 +9,7 @@ from xformer.explain.recorded import highest_rate, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import paragraph
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line, logarithmic, panels
-from xformer.figures.tables import numbers, table
+from xformer.figures.templates import fill
 from xformer.results import LiveFrame, LiveWait, RunSettings, SublayerGradient, TrainingCourse
 from xformer.strings import ENGLISH, Language
 
@@ -138,24 +137,19 @@ def map_now(frame: LiveFrame, language: Language = ENGLISH) -> go.Figure:
 
 def answers(frame: LiveFrame, language: Language = ENGLISH) -> str:
     """Tabulate held-out questions, the answers in a frame, and the right answers; HTML."""
-    rows = [f'<tr class="{"right" if mine == right else "wrong"}"><td>{escape(question)}</td>'
-            f'<td>{"✓" if mine == right else "✗"} {escape(mine) or "–"}</td><td>{escape(right)}</td></tr>'
-            for question, mine, right in frame.answers]
-    names = [language.say(key) for key in ("live_question", "live_answer", "live_right")]
-    return table(names, rows, "plain answers") if rows else ""
+    return fill("training.answers", language, rows=frame.answers) if frame.answers else ""
 
 
 def told(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> str:
     """Say how far each run is, or what happened in it; HTML."""
-    said = []
+    runs = []
     for i, course in enumerate(courses):
-        how = escape(verdict(course).say(language)) if course.ended else language.html(
+        how = verdict(course).say(language) if course.ended else language.say(
             "live_going", step=course.step[-1] if course.step else 0, steps=course.settings.steps)
         if course.ended in ("stopped", "late"):
-            how = f'{language.html(f"live_{course.ended}", seconds=f"{course.seconds:.0f}")} {how}'
-        said.append(f'<li><b><span class="key" style="background: {RUNS[i % len(RUNS)]}"></span>{i + 1} · '
-                    f"{escape(name_of(course.settings, language))}</b> {how}</li>")
-    return f'<ol class="runs" role="status">{"".join(said)}</ol>' if said else ""
+            how = f'{language.say(f"live_{course.ended}", seconds=f"{course.seconds:.0f}")} {how}'
+        runs.append((RUNS[i % len(RUNS)], name_of(course.settings, language), how))
+    return fill("training.told", language, runs=runs) if runs else ""
 
 
 def waits(wait: LiveWait, language: Language = ENGLISH) -> str:
@@ -204,10 +198,6 @@ def recorded_table(courses: Sequence[TrainingCourse], chosen: TrainingCourse | N
     """Tabulate recorded runs: settings, results, verdict; HTML."""
     names = [language.say(key) for key in ("train_order", "recorded_warmup", "live_peak", "recorded_rate",
                                            "recorded_loss", "recorded_bleu", "recorded_norm", "recorded_said")]
-    rows = (
-        f'<tr{" class=chosen" if one is chosen else ""}><td>{language.html(f"train_order_{one.settings.norm}")}</td>'
-        + numbers(str(one.settings.warmup), f"{one.settings.peak:g}", f"{highest_rate(one):.2g}", f"{one.loss[-1]:.2f}",
-                  f"{max((bleu for _, _, bleu in one.scores), default=0):.1f}", f"{max(one.norm):.2g}")
-        + f'<td>{language.html("recorded_cut") if one.ended == "cut" else ""} '
-        f"{escape(verdict(one).say(language))}</td></tr>" for one in courses)
-    return table(names, rows)
+    rows = [(one, one is chosen, highest_rate(one), max((bleu for _, _, bleu in one.scores), default=0),
+             verdict(one).say(language)) for one in courses]
+    return fill("training.recorded", language, names=names, rows=rows)

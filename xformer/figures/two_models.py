@@ -1,18 +1,16 @@
 """Two models with one sentence: a table, the small maps of all heads, one head of each, and their difference."""
 
 import math
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.pairs import aligned
 from xformer.figures import grid_payload
 from xformer.figures.attention import Choice, picture
 from xformer.figures.heatmap import Axis
 from xformer.figures.labels import place
-from xformer.figures.pairs import CELL, NAMES, HeadMaps, head_maps, marked, plot_head
-from xformer.figures.tables import header, row, savable
+from xformer.figures.pairs import CELL, NAMES, HeadMaps, differing, head_maps, plot_head
+from xformer.figures.templates import fill
 from xformer.results import Comparison, Head, Trace, TwoModels
 from xformer.strings import ENGLISH, Language
 
@@ -24,23 +22,19 @@ def table(found: TwoModels, language: Language = ENGLISH) -> str:
     """
     columns = ["model", "translation", "sure", *(["bleu"] if found.scores else []), "seconds", "head"]
     names = [language.say(f"models_column_{name}") for name in columns]
-    texts = [one.best.text.split() for one in found.translations]
-    places, body, numbers, notes = aligned(*texts), "", list[list[str]](), list[str]()
+    texts = [one.best.text for one in found.translations]
+    words, rows, notes = differing(*map(str.split, texts)), [], list[str]()
     for side, (info, head, error) in enumerate(zip(found.infos, found.heads(), found.errors, strict=True)):
         where = "–" if head is None else place(head, language)
-        cells = [f"{found.log_probs[side]:.2f} ({math.exp(found.log_probs[side]):.0%})".replace("-", "−"),
-                 *([f"{found.scores[side].score:.1f}"] if found.scores else []),
-                 f"{found.translations[side].seconds:.2f} s",
-                 where if error is None else language.say("models_error", head=where, error=f"{error:.3f}")]
-        said = f'<span {language.writes} class="said">{marked(texts[side], places, side)}</span>'
-        label = f"{NAMES[side]} · {info.name}"
-        body += row(label, [said, *map(escape, cells)], names)
-        numbers.append([label, found.translations[side].best.text, *cells])
+        rows.append((f"{NAMES[side]} · {info.name}", words[side],
+                     f"{found.log_probs[side]:.2f} ({math.exp(found.log_probs[side]):.0%})".replace("-", "−"),
+                     *([f"{found.scores[side].score:.1f}"] if found.scores else []),
+                     f"{found.translations[side].seconds:.2f} s",
+                     where if error is None else language.say("models_error", head=where, error=f"{error:.3f}")))
         notes += [language.say("models_no_maps", model=info.name)] if head is None else []
-    notes.append(language.say("models_alike" if texts[0] == texts[1] else "models_key"))
-    return savable(f'<table class="plain generations">{header(names)}<tbody>{body}</tbody></table>'
-                   + "".join(f"<p>{escape(one)}</p>" for one in notes), "two-rows", found.translations[0].source, names,
-                   numbers)
+    notes.append(language.say("models_alike" if words[0] == words[1] else "models_key"))
+    return fill("two_models.table", language, title=found.translations[0].source, names=names, rows=rows, notes=notes,
+                saved=[[first, text, *cells] for (first, _, *cells), text in zip(rows, texts, strict=True)])
 
 
 def grid(found: TwoModels, side: int, head: Head, language: Language = ENGLISH) -> dict[str, Any]:

@@ -1,54 +1,33 @@
 """Draw how a text is split into pieces, and the neighbours of a piece or of a word in a sentence. Escaped HTML."""
 
 import math
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 
-from xformer.figures.labels import paragraph
-from xformer.figures.labels import shown as label
-from xformer.figures.tables import savable, table
-from xformer.pieces import BYTES, WORD_START
+from xformer.figures.labels import paragraph, readable
+from xformer.figures.templates import fill
+from xformer.pieces import WORD_START
 from xformer.results import Neighbour, Pieced
 from xformer.strings import ENGLISH, Language
 
 
-def readable(piece: str) -> str:
-    """Write a piece for readers: a word's first piece bare, its other pieces after a hyphen, a byte as "byte D0"."""
-    if piece in BYTES:
-        return label(piece)
-    return piece[1:] or "␣" if piece.startswith(WORD_START) else f"-{piece}"
-
-
 def splits(ways: Sequence[tuple[str, Pieced]], language: Language = ENGLISH) -> str:
     """Tabulate the splits of a sentence as typed and changed. ways: what was changed, and the split. HTML."""
-    say, html = language.say, language.html
-    body, rows = "", []
-    for how, split in ways:
-        sums = html("vocab_way", n=len(split.pieces), value=f"{split.log_prob:.1f}")
-        body += f'<h3>{escape(how)} <span class="note">{sums}</span></h3><p>{_chips(split, language)}</p>'
-        rows += [[how, split.text, split.pieces, split.log_probs, split.log_prob]]
-    return savable(f'{body}<p class="note">{html("vocab_splits_text")}</p>', "pieces-of",
-                   say("vocab_splits"), ["written", "text", "pieces", "log-probabilities", "log-probability"], rows)
+    rows = [[how, split.text, split.pieces, split.log_probs, split.log_prob] for how, split in ways]
+    return fill("vocabulary.splits", language, ways=ways, rows=rows)
 
 
 def others(word: str, ways: Sequence[Pieced], shown: int, language: Language = ENGLISH) -> str:
     """List the `shown` likeliest ways to split a word, with the probability of each among all `ways`; HTML."""
     best = max(way.log_prob for way in ways)
     total = sum(math.exp(way.log_prob - best) for way in ways)
-    shares = [math.exp(way.log_prob - best) / total for way in ways]
-    rows = (f"<tr><td>{_chips(way, language)}</td>{_bar(share, f'{share:.1%}')}</tr>"
-            for way, share in zip(ways[:shown], shares, strict=False))
-    return _saved(language.say("vocab_others", word=word), ("pieces", "share"), rows,
-                  ["pieces", "log-probability", "share"],
-                  [[way.pieces, way.log_prob, share] for way, share in zip(ways, shares, strict=True)], language)
+    shares = [(way, math.exp(way.log_prob - best) / total) for way in ways]
+    return fill("vocabulary.others", language, title=language.say("vocab_others", word=word), ways=shares[:shown],
+                saved=[[way.pieces, way.log_prob, share] for way, share in shares])
 
 
 def nearest(piece: str, found: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
     """List the pieces whose embeddings are nearest to that of `piece`, with bars; HTML."""
-    title = language.say("vocab_nearest", piece=readable(piece))
-    rows = (f"<tr><th scope=row>{escape(readable(other))}</th>{_bar(cosine, f'{cosine:.2f}')}</tr>"
-            for other, cosine in found)
-    return _saved(title, ("piece", "cosine"), rows, ["piece", "cosine"], [list(row) for row in found], language)
+    return fill("vocabulary.nearest", language, title=language.say("vocab_nearest", piece=readable(piece)), found=found)
 
 
 def found(own: Pieced, piece: str, near: Sequence[tuple[str, float]], language: Language = ENGLISH) -> str:
@@ -65,31 +44,6 @@ def contexts(piece: str, layer: int, found: Sequence[Neighbour], language: Langu
     """List the sentences in which a piece, marked there, has a state like that of `piece`; HTML."""
     after = language.say("vocab_after" if layer else "vocab_after_0", layer=layer)
     title = language.say("vocab_contexts", piece=readable(piece), after=after)
-    rows = list[str]()
-    for one in found:
-        bare = [escape(piece.removeprefix(WORD_START)) for piece in one.pieces]
-        bare[one.position] = f"<mark>{bare[one.position]}</mark>"
-        sentence = "".join(" " * (i > 0 and piece.startswith(WORD_START)) + text
-                           for i, (piece, text) in enumerate(zip(one.pieces, bare, strict=True)))
-        rows.append(f"<tr><td>{sentence}</td>{_bar(one.similarity, f'{one.similarity:.2f}')}</tr>")
-    return _saved(title, ("sentence", "cosine"), rows, ["sentence", "piece", "position", "cosine"],
-                  [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
-                    one.similarity] for one in found], language)
-
-
-def _saved(title: str, names: Sequence[str], rows: Iterable[str], columns: Sequence[str],
-           saved: Sequence[Sequence[object]], language: Language) -> str:
-    """A table under its title. names, rows: as it is shown. columns, saved: as it is saved."""
-    shown = table([language.say(f"vocab_column_{name}") for name in names], rows)
-    return savable(f"<h3>{escape(title)}</h3>{shown}", "pieces-of", title, columns, saved)
-
-
-def _chips(split: Pieced, language: Language) -> str:
-    return "".join(
-        f'<span class="unit" title="{language.html("vocab_piece_log_prob", value=f"{value:.2f}")}">'
-        f"{escape(readable(piece))}<small>{value:.1f}</small></span>"
-        for piece, value in zip(split.pieces, split.log_probs, strict=True))
-
-
-def _bar(share: float, text: str) -> str:
-    return f'<td class="share" style="--share: {max(0.0, min(1.0, share)):.3f}">{text}</td>'
+    saved = [["".join(one.pieces).replace(WORD_START, " ").strip(), one.pieces[one.position], one.position + 1,
+              one.similarity] for one in found]
+    return fill("vocabulary.contexts", language, title=title, found=found, saved=saved)

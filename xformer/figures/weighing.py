@@ -3,7 +3,6 @@
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
@@ -13,7 +12,7 @@ from xformer.figures.labels import place, sentence, shown
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line
 from xformer.figures.notice import notice
 from xformer.figures.principles import beta_label
-from xformer.figures.tables import savable
+from xformer.figures.templates import fill
 from xformer.pieces import words
 from xformer.results import STACKS, Reweighed, Weighing
 from xformer.strings import ENGLISH, Language
@@ -40,17 +39,15 @@ def translations(done: Reweighed, change: Weighing, old: str, language: Language
     """
     say, new = language.say, done.translation.best.text
     warnings = notice([warning.say(language) for warning in done.translation.warnings], "warning")
-    said = language.html(f"weigh_text_{change.kind}")
+    said = say(f"weigh_text_{change.kind}")
     if change.kind == "queries" and change.head.stack != "encoder_self":
-        said += f' {language.html("weigh_text_leak")}'
+        said += f' {say("weigh_text_leak")}'
     texts = both_texts("weigh_{}", old, new, done.before.log_probs, done.after.log_probs, language)
-    body = (f'<div role="status"><p class="what">{escape(named(change, language))}</p>'
-            f'<p class="source" {language.reads}>{escape(done.before.text)}</p>{texts}</div>')
-    columns = [say("weigh_kind"), say("weigh_translation"), say("weigh_first")]
     rows = [[say("weigh_with"), old, round(sum(done.before.log_probs), 6)],
             [named(change, language), new, round(sum(done.after.log_probs), 6)]]
     title = say("weigh_saved", change=named(change, language), text=done.before.text)
-    return f'{savable(body, "weighed", title, columns, rows)}<p class="note">{said}</p>{warnings}'
+    return fill("weighing.translations", language, title=title, name=named(change, language), source=done.before.text,
+                texts=texts, rows=rows, said=said, warnings=warnings)
 
 
 def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH) -> str:
@@ -61,7 +58,8 @@ def words_table(done: Reweighed, change: Weighing, language: Language = ENGLISH)
             for group in words(before.predicted)]
     table = word_table(names, before.predicted, before.log_probs, done.after.log_probs, language)
     title = language.say("weigh_saved", change=named(change, language), text=before.text)
-    return savable(table, "reweighed", title, names[:-1], rows, (before.text, sentence(before.predicted)))
+    return fill("weighing.words", language, title=title, names=names[:-1], rows=rows, table=table,
+                pair=(before.text, sentence(before.predicted)))
 
 
 def curve(swept: Mapping[str, Sequence[float]], text: str, change: Weighing, width: int, language: Language = ENGLISH,

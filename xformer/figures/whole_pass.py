@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from xformer.figures import stream as stream_figures
-from xformer.figures.labels import opens, place, sentence, shown, shown_all
+from xformer.figures.labels import sentence, shown, shown_all
+from xformer.figures.templates import fill
 from xformer.results import STACKS, Embedded, Forced, Head, Stream, Trace
 from xformer.strings import ENGLISH, Language
 
@@ -98,35 +99,16 @@ def block(trace: Trace, passed: dict[str, Stream], name: str, piece: int, langua
     what the piece looks, the numbers of its vector, and where more is to be seen; HTML."""
     side, number = name.split(".")
     layer, stream = int(number), passed[side]
-    title = language.html("whole_block", side=language.say(f"arch_{side}"), layer=layer,
-                          piece=shown(stream.pieces[piece]))
-    last = stream.of_layer(layer)[-1]
-    heads = trace.of(SIDES[side][0]).probabilities.shape[1]
-    what = language.html(f"whole_block_{side}", heads=heads, units=0 if last.hidden is None else last.hidden.shape[1])
-    looks = "".join(_looks(trace, Head(stack, layer, 1), piece, language) for stack in SIDES[side])
-    vector = last.after[piece]
-    numbers = "".join(f"<li>{number:.2f}</li>" for number in vector).replace("-", "−")
-    return (f'<section class="whole-panel" role="region" tabindex="-1" data-block="{name}" aria-label="{title}">'
-            f'<header><h3>{title}</h3><button type="button" data-close aria-label="{language.html("arch_close")}">×'
-            f'</button></header><p>{what}</p>'
-            f'{stream_figures.sums(stream, layer, piece, [trace.text, sentence(trace.predicted)], language)}'
-            f'<ul class="looks">{looks}</ul><details><summary>'
-            f'{language.html("whole_numbers", width=len(vector), piece=shown(stream.pieces[piece]))}</summary>'
-            f'<ol class="numbers">{numbers}</ol></details></section>')
+    last, shapes = stream.of_layer(layer)[-1], trace.of(SIDES[side][0]).probabilities.shape
+    return fill("whole_pass.block", language, name=name, layer=layer, piece=shown(stream.pieces[piece]), at=piece + 1,
+                heads=shapes[1], units=0 if last.hidden is None else last.hidden.shape[1], vector=last.after[piece],
+                sums=stream_figures.sums(stream, layer, piece, [trace.text, sentence(trace.predicted)], language),
+                looks=[_looks(trace, stack, layer, piece) for stack in SIDES[side]])
 
 
-def _looks(trace: Trace, head: Head, piece: int, language: Language) -> str:
-    """Say at what a piece looks most in a layer of a stack, in which head, with links to this head; HTML."""
-    maps, html = trace.of(head.stack), language.html
-    rows = maps.probabilities[head.layer - 1, :, piece]
-    number, seen = divmod(int(rows.argmax()), rows.shape[1])
-    head = head._replace(head=number + 1)
-    where = opens(tab="attention", stack=head.stack, layer=str(head.layer), head=str(head.head), show=None)
-    walk = opens(tab="principles", first_stack=head.stack, first_layer=str(head.layer), first_head=str(head.head),
-                 query=str(piece + 1))
-    said = html("whole_looks", stack=language.say(f"arch_{head.stack}"),
-                head=place(head, language), piece=shown(maps.asks[piece]), seen=shown(maps.seen[seen]),
-                weight=f"{rows.max():.2f}")
-    links = " ".join(f'<button type="button" class="link" {address}>{html(f"whole_open_{name}")}</button>'
-                     for address, name in ((where, "attention"), (walk, "principles")))
-    return f"<li>{said} {links}</li>"
+def _looks(trace: Trace, stack: str, layer: int, piece: int) -> tuple[Head, str, str, float]:
+    """The head of a layer in which a piece looks most at another, both pieces, and how much."""
+    maps = trace.of(stack)
+    rows = maps.probabilities[layer - 1, :, piece]
+    head, seen = divmod(int(rows.argmax()), rows.shape[1])
+    return Head(stack, layer, head + 1), shown(maps.asks[piece]), shown(maps.seen[seen]), float(rows.max())

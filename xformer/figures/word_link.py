@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Collection, Sequence
-from html import escape
+from typing import Any
 
 import numpy as np
 
 from xformer.explain.pairs import aligned
 from xformer.figures.attention import Choice
-from xformer.figures.labels import opens, paragraph, percent, place, sentence, shown
+from xformer.figures.labels import sentence, shown
 from xformer.figures.locked_word import LETTERS, Lock, links
-from xformer.figures.tables import by_heads, savable
+from xformer.figures.templates import fill
 from xformer.pieces import SPECIAL, WORD_START, joined, spelled, words
 from xformer.results import Head, Trace
 from xformer.strings import ENGLISH, Language
@@ -103,63 +103,37 @@ def grids(trace: Trace, lock: Lock, given: Collection[Head] = (), language: Lang
     other: a pass over the source with another word, for the same share there and for the difference. A click on a cell
     opens the head: assets/bar.js reads `data-address`.
     """
-    say, html, sections, rows = language.say, language.html, [], list[list[object]]()
+    say, ways, rows = language.say, list[Any](), list[list[object]]()
     for stack, placed in asked(lock):
         if not placed.asks or not placed.seen or not trace.of(stack).probabilities.size:
             continue  # a model need not have every stack
         pair = f"{text_of(trace, placed.asks)} → {text_of(trace, placed.seen)}"
-        values, gone = grid(trace, stack, placed, given), ""
+        values, gone = grid(trace, stack, placed, given), False
         drawn = [(values, pair, 1.0, False)]
         if other is not None:
             asks, seen = (moved(word, trace, other) for word in (placed.asks, placed.seen))
-            if asks is None or seen is None:
-                gone = paragraph(language, "link_gone", "sub")
-            else:
+            gone = asks is None or seen is None
+            if asks is not None and seen is not None:
                 there = grid(other, stack, Lock(asks, seen), given)
                 named = f"{text_of(other, asks)} → {text_of(other, seen)}"
                 reach = max(0.1, float(np.nanmax(np.abs(there - values), initial=0)))
                 drawn += [(there, named, 1.0, False), (there - values, say("link_change", pair=named), reach, True)]
         rows += [[stack, caption, layer + 1, head + 1, round(float(value), 4)] for values, caption, _, _ in drawn
                  for (layer, head), value in np.ndenumerate(values) if value == value]
-        sections.append(f'<div class="grids">{"".join(_table(stack, *one, language) for one in drawn)}{gone}</div>')
-    if not sections or not lock.asks or not lock.seen:
+        ways.append(([(values.tolist(), *more, _largest(values)) for values, *more in drawn], gone))
+    if not ways or not lock.asks or not lock.seen:
         return ""
     title = f'{say(f"stack_{stack}")} · {text_of(trace, lock.asks)} → {text_of(trace, lock.seen)}'
-    columns = [say(key) for key in ("stack", "link_pair", "layer", "head", "link_share")]
-    return savable(f'<h3>{html(f"stack_{stack}")}</h3>{"".join(sections)}', "word-link", title, columns, rows,
-                   (trace.text, sentence(trace.predicted)))
+    return fill("word_link.grids", language, stack=stack, title=title, ways=ways, rows=rows,
+                pair=(trace.text, sentence(trace.predicted)))
 
 
-def _table(stack: str, values: np.ndarray, caption: str, reach: float, signed: bool, language: Language) -> str:
-    """One grid, its largest share in words, and its colours with numbers."""
-    most = ""
-    if np.isfinite(values).any():
-        layer, head = (int(i) for i in np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape))
-        most = language.html("link_most", head=place(Head(stack, layer + 1, head + 1), language),
-                             value=_number(float(values[layer, head]), signed))
-    ends = (f"−{reach:.2f}", f"+{reach:.2f}") if signed else ("0", "1")
-    scale = f'<span class="scale{" signed" if signed else ""}">{ends[0]}<i></i>{ends[1]}</span>'
-    table = by_heads(values, lambda at, value: _cell(Head(stack, *at), value, reach, signed, language), language)
-    return (f"<figure><figcaption>{escape(caption)}</figcaption>{table}"
-            f'<p class="sub">{scale} {most}</p></figure>')
-
-
-def _cell(head: Head, value: float, reach: float, signed: bool, language: Language) -> str:
-    if value != value:
-        return "<td>–</td>"
-    kind = ' class="less"' if value < 0 else ""
-    said = f"{place(head, language)}: {_number(value, signed) if signed else percent(value)}"
-    return (f'<td{kind} style="--share:{min(1.0, abs(value) / reach):.3f}"><button type="button" '
-            f'{opens(tab="attention", stack=head.stack, layer=head.layer, head=head.head, show="head")} '
-            f'title="{escape(said)}" aria-label="{escape(said)}">{_number(value, signed)}'
-            f"</button></td>")
-
-
-def _number(value: float, signed: bool) -> str:
-    """Write a share to two decimals; a change gets a sign."""
-    if abs(value) < 0.005:
-        return "0"
-    return ("−" if value < 0 else "+" if signed else "") + f"{abs(value):.2f}"
+def _largest(values: np.ndarray) -> tuple[int, int, float] | None:
+    """Layer and head, from 1, of the largest value of a grid, and the value; None where all are NaN."""
+    if not np.isfinite(values).any():
+        return None
+    layer, head = np.unravel_index(int(np.nanargmax(np.abs(values))), values.shape)
+    return int(layer) + 1, int(head) + 1, float(values[layer, head])
 
 
 def locked_words(lock: Lock) -> Sequence[str]:

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
-from xformer.figures.labels import paragraph, shown, times
-from xformer.figures.tables import savable
+from xformer.figures.labels import shown, times
+from xformer.figures.templates import fill
 from xformer.results import Scored
 from xformer.strings import ENGLISH, Language
 
@@ -47,21 +46,10 @@ def payload(text: Scored, place: int = 0, language: Language = ENGLISH) -> dict[
 
 def likelier(texts: Sequence[Scored], language: Language = ENGLISH) -> str:
     """Show two whole texts, each piece shaded by its surprise, and which of them is likelier."""
-    say, (first, second) = language.say, texts
+    first, second = texts
     gain = abs(first.total - second.total)
-    said = language.html("lm_likelier", name="A" if first.total > second.total else "B", times=times(gain),
-                         nats=f"{gain:.2f}") if gain >= 1e-6 else language.html("lm_same")
-    sides, rows = "", []
-    for name, text in zip("AB", texts, strict=True):
-        chips = "".join(f'<span class="lm-piece" style="--share:{min(1.0, bits(value) / MOST_BITS):.3f}">'
-                        f"{escape(shown(piece))}<small>{bits(value):.1f}</small></span> "
-                        for piece, value in zip(text.pieces, text.log_probs, strict=True))
-        mean, total = -text.total / len(text.tokens) / math.log(2), f"{text.total:.2f}".replace("-", "−")
-        sides += (f'<section><h3>{name}</h3><p class="text" lang="en">{chips}</p>' + paragraph(
-            language, "lm_total", "sub", total=total, pieces=len(text.tokens), bits=f"{mean:.2f}") + "</section>")
-        rows += [[name, shown(piece), round(value, 6), round(bits(value), 4)]
-                 for piece, value in zip(text.pieces, text.log_probs, strict=True)]
-    columns = [say(f"lm_{key}") for key in ("text_column", "piece", "log_prob", "bits_column")]
-    body = (f'<p class="verdict" role="status">{said}</p><div class="sides">{sides}</div>'
-            f'{paragraph(language, "lm_likelier_note", "sub")}')
-    return savable(body, "likelier", " · ".join(text.text for text in texts), columns, rows)
+    said = language.say("lm_likelier", name="A" if first.total > second.total else "B", times=times(gain),
+                         nats=f"{gain:.2f}") if gain >= 1e-6 else language.say("lm_same")
+    return fill("writing.likelier", language, title=f"{first.text} · {second.text}", said=said, most=MOST_BITS, texts=[
+        (text, [bits(value) for value in text.log_probs], -text.total / len(text.tokens) / math.log(2))
+        for text in texts])

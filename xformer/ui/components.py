@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
+from xformer.figures.templates import fill
 from xformer.strings import ASSETS, Language
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # Python's brings the script that draws
@@ -49,29 +50,8 @@ def canvas(script: str, template: str, name: str, value: Any = None, save: Langu
     (A function rather than a subclass: gradio writes a .pyi file beside the source of every subclass.)
     """
     if save is not None:
-        tools = save_menu(save, files, projector_button(save, "project")) + copy_link(save)
-        template = f'<div class="tools">{tools}</div>{template}'
+        template = fill("toolbar.tools", save, files=files) + template
     return gr.HTML(value, html_template=template, elem_classes=name.split(), js_on_load=_loader(script))
-
-
-def save_menu(language: Language, files: Sequence[str] = FILES, more: str = "") -> str:
-    """The menu of a toolbar that saves its picture as each of `files`. more: what else stands in it; HTML."""
-    html = language.html
-    items = "".join(f'<button type="button" data-save="{kind}" aria-label="{html("save_as", kind=kind.upper())}">'
-                    f"{kind.upper()}</button>" for kind in files)
-    return (f'<details class="save-menu"><summary>{html("save_menu")}</summary><div role="group">{items}{more}'
-            "</div></details>")
-
-
-def projector_button(language: Language, act: str) -> str:
-    """The button that shows a picture alone, in the projector view of assets/projector.js; HTML. act: what it does."""
-    return f'<button type="button" data-act="{act}">{language.html("projector")}</button>'
-
-
-def copy_link(language: Language) -> str:
-    """The button of a toolbar that copies the page's address, and the place where it says so; HTML."""
-    return (f'<button type="button" data-act="copy" data-said="{language.html("copied")}">'
-            f'{language.html("copy_link")}</button><span class="copied" role="status"></span>')
 
 
 def _loader(script: str) -> str:

@@ -4,14 +4,13 @@ A part's question is its first line. assets/places.js opens the overview, search
 the fragment of an address names, such as /?tab=principles#store.
 """
 
-import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from html import escape
 
 import gradio as gr
 
+from xformer.figures.templates import fill
 from xformer.lessons.terms import entries, linked
 from xformer.strings import Language
 from xformer.ui.components import canvas
@@ -92,24 +91,4 @@ def note(language: Language, key: str, of: str = "note", /, **values: object) ->
 
 def overview(language: Language) -> gr.HTML:
     """Lay out the button that opens the overview of all parts, and the overview."""
-    html = language.html
-    tabs = "".join(f'<section><h3>{html(f"tab_{tab}")}</h3><ul>{"".join(_entry(tab, one, language) for one in places)}'
-                   "</ul></section>" for tab, places in PLACES.items())
-    return canvas("places.js", f"""
-<button type="button" class="open" aria-haspopup="dialog" aria-keyshortcuts="/" title="{html("places_open")}"
-  aria-label="{html("places_open")}">⌕</button>
-<dialog class="overview" aria-label="{html("places_title")}">
-  <div class="head"><input type="text" role="searchbox" autocomplete="off" aria-label="{html("places_search")}"
-    placeholder="{html("places_search")}">
-    <button type="button" class="close" aria-label="{html("places_close")}">×</button></div>
-  <div class="list"></div>
-  <template>{tabs}<section class="terms"><h3>{html("glossary")}</h3><ul></ul></section></template>
-  <p class="none" role="status" hidden>{html("places_none")}</p>
-</dialog>{entries(language)}""", "places")
-
-
-def _entry(tab: str, place: Place, language: Language) -> str:
-    """An entry of the overview, which opens an address and, where the part is folded, the part."""
-    address, at = json.dumps({"tab": tab, **place.address}), place.key if place.folded else ""
-    return (f'<li><button type="button" data-address="{escape(address)}" data-place="{at}">'
-            f'<b>{language.html(place.name)}</b> <span>{language.html(f"asks_{place.key}")}</span></button></li>')
+    return canvas("places.js", fill("places.overview", language, places=PLACES) + entries(language), "places")

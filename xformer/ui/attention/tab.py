@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields, replace
-from html import escape
 from typing import Any
 
 import gradio as gr
@@ -18,11 +17,12 @@ from xformer.figures.labels import percent, place, sentence
 from xformer.figures.layout import PALETTES
 from xformer.figures.locked_word import Lock
 from xformer.figures.notice import notice
+from xformer.figures.templates import fill
 from xformer.results import STACKS, Head, Message, Trace, Translation, UserError
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.attention import ablation, attribution_methods, counterfactual, weighing, word_link
-from xformer.ui.components import canvas, copy_link, download, projector_button, save_menu, script, small_maps
+from xformer.ui.components import FILES, canvas, download, script, small_maps
 from xformer.ui.controls import Kind, Numbered, OneOf, Switch, Values, Whole, some_heads
 from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.layout import Layout
@@ -117,9 +117,10 @@ def _columns(look: Layout) -> None:
     with gr.Column(scale=1, min_width=300, elem_classes="attention-picture"):
         with gr.Accordion(say("view_menu"), open=False, elem_classes="view-menu"):
             _view_menu(look)
-        look["picture"] = canvas("head_view.js", _toolbar(language), "view")
+        toolbar = fill("attention.picture", language, files=FILES, exports=EXPORTS)
+        look["picture"] = canvas("head_view.js", toolbar, "view")
     with gr.Column(scale=0, min_width=260, elem_classes="attention-word"):
-        look["word"] = canvas("locked_word.js", _word(language), "locked-word")
+        look["word"] = canvas("locked_word.js", fill("attention.word", language), "locked-word")
         look["about"] = gr.HTML(elem_classes="summary about-picture")
     # Under all columns: the tallest one keeps its height.
     look["below"] = gr.HTML(elem_classes="summary words-of-picture")
@@ -218,27 +219,6 @@ def _view_menu(look: Layout) -> None:
     for key, text in (("words", "words"), ("hide", "hide_sinks"), ("weigh", "weigh")):
         look.control(key, Switch(), gr.Checkbox, text, always=True, min_width=150)
     look.choice("palette", PALETTES, Choice.palette, "palette_{}", make=gr.Dropdown, always=True, filterable=False)
-
-
-def _toolbar(language: Language) -> str:
-    """The picture's place and what stands above it, as a template of `canvas`."""
-    html = language.html
-    of_all = "".join(f'<button type="button" data-export="{kind}">{html(f"export_{kind}")}</button>'
-                     for kind in EXPORTS)
-    menu = save_menu(language, more=f'<p class="sub">{html("export")}</p>{of_all}')
-    return (f'<div class="toolbar"><span class="chips"></span>{menu}'
-            f'<button type="button" data-zoom="-1" title="{html("smaller")}" aria-label="{html("smaller")}">−</button>'
-            f'<button type="button" data-zoom="1" title="{html("larger")}" aria-label="{html("larger")}">+</button>'
-            f'{copy_link(language)}'
-            f'{projector_button(language, "projector")}</div><div class="drawing"></div>')
-
-
-def _word(language: Language) -> str:
-    """The panel of the locked words, as a template of `canvas`."""
-    html = language.html
-    return (f'<div class="head"><h3>{html("lock_title")}</h3><button type="button" class="let-go" hidden>'
-            f'{html("lock_let_go")}</button></div><div class="word"></div>'
-            f'<button type="button" class="in-all" hidden>{html("link_open")}</button>')
 
 
 def no_maps(service: TranslationService, stack: str) -> str:
@@ -419,13 +399,8 @@ def draw_about(service: TranslationService, trace: Trace, choice: Choice, seen: 
     said = [*seen.rules]
     if choice.show == "head":
         said += filter(None, [_alignment(service, choice, language), _roles(trace, choice, language)])
-    rules = "".join(f"<p>{escape(rule)}</p>" for rule in said)
-    meter = "" if seen.sinks is None else (f'<p><meter max="1" value="{seen.sinks:.3f}"></meter> '
-                                           f'{language.html("sink_meter", percent=percent(seen.sinks))}</p>')
-    empty = int((seen.values.sum(axis=1) == 0).sum())
-    note = language.html("attention_note_empty", count=empty) if empty else language.html("attention_note")
-    return (f'<h3>{language.html("head_about")}</h3><div class="rules" role="status">{rules}{meter}</div>'
-            f'<p class="note">{note}</p>')
+    return fill("attention.about", language, rules=said, sinks=seen.sinks,
+                empty=int((seen.values.sum(axis=1) == 0).sum()))
 
 
 def _alignment(service: TranslationService, choice: Choice, language: Language) -> str:

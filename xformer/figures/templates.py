@@ -1,0 +1,55 @@
+"""HTML from the templates in assets/html: a file a module of figures, in it a macro a part, which jinja2 fills.
+
+Whatever is put in is escaped, unless it is marked as HTML with `| safe`. Besides its values a macro knows HELPERS;
+`say`, a text of the language by its key; `place`, the name of a head; and `reads` and `writes`, the attributes of text
+in the model's languages.
+"""
+
+import json
+import math
+import re
+from functools import cache, partial
+from html import escape
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from xformer.figures import labels
+from xformer.pieces import WORD_START
+from xformer.strings import ASSETS, Language
+
+HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log,
+           "json": partial(json.dumps, ensure_ascii=False), "percent": labels.percent, "readable": labels.readable,
+           "sentence": labels.sentence, "shown": labels.shown, "times": labels.times, "zip": partial(zip, strict=True)}
+
+
+class Templates(FileSystemLoader):
+    """Templates as one line: a line break beside a tag counts for nothing, any other is a space."""
+
+    def get_source(self, environment: Environment, template: str) -> Any:
+        source, *more = super().get_source(environment, template)
+        for pattern, instead in ((r"(>|[%#]\})\n\s*", r"\1"), (r"\n\s*(?=<|\{[%#])", ""), (r"\n\s*", " ")):
+            source = re.sub(pattern, instead, source)
+        return source, *more
+
+
+def _html(value: Any) -> Any:
+    return value if hasattr(value, "__html__") else Markup(escape(str(value)))
+
+
+ENVIRONMENT = Environment(loader=Templates(ASSETS / "html"), autoescape=True, undefined=StrictUndefined, finalize=_html)
+ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
+
+
+def fill(part: str, language: Language, /, **values: Any) -> str:
+    """Fill a macro, such as "pairs.translations", with values by the names of its parameters; HTML."""
+    name, macro = part.split(".")
+    return str(getattr(_macros(name, language), macro)(**values))
+
+
+@cache
+def _macros(name: str, language: Language) -> Any:
+    return ENVIRONMENT.get_template(f"{name}.html").make_module({
+        **HELPERS, "say": language.say, "reads": Markup(language.reads), "writes": Markup(language.writes),
+        "place": lambda head: labels.place(head, language)})
