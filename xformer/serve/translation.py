@@ -463,6 +463,9 @@ def _of_pair(answer: Callable[[Any, Turn], Any], any_model: bool = False) -> Ans
 # The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
 ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.WalkHead: _of_pair(lambda q, on: passes.walk(on.model, on.tokenizer, on.pair, q.head, q.padding)),
+    questions.Begin: _of_pair(lambda q, on: passes.begin(on.model, on.tokenizer, on.pair, q.head)),
+    questions.WalkAdditive: _of_pair(lambda q, on: passes.walk_additive(on.model, on.tokenizer, on.pair),
+                                     any_model=True),
     questions.Follow: _of_pair(lambda q, on: stream.follow(on.model, on.tokenizer, on.pair, q.side)),
     questions.Occlude: _of_pair(lambda q, on: passes.occlude(on.model, on.tokenizer, on.pair, on.pause),
                                 any_model=True),
