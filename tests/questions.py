@@ -1,6 +1,7 @@
 """One question of each kind, for tests that ask them all."""
 
 from xformer.results import (
+    Begin,
     EmbedSource,
     Examine,
     Follow,
@@ -23,10 +24,11 @@ from xformer.results import (
 
 
 def one_of_each(source, target, piece):
-    """Questions about a source and a target, and about a piece of the vocabulary."""
+    """Questions to a transformer about a source and a target, and about a piece of the vocabulary: all but
+    `WalkAdditive`, which it refuses."""
     head = Head("cross", 1, 1)
     return [WalkHead(source, target, head), Follow(source, target, "decoder"), Occlude(source, target),
             RankHeads(source, target, ["cross"]), ReadDecoder(source, target), Force(source, target),
             SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
-            Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source), EmbedSource(source),
-            NearestPieces(piece), NearestContexts(source, 0, 1)]
+            Begin(source, target, head), Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source),
+            EmbedSource(source), NearestPieces(piece), NearestContexts(source, 0, 1)]

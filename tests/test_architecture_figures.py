@@ -1,5 +1,6 @@
 """The architecture view: every parameter stands in one box, the order of the boxes is the model's, and text is text."""
 
+import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -153,17 +154,64 @@ def test_what_comes_from_a_model_is_escaped(tiny_model):
     assert Boxes(drawn).images == 0 and "&lt;img src=x&gt;" in drawn
 
 
+def rows():
+    """What the table of teachers' words says, by what is here."""
+    return {row["ours"] if isinstance(row["ours"], str) else row["ours"]["en"]: row
+            for row in architecture.TEACHING["rows"]}
+
+
 def test_teachers_words_keep_apart_what_is_apart():
     """A shift is what the decoder is given, a mask what it sees; a predictor has no feed-forward network."""
-    rows = {row[0]: dict(zip(architecture.TEACHERS, row, strict=True)) for row in architecture.TERMS}
-    shift, mask = rows["outputs (shifted right)"], rows["masking (set to −∞)"]
-    assert "unit delay" in shift["LeCun, Canziani"] and "mask" not in "".join(shift.values())
-    assert mask["The Annotated Transformer"] == "subsequent_mask" and "masking" in mask["Kak"]
-    layer = next(row for row in rows.values() if row["The Annotated Transformer"] == "DecoderLayer")
-    assert layer["LeCun, Canziani"] == "predictor, then decoder (1-D convolution)" and layer["d2l"] == "DecoderBlock"
-    predictor = next(row for row in rows.values() if row["LeCun, Canziani"] == "predictor")
-    assert predictor["Kak"] == "SelfAttention, CrossAttention"
-    assert f"in {len(architecture.TEACHERS)} texts" in architecture.terms()
+    shift, mask, layer = (rows()[name] for name in ("Pair.given: <s>, y₁, y₂, …", "future_mask, padding_mask",
+                                                    "DecoderLayer"))
+    assert "unit delay" in shift["canziani"]["en"] and "mask" not in " ".join(str(shift.get(name)) for name in
+                                                                             architecture.TEACHERS)
+    assert "canziani" not in mask and mask["annotated"].startswith("subsequent_mask") and "mask" in mask["kak"]["en"]
+    assert "It is not the mask" in shift["apart"]["canziani"]["en"]
+    assert layer["canziani"]["en"] == "predictor module, then decoder module"
+    assert "A predictor is no DecoderLayer" in layer["apart"]["canziani"]["en"]
+    assert rows()["self_attention, cross_attention"]["canziani"] == "predictor"
+    frames = {frame["name"]: frame["of"] for frame in architecture.TEACHING["teachers"]["canziani"]["frames"]
+              if frame.get("within")}
+    assert frames == {"Predictor": ["decoder_self", "cross"], "Decoder": ["feed_forward"]}
+
+
+def test_what_teachers_say_is_in_both_languages_and_of_boxes_and_code_that_are_there(tiny_model):
+    def texts(value):
+        if isinstance(value, dict) and {"en", "es"} & value.keys():
+            assert value.keys() == {"en", "es"} and all(value.values())
+        elif isinstance(value, (dict, list)):
+            for one in value.values() if isinstance(value, dict) else value:
+                texts(one)
+    texts(architecture.TEACHING)
+    drawn = architecture.architecture(info_of(tiny_model), blocks_of(tiny_model), 7, 5)
+    boxes = set(re.findall('data-box="(.*?)"', drawn))
+    known = {"what", "ours", "code", "boxes", "apart", *architecture.TEACHERS}
+    for row in architecture.TEACHING["rows"]:
+        assert row.keys() <= known and {*row.get("apart", ())} <= {*architecture.TEACHERS}
+        assert {*row.get("boxes", ())} <= boxes
+        if "code" in row:  # the code that is shown beside it has what is named
+            name = re.split(r"\W", row["ours"]["en"].replace("cross-", "cross_") if isinstance(row["ours"], dict)
+                            else row["ours"].split(".")[-1 if "Pair" not in row["ours"] else 0])[0]
+            assert name in "".join(lines.text for lines in source.of_block(row["code"])), row["ours"]
+    named = {box for row in architecture.TEACHING["rows"] for box in row.get("boxes", ())}
+    assert boxes - named == {"pieces_encoder"}, "what all teachers are asked for"
+    for teacher in architecture.TEACHING["teachers"].values():
+        for frame in teacher["frames"]:
+            assert {*frame["of"]} <= boxes | {"layers"} and frame["side"] in architecture.SUBLAYERS
+
+
+@pytest.mark.parametrize("teacher", architecture.TEACHERS)
+@pytest.mark.parametrize("language", [ENGLISH, SPANISH])
+def test_a_teachers_words_and_all_code_come_with_the_figure(tiny_model, teacher, language):
+    drawn = architecture.architecture(info_of(tiny_model), blocks_of(tiny_model), 7, 5, language, teacher)
+    [taught] = re.findall('<div class="towers" data-taught="(.*?)">', drawn)
+    taught = json.loads(unescape(taught))
+    assert [*taught["names"]] == [teacher, "own"] and taught["language"] == language.code
+    assert taught["teacher"] == architecture.TEACHING["teachers"][teacher]
+    assert {row["code"] for row in taught["rows"] if "code" in row} <= set(re.findall('data-of="(.*?)"', drawn))
+    everyone = json.loads(unescape(re.findall('data-taught="(.*?)"', architecture.taught(language))[0]))
+    assert [*everyone["names"]] == [*architecture.TEACHERS, "own"] and everyone["teacher"] is None
 
 
 def test_the_figure_of_the_paper_is_that_of_a_transformer():

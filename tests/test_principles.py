@@ -1,5 +1,6 @@
 """Attention from first principles: the walk against the model's own numbers, and each claim on hand-worked cases."""
 
+import html
 import math
 import re
 
@@ -7,13 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+from tests.pages import laid_out, shown
 from xformer import results
 from xformer.explain import key_value_store as store
+from xformer.explain import passes
 from xformer.explain import principles as walkthrough
 from xformer.figures import principles as figures
-from xformer.model import Record, Trace
+from xformer.figures.labels import sentence as figures_sentence
+from xformer.model import Record, Trace, Transformer
 from xformer.pieces import BOS, EOS
-from xformer.results import Head, UserError, Walk, WalkHead
+from xformer.results import Begin, Head, UserError, Walk, WalkHead
+from xformer.serve.pool import Models
 from xformer.strings import ENGLISH, SPANISH
 from xformer.translator import pad
 from xformer.ui.handlers import Ask
@@ -205,6 +210,88 @@ def test_splitting_gives_more_distributions_for_the_same_parameters_and_products
         assert len(np.unique(one.weights.round(6), axis=0)) == one.heads  # each of its own
     with pytest.raises(ValueError, match="d_model is 32, which 5 heads cannot share equally"):
         walkthrough.split(32, 5)
+
+
+# A slice of x, or all of it
+
+@pytest.mark.parametrize("query", [0, 2])
+def test_q_is_the_sum_over_slices_of_x_and_one_large_product_cut_is_the_same(walk, query):
+    figure = figures.slices(walk, query)
+    d, rows = walk.q.shape[1], np.array(figure.data[0].z)
+    assert figure.layout.yaxis.ticktext == ("x 1–8", "x 9–16", "▶ x 17–24", "x 25–32", "b_Q", "q")  # of head 3
+    np.testing.assert_allclose(rows[2], walk.x[query, 16:24] @ walk.w_q[16:24], atol=1e-5)
+    np.testing.assert_allclose(rows[:-1].sum(axis=0), walk.q[query], atol=1e-5)
+    np.testing.assert_array_equal(rows[-1], walk.every_q[query, 2 * d:3 * d])
+    said = figures.sliced(walk, query)
+    assert float(re.search(r"the largest difference is ([\d.e+-]+)\.", said)[1]) < 1e-5
+    alone = rows[2] + walk.b_q
+    weights = walkthrough.softmax(alone @ walk.k.T / math.sqrt(d), 1, walk.mask[query])
+    best = figures.shown(walk.keys[int(weights.argmax())])
+    assert f"look most at {html.escape(best)} ({figures.percent(float(weights.max()))})" in said
+    assert "needs 64 weights in place of 256," in said
+    cosine = alone @ walk.q[query] / np.linalg.norm(alone) / np.linalg.norm(walk.q[query])
+    assert f"has the cosine {cosine:.2f} with" in said and cosine < 0.999
+
+
+# Before training
+
+def test_saturation_is_told_by_the_largest_weight_and_the_slope():
+    scores, mask = np.array([[0.0, LOG2, 50], [0, 0, 50]]), np.array([[True, True, False]] * 2)
+    spread, largest, slope = walkthrough.saturation(scores, mask, 1)
+    assert (spread, largest) == (pytest.approx(np.std([0, LOG2, 0, 0])), pytest.approx((2 / 3 + 1 / 2) / 2))
+    assert slope == pytest.approx((2 * 2 / 9 + 2 * 1 / 4) / 2)
+    assert walkthrough.saturation(scores, mask, 2)[0] == pytest.approx(2 * spread)
+
+
+@pytest.mark.parametrize("stack", results.STACKS)
+def test_the_beginning_of_a_head_is_that_of_a_model_just_drawn(running, learned_pairs, stack):
+    pair, head, config = learned_pairs[1], Head(stack, 2, 3), running.model.config
+    drawn, spread = running.ask(Begin(*pair, head))
+    torch.manual_seed(0)
+    fresh = Transformer(config).eval()
+    tokens = [*running.tokenizer.encode(pair[0]), EOS], [BOS, *running.tokenizer.encode(pair[1])]
+    trace = Trace()
+    with torch.no_grad():
+        fresh(*(torch.tensor([one]) for one in tokens), trace)
+    np.testing.assert_allclose(drawn.probabilities, getattr(trace, stack).probabilities[1][0, 2], atol=1e-5)
+    layer = (running.model.encoder if stack == "encoder_self" else running.model.decoder).layers[1]
+    assert len(spread) == (4 if stack == "encoder_self" else 6)
+    for name, (then, now) in spread.items():
+        matrix = layer.get_parameter(name)
+        assert now == pytest.approx(float(matrix.std()))
+        assert then == pytest.approx(math.sqrt(2 / sum(matrix.shape)), rel=0.05), "Xavier's rule"
+    now = running.ask(WalkHead(*pair, head))
+    assert not np.allclose(now.probabilities, drawn.probabilities, atol=0.01)
+    table = figures.initial(now, (drawn, spread))
+    number = f"{drawn.scores[drawn.mask].std():.3g}"
+    assert f'σ q·k</th><td class="number">{number}</td>' in table and table.count("<tr>") == len(spread) + 7
+
+
+def test_a_model_too_large_to_be_made_again_is_said_to_be(running, learned_pairs, monkeypatch):
+    monkeypatch.setattr(passes, "MOST_BEGUN", 1000)
+    with pytest.raises(UserError, match=r"is not made a second time here.*; choose one of at most 1,000"):
+        running.ask(Begin(*learned_pairs[1], Head("cross", 1, 1)))
+
+
+# The trained additive attention
+
+def test_the_trained_additive_attention_is_drawn_whatever_model_is_on_the_page(generations, learned_pairs):
+    pictures, trace = laid_out(generations).pictures["additive"], generations.default.explain(learned_pairs[1][0])
+    drawn = shown(pictures, generations, trace=trace, additive_open=True, additive_step=99)["additive"]
+    with generations.lease("gru-attention") as model:
+        wanted, info = model.trace(trace.text, figures_sentence(trace.predicted)), model.info
+    np.testing.assert_allclose(drawn["probabilities"], wanted.cross[0, 0], atol=1e-5)
+    assert drawn["step"] == len(wanted.predicted) - 1, "the last, as there is no step 99"
+    assert drawn["keys"][-1] == "</s>" and info.identity in drawn["model"] and len(drawn["q"][0]) == info.d_model
+    hidden = np.tanh(np.array(drawn["q"])[:, None] + np.array(drawn["k"]))
+    np.testing.assert_allclose(walkthrough.softmax(hidden @ np.array(drawn["w"])), wanted.cross[0, 0], atol=1e-4)
+
+
+def test_where_the_checkpoint_is_not_there_one_sentence_says_so(running, learned_pairs):
+    pictures, trace = laid_out(running).pictures["additive"], running.explain(learned_pairs[1][0])
+    with pytest.raises(UserError, match="is that of the checkpoint gru-attention, which this page does not have"):
+        tab.walk_additive(Models(running), trace)
+    assert shown(pictures, Models(running), trace=trace, additive_open=True)["additive"] is None
 
 
 # The key-value store

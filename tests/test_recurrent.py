@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from contextlib import closing
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ from xformer.hub import checkpoint
 from xformer.model import Config, Trace, Transformer
 from xformer.pieces import BOS, EOS, PAD
 from xformer.recurrent import ATTENTIONS, GRU, AdditiveAttention, RecurrentConfig, RecurrentTranslator
-from xformer.results import OWN, EmbedSource, Head, Occlude, Options, RankHeads, UserError, WalkHead
+from xformer.results import OWN, EmbedSource, Head, Occlude, Options, RankHeads, UserError, WalkAdditive, WalkHead
 from xformer.serve.pool import Models, offered
 from xformer.serve.translation import Service
 from xformer.strings import ENGLISH
@@ -29,6 +30,7 @@ from xformer.ui.attention import attribution_methods, counterfactual, tab
 from xformer.ui.handlers import Ask
 from xformer.ui.page import open_at
 
+SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "gru-attention"
 SOURCES = [[10, 11, 12, 13, 14], [20], [30, 31, 32], [10, 11, 12, 13, 14, 15, 16, 17]]
 
 
@@ -254,6 +256,41 @@ def test_what_a_page_draws_of_a_pass_is_drawn_or_said_to_be_lacking(recurrent_se
             assert "has no attention heads to show" in said["problem"]  # that file would be an empty page
         else:
             assert not said["problem"] and said["file"]["data"]
+
+
+def readable_additive(attention, state, memory):
+    """w^T tanh(W_q q + W_k k) of each piece, and its softmax, as the paper writes them."""
+    q, k, w = attention.of_query, attention.of_key, attention.weight
+    scores = torch.stack([w.weight[0] @ torch.tanh(q.weight @ state + q.bias + k.weight @ one + k.bias) + w.bias[0]
+                          for one in memory])
+    return scores, scores.softmax(dim=0)
+
+
+@torch.no_grad()
+def test_a_walk_of_additive_attention_is_the_models_own(recurrent_service):
+    service, (english, spanish) = recurrent_service, ("The cat eats the bread.", "El gato come.")
+    if service.info.architecture == "gru":
+        with pytest.raises(UserError, match="has no additive attention; ask one of the kind gru-attention"):
+            service.ask(WalkAdditive(english, spanish))
+        return
+    trace, walk = service.trace(english, spanish), service.ask(WalkAdditive(english, spanish))
+    assert (walk.queries, walk.predicted, walk.keys) == (trace.target, trace.predicted, trace.source)
+    np.testing.assert_allclose(walk.probabilities, trace.cross[0, 0], atol=1e-5)
+    np.testing.assert_allclose(np.tanh(walk.q[:, None] + walk.k) @ walk.w - walk.scores,
+                               -float(service.model.attention.weight.bias), atol=1e-5)
+    at = service.model.encode(torch.tensor([[*service.tokenizer.encode(english), EOS]]))
+    scores, weights = readable_additive(service.model.attention, at.states[-1][0], at.memory[0])
+    np.testing.assert_allclose(walk.scores[0], scores, atol=1e-5)
+    np.testing.assert_allclose(walk.probabilities[0], weights, atol=1e-6)
+
+
+def test_the_walk_of_the_checkpoint_that_ships_ends_at_its_map():
+    with closing(Service.open(SHIPPED, "cpu")) as service:
+        trace = service.explain("The dog eats the bread.")
+        walk = service.ask(WalkAdditive(trace.text, trace.tokens))
+        assert walk.q.shape == (len(trace.predicted), service.info.d_model) and walk.k.shape[0] == len(trace.source)
+        np.testing.assert_allclose(walk.probabilities, trace.cross[0, 0], atol=1e-5)
+        assert (walk.keys[walk.probabilities[1].argmax()], walk.predicted[1]) == ("▁dog", "▁perro")
 
 
 def test_another_word_moves_the_attention_once_it_was_read(recurrent_service):

@@ -159,12 +159,12 @@ class RecurrentTranslator(Network):
     def encode(self, source: Tensor) -> State:
         """Read source [B, S] -> the beginning of the target of each sentence"""
         mask = source != PAD
-        memory, last = self.encoder(self._embed(source), mask)
+        memory, last = self.encoder(self.embed(source), mask)
         states = [torch.tanh(first(state)) for first, state in zip(self.first_states, last, strict=True)]
         keys = self.attention.of_key(memory) if self.attention else None
         return State(memory, mask, keys, last[-1], states)
 
-    def _embed(self, tokens: Tensor) -> Tensor:
+    def embed(self, tokens: Tensor) -> Tensor:
         """tokens [B, L] -> [B, L, D], of the size that the output's shared matrix is not"""
         x: Tensor = self.embedding(tokens) * math.sqrt(self.config.d_model)
         return dropout(x, self.config.dropout, self.training)
@@ -196,7 +196,7 @@ class RecurrentTranslator(Network):
         """Teacher forcing: source [B, S], target [B, T] beginning with BOS -> logits [B, T, V]. Raises ValueError where
         heads or positions are given: there are none to switch off or to replace."""
         refuse(heads, positions)
-        at, x = self.encode(source), self._embed(target)
+        at, x = self.encode(source), self.embed(target)
         record = Record() if trace else None
         read = torch.stack([self.advance(x[:, i], at, record) for i in range(x.shape[1])], dim=1)
         if trace and record and record.probabilities:
@@ -212,7 +212,7 @@ class RecurrentTranslator(Network):
     def step(self, tokens: Tensor, cache: State) -> Tensor:
         """The next tokens [N, t] of each hypothesis -> logits [N, V] after the last"""
         model = self.stepping
-        x = model._embed(tokens)
+        x = model.embed(tokens)
         for i in range(x.shape[1]):
             read = model.advance(x[:, i], cache)
         return model.logits(read)

@@ -18,15 +18,18 @@ from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
 from xformer.explain import pharaoh
 from xformer.explain.alignment import Link, linked
-from xformer.model import Attention, EncoderStack, Heads, Record, Transformer, future_mask, scores, sinusoids
+from xformer.model import Attention, EncoderStack, Heads, Record, Seeded, Transformer, future_mask, scores, sinusoids
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, joined, words
+from xformer.recurrent import RecurrentTranslator
 from xformer.results import STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
+from xformer.results.attention import AdditiveWalk
 from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Positions
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
 
 ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
+MOST_BEGUN = 100_000_000  # parameters of a model that is made again to see its beginning
 OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
 
 
@@ -229,6 +232,38 @@ def walk(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head, paddi
         *(numbers.float().cpu().numpy() for numbers in (
             output[0, real], x[0, real], y[0], attention.in_proj.weight[block].t(), attention.in_proj.bias[block],
             q[0, :, real].transpose(0, 1).flatten(1))))
+
+
+@torch.inference_mode()
+def begin(model: Transformer, tokenizer: Tokenizer, pair: Pair, head: Head
+          ) -> tuple[Walk, dict[str, tuple[float, float]]]:
+    """Answer `results.Begin`. Raises UserError if there is no such head, or the model is too large to be made again."""
+    check_head(model, head)
+    if model.parameter_count() > MOST_BEGUN:
+        raise UserError(Message.of("initial_error_size", parameters=model.parameter_count(), limit=MOST_BEGUN))
+    with Seeded(0):
+        fresh = type(model)(model.config).to(model.embedding.weight.device).eval()
+    then, now = ((one.encoder if head.stack == "encoder_self" else one.decoder).layers[head.layer - 1]
+                 for one in (fresh, model))
+    return walk(fresh, tokenizer, pair, head), {
+        name: (float(matrix.std()), float(now.get_parameter(name).float().std()))
+        for name, matrix in then.named_parameters() if matrix.dim() > 1}
+
+
+@torch.inference_mode()
+def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> AdditiveWalk:
+    """Answer `results.WalkAdditive`, step by step as the model decodes. Raises UserError for another kind of model."""
+    if not isinstance(model, RecurrentTranslator) or model.attention is None:
+        raise UserError("This model has no additive attention; ask one of the kind gru-attention.")
+    use_threads(1)
+    at, asked, layer = model.encode(pad([pair.source], model.embedding.weight.device)), [], model.attention
+    for x in model.embed(torch.tensor(pair.given, device=at.memory.device)).split(1):
+        asked.append(at.states[-1])
+        model.advance(x, at)
+    q, k, w = layer.of_query(torch.cat(asked)), layer.of_key(at.memory[0]), layer.weight.weight[0]
+    scored = torch.tanh(q[:, None] + k) @ w + layer.weight.bias
+    pieces = (tuple(tokenizer.pieces(tokens)) for tokens in (pair.given, pair.predicted, pair.source))
+    return AdditiveWalk(*pieces, *(one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1))))
 
 
 @torch.inference_mode()

@@ -89,6 +89,13 @@ def entropy(weights: np.ndarray) -> np.ndarray:
     return 0 - (weights * logs).sum(axis=-1)
 
 
+def saturation(scores: np.ndarray, mask: np.ndarray, beta: float) -> tuple[float, float, float]:
+    """Tell how near an argmax the softmax of beta scores (Q, K) is where a mask is True: the standard deviation of beta
+    scores; and, as means over the queries, the largest weight, and the trace of the Jacobian, sum p (1 - p)."""
+    p = softmax(scores, beta, mask)
+    return float(beta * scores[mask].std()), float(p.max(axis=-1).mean()), float((p * (1 - p)).sum(axis=-1).mean())
+
+
 @dataclass(frozen=True, eq=False)
 class Variance:
     """Statistics of dot products of vectors whose entries are drawn from a standard normal distribution."""

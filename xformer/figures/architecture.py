@@ -3,14 +3,15 @@
 Like the paper's figure, a tower is read from the bottom up; a bracket is the residual connection around a sub-layer.
 """
 
+import json
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from xformer.explain import source as code
 from xformer.figures.labels import paragraph, percent
-from xformer.figures.tables import table
 from xformer.results import Block, ModelInfo
-from xformer.strings import ENGLISH, Language
+from xformer.strings import ASSETS, ENGLISH, Language
 
 SUBLAYERS = {"encoder": (("self_attention", "self_residual"), ("feed_forward", "feed_residual")),
              "decoder": (("self_attention", "self_residual"), ("cross_attention", "cross_residual"),
@@ -20,47 +21,28 @@ STACK = {("encoder", "self_attention"): "encoder_self", ("decoder", "self_attent
 # The axes of each stack's attention maps: the towers of the queries and of the keys.
 SIDES = {"encoder_self": ("encoder", "encoder"), "decoder_self": ("decoder", "decoder"),
          "cross": ("decoder", "encoder")}
-# Names of the same things elsewhere: in the paper, LeCun and Canziani's lectures, Kak's lecture, "The Annotated
-# Transformer", and "Dive into Deep Learning" (d2l.ai).
-TEACHERS = ("Vaswani et al. (2017)", "LeCun, Canziani", "Kak", "The Annotated Transformer", "d2l")
-TERMS = (("feed-forward network", "1-D convolution", "FFN (W1, W2)", "PositionwiseFeedForward", "PositionWiseFFN"),
-         ("softmax", "soft(arg)max", "nn.Softmax", "softmax", "masked_softmax"),
-         ("Add & Norm", "Add, Norm", "LayerNorm (norm1, norm2, norm3)", "SublayerConnection", "AddNorm"),
-         ("outputs (shifted right)", "unit delay: y[j] → y[j − 1]", "–", "tgt[:, :-1]", "dec_input: <bos>, Y[:, :-1]"),
-         ("masking (set to −∞)", "–", "autoregressive masking: mask, apply_mask", "subsequent_mask", "dec_valid_lens"),
-         ("masked self-attention, cross-attention", "predictor", "SelfAttention, CrossAttention",
-          "self_attn, src_attn", "attention1, attention2"),
-         ("a layer of the decoder, with its feed-forward network", "predictor, then decoder (1-D convolution)",
-          "BasicDecoderWithMasking", "DecoderLayer", "DecoderBlock"),
-         ("output of the encoder", "h^Enc", "final_encoder_out", "memory, m", "enc_outputs"),
-         ("d_model", "d_model", "M, embedding_size", "d_model", "num_hiddens"),
-         ("h, number of heads", "num_heads", "N_H, num_attn_heads", "h", "num_heads"),
-         ("d_k = d_model / h", "d_k", "s_qkv = M / N_H", "d_k", "num_hiddens / num_heads"),
-         ("q, k: d_k; v: d_v", "q, k: d′; v: d″", "s_qkv for all three", "d_k (“we assume d_v always equals d_k”)",
-          "num_hiddens / num_heads for all three"),
-         ("a row a token: softmax(QKᵀ/√d_k) V", "a column a token: H = V A, A = soft(arg)max_β(KᵀQ)",
-          "a row a token: softmax(QKᵀ)/√M · V", "a row a token: attention(query, key, value)",
-          "a row a token: softmax(QKᵀ/√d) V"),
-         ("d_ff", "conv_hidden_dim", "2 · M (at all positions together)", "d_ff", "ffn_num_hiddens"),
-         ("N, layers", "num_layers", "how_many_basic_encoders", "N", "num_layers"),
-         ("linear, softmax", "–", "out, nn.LogSoftmax", "Generator", "dense"))
+# What teachers call the boxes and how they group them, and a table of the same things: assets/teachers.json.
+TEACHING: dict[str, Any] = json.loads((ASSETS / "teachers.json").read_text(encoding="utf-8"))
+OWN, TEACHERS = "own", tuple(TEACHING["teachers"])
 FORMULAS = {"post": "<i>x</i> ← LayerNorm( <i>x</i> + Sublayer( <i>x</i> ) )",
             "pre": "<i>x</i> ← <i>x</i> + Sublayer( LayerNorm( <i>x</i> ) )"}
 
 
 def architecture(info: ModelInfo, blocks: Sequence[Block], source: int | None = None, target: int | None = None,
-                 language: Language = ENGLISH) -> str:
+                 language: Language = ENGLISH, teacher: str = OWN) -> str:
     """Draw both towers: every box with its parameters and its output's shape; attention boxes are buttons.
 
     source, target: numbers of pieces of the sentence on the page; without one, the letters S and T are written.
+    teacher: one of TEACHERS, by whose words assets/blocks.js names and groups the boxes of a transformer; or OWN.
     """
     by_name = {block.name: block for block in blocks}
     lengths = {"encoder": "S" if source is None else str(source), "decoder": "T" if target is None else str(target)}
     towers = "".join(_tower(side, info, by_name, lengths, language) for side in ("encoder", "decoder"))
     said = paragraph(language, "arch_total", n=sum(block.parameters for block in blocks),
                      embedding=by_name["embedding"].parameters)
-    return (f'{said}<div class="towers">{towers}</div>{_found(info, blocks, lengths["encoder"], language)}'
-            f"{_sources(towers, language)}")
+    codes = "".join(f'data-code="{row.get("code")}"' for row in TEACHING["rows"]) if teacher != OWN else ""
+    return (f'{said}<div class="towers"{taught(language, teacher) if codes else ""}>{towers}</div>'
+            f'{_found(info, blocks, lengths["encoder"], language)}{_sources(towers + codes, language)}')
 
 
 def _found(info: ModelInfo, blocks: Sequence[Block], rows: str, language: Language) -> str:
@@ -82,11 +64,12 @@ def heading(info: ModelInfo, language: Language = ENGLISH) -> str:
     return f'<p class="note">{language.html(key)} {language.html("arch_text_click")}</p>'
 
 
-def terms(language: Language = ENGLISH) -> str:
-    """Tabulate what teachers call the blocks and sizes; HTML."""
-    rows = ("<tr>" + "".join(f"<td>{escape(term)}</td>" for term in row) + "</tr>" for row in TERMS)
-    return (paragraph(language, "arch_terms_text", "note", count=len(TEACHERS))
-            + f'<div class="tables">{table(TEACHERS, rows)}</div>')
+def taught(language: Language = ENGLISH, teacher: str = OWN) -> str:
+    """Hand assets/blocks.js the words and groups of a teacher, or for OWN those of all, to tabulate; an attribute."""
+    names = {one: language.say(f"arch_names_{one}") for one in (*TEACHERS, OWN) if teacher in (OWN, one) or one == OWN}
+    texts = {key: language.texts[f"arch_{key}"] for key in ("code", "apart", "terms", "terms_what", "terms_text")}
+    given = {"rows": TEACHING["rows"], "teacher": TEACHING["teachers"].get(teacher), "language": language.code}
+    return f' data-taught="{escape(json.dumps({**given, "names": names, "texts": texts}, ensure_ascii=False))}"'
 
 
 def _sources(drawn: str, language: Language) -> str:
@@ -109,10 +92,10 @@ def classifier(info: ModelInfo, blocks: Sequence[Block], pieces: int | None = No
     html, by_name = language.html, {block.name: block for block in blocks}
     pooling, head = by_name.get("pooling"), by_name["head"]
     classes = head.weights[0][1][0]
-    top = [_box("norm", html(f"arch_pooling_{info.pooling}"), html("first_number", n=info.d_model),
+    top = [_box(language, "norm", f"pooling_{info.pooling}", html("first_number", n=info.d_model),
                 _parameters(language, *([pooling] if pooling else []))),
-           _box("embedding", html("arch_classes"), str(classes), _parameters(language, head)),
-           _box("positions", "softmax", str(classes))]
+           _box(language, "embedding", "classes", str(classes), _parameters(language, head)),
+           _box(language, "positions", "softmax", str(classes))]
     lengths = {"encoder": "L" if pieces is None else str(pieces)}
     tower = _tower("encoder", info, by_name, lengths, language, top)
     total = paragraph(language, "arch_classifier", n=sum(block.parameters for block in blocks),
@@ -127,7 +110,7 @@ def orders(own: str, language: Language = ENGLISH) -> str:
     drawn = []
     for order in ("post", "pre"):
         mark = f' <span class="own">{html("arch_own")}</span>' if order == own else ""
-        parts = _wrapped(order, _box("norm", html("arch_norm")), _box("attention", html("arch_sublayer")))
+        parts = _wrapped(order, _box(language, "norm", "norm"), _box(language, "attention", "sublayer"))
         drawn.append(f'<section class="tower order"><h3>{html(f"arch_{order}")}{mark}</h3>'
                      f'<div class="boxes">{parts}</div><p class="formula">{FORMULAS[order]}</p>'
                      f'{paragraph(language, f"arch_text_{order}", "note")}</section>')
@@ -140,13 +123,13 @@ def _tower(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[s
     that read the encoder's states in a model without a decoder."""
     html, rows = language.html, lengths[side]
     inside = _layers if info.architecture == "transformer" else _recurrent
-    boxes = [_box("pieces", html(f"arch_pieces_{side}"), rows), *inside(side, info, blocks, lengths, language)]
+    boxes = [_box(language, "pieces", f"pieces_{side}", rows), *inside(side, info, blocks, lengths, language)]
     if side == "decoder":
         logits = f"{rows} × {html('first_number', n=blocks['embedding'].weights[0][1][0])}"
-        boxes += [_box("embedding", html("arch_linear"), logits, html("arch_shared"), of="linear", language=language),
-                  _box("positions", "softmax", logits)]
+        boxes += [_box(language, "embedding", "linear", logits, html("arch_shared"), of="linear"),
+                  _box(language, "positions", "softmax", logits)]
     boxes = [*boxes[:-1], *top] if top else boxes
-    return (f'<section class="tower"><h3>{html(f"arch_{side}")}</h3>'
+    return (f'<section class="tower" data-side="{side}"><h3>{html(f"arch_{side}")}</h3>'
             f'<div class="boxes">{"".join(boxes)}</div></section>')
 
 
@@ -156,8 +139,8 @@ def _layers(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[
     html = language.html
     shape = f"{lengths[side]} × {html('first_number', n=info.d_model)}"
     embedding = _parameters(language, blocks["embedding"]) if side == "encoder" else html("arch_shared")
-    boxes = [_box("embedding", html("arch_embedding"), shape, embedding, of="embedding", language=language),
-             _box("positions", html("arch_positions"), shape, _parameters(language), of="positions", language=language)]
+    boxes = [_box(language, "embedding", "embedding", shape, embedding, of="embedding"),
+             _box(language, "positions", "positions", shape, _parameters(language), of="positions")]
     count, layers = info.layers(STACK[side, "self_attention"]), []
     for number in range(count):
         inside = "".join(_sublayer(side, number, part, residual, info, blocks, shape, lengths, language)
@@ -170,8 +153,8 @@ def _layers(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[
         boxes.append(f'<details class="others"><summary>{html("arch_others", count=count - 1)}</summary>'
                      f'<div class="boxes">{"".join(layers[1:])}</div></details>')
     if f"{side}.norm" in blocks:
-        boxes.append(_box("norm", html("arch_norm"), shape, _parameters(language, blocks[f"{side}.norm"])))
-    return [*boxes, _box("pieces", html("arch_memory"), shape)] if side == "encoder" else boxes
+        boxes.append(_box(language, "norm", "norm", shape, _parameters(language, blocks[f"{side}.norm"])))
+    return [*boxes, _box(language, "pieces", "memory", shape)] if side == "encoder" else boxes
 
 
 def _recurrent(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[str, str], language: Language
@@ -182,15 +165,15 @@ def _recurrent(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: di
 
     def box(kind: str, key: str, size: str, *names: str, stack: str | None = None) -> str:
         title = ", ".join(f"{name}.{_shapes(weight)}" for name in names for weight in blocks[name].weights)
-        return _box(kind, html(f"arch_{key}"), size, _parameters(language, *(blocks[name] for name in names)), stack, 1,
-                    escape(title), key if key in code.CODE else "", language)
+        return _box(language, kind, key, size, _parameters(language, *(blocks[name] for name in names)), stack, 1,
+                    escape(title), key if key in code.CODE else "")
 
     if side == "encoder":
         memory = ("each", shape) if looks else ("last", f"1 × {width}")
         return [box("embedding", "embedding", shape, "embedding"),
                 *(box("feed", "gru_both", shape, f"encoder.forwards.{i}", f"encoder.backwards.{i}")
-                  for i in range(info.n_layers)), _box("pieces", html(f"arch_states_{memory[0]}"), memory[1])]
-    return [_box("embedding", html("arch_embedding"), shape, html("arch_shared")),
+                  for i in range(info.n_layers)), _box(language, "pieces", f"states_{memory[0]}", memory[1])]
+    return [_box(language, "embedding", "embedding", shape, html("arch_shared")),
             box("norm", "first_states", f"{info.n_layers} × {width}",
                 *(f"first_states.{i}" for i in range(info.n_layers))),
             *([box("attention", "additive", shape, "attention", stack="cross")] if looks else []),
@@ -217,11 +200,11 @@ def _sublayer(side: str, number: int, part: str, residual: str, info: ModelInfo,
         more = html("arch_inner", n=next(size[0] for weight, size in block.weights if weight == "inner.weight"))
     else:
         more = html("arch_maps", shape=" × ".join([str(info.n_heads), *(lengths[asked] for asked in SIDES[stack])]))
-    before = _box("norm", html("arch_norm"), "", _parameters(language, norm), of="norm", language=language)
+    before = _box(language, "norm", "norm", "", _parameters(language, norm), of="norm")
     opened = stack if info.n_decoder_layers else None  # the Attention tab does not show a classifier's heads
-    inside = _box("feed" if part == "feed_forward" else "attention", html(f"arch_{stack or part}"), shape,
+    inside = _box(language, "feed" if part == "feed_forward" else "attention", stack or part, shape,
                   f"{_parameters(language, block)} · {more}", opened, number + 1,
-                  escape(", ".join(map(_shapes, block.weights))), part if stack is None else "attention", language)
+                  escape(", ".join(map(_shapes, block.weights))), part if stack is None else "attention")
     return _wrapped(info.norm, before, inside)
 
 
@@ -233,19 +216,20 @@ def _wrapped(order: str, norm: str, sublayer: str) -> str:
     return f'<div class="bypass">{sublayer}</div>{plus}{norm}'
 
 
-def _box(kind: str, name: str, shape: str = "", more: str = "", stack: str | None = None, layer: int = 0,
-         title: str = "", of: str = "", language: Language = ENGLISH) -> str:
-    """Draw a box whose texts are escaped already: a button if it has a stack to open, else a div.
+def _box(language: Language, kind: str, key: str, shape: str = "", more: str = "", stack: str | None = None,
+         layer: int = 0, title: str = "", of: str = "") -> str:
+    """Draw a box, its other texts escaped already: a button if it has a stack to open, else a div.
 
-    of: the key of its code in explain.source.CODE; a second button shows that code.
+    key: its name is the text "arch_{key}". of: the key of its code in explain.source.CODE; a second button shows that.
     """
-    inside = (f"<b>{name}</b>" + (f' <span class="shape">{shape}</span>' if shape else "")
+    name = language.say(f"arch_{key}")
+    inside = (f"<b>{escape(name)}</b>" + (f' <span class="shape">{shape}</span>' if shape else "")
               + (f'<span class="more">{more}</span>' if more else ""))
-    titled = f' title="{title}"' if title else ""
+    titled = f' data-box="{key}"' + (f' title="{title}"' if title else "")
     if stack is None:
         box = f'<div class="box {kind}"{titled}>{inside}</div>'
     else:
-        box = (f'<button type="button" class="box {kind}" data-stack="{stack}" data-layer="{layer}" title="{title}">'
+        box = (f'<button type="button" class="box {kind}" data-stack="{stack}" data-layer="{layer}"{titled}>'
                f"{inside}</button>")
     if not of:
         return box

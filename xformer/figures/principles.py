@@ -13,10 +13,10 @@ from xformer.explain.key_value_store import Records
 from xformer.explain.principles import HARD, Split, Variance
 from xformer.figures import heatmap
 from xformer.figures.heatmap import WIDE, Axis, Scale
-from xformer.figures.labels import lesson, of_pair, paragraph, percent, shown, shown_all
+from xformer.figures.labels import lesson, of_model, of_pair, paragraph, percent, shown, shown_all
 from xformer.figures.layout import BLUE, ORANGE, axis, layout, line, literal, logarithmic, panels
-from xformer.figures.tables import bar, header, numbers, table
-from xformer.results import Walk
+from xformer.figures.tables import bar, header, numbers, savable, table
+from xformer.results import AdditiveWalk, ModelInfo, Walk
 from xformer.strings import ENGLISH, Language
 
 HIDDEN: list[list[object]] = [[0, "rgba(128, 128, 128, 0.45)"], [1, "rgba(128, 128, 128, 0.45)"]]  # by the mask
@@ -38,7 +38,12 @@ FORMULAS = {
     "variance": "Var(<i>q · k</i>) = <i>d<sub>k</sub></i> &nbsp; "
                 "Var(<i>q · k</i> / √<i>d<sub>k</sub></i>) = 1",
     "split": "<i>d<sub>k</sub></i> = <i>d</i><sub>model</sub> / <i>h</i>",
+    "slice": "<i>q</i> = Σ<sub><i>s</i></sub> <i>x<sub>s</sub> W<sub>Q,s</sub></i> + <i>b<sub>Q</sub></i> &nbsp; "
+             "<i>s<sub>qkv</sub></i> = <i>M</i> / <i>N<sub>H</sub></i>",
+    "initial": "Var(<i>W</i>) = 2 / (<i>n</i><sub>in</sub> + <i>n</i><sub>out</sub>)",
+    "additive": "softmax( <i>w<sub>v</sub></i><sup>⊤</sup> tanh( <i>W<sub>q</sub> q</i> + <i>W<sub>k</sub> k</i> ) )",
 }
+ADDITIVE = ("title", "step", "key", "score", "weight", "terms", "rest", "dimension", "product")  # texts of the script
 
 
 def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
@@ -347,6 +352,58 @@ def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
     rows = (f"<tr>{numbers(str(one.heads), written(one.parameters), written(one.products), str(one.heads))}</tr>"
             for one in ways)
     return table([language.say(f"first_split_{key}") for key in ("heads", "parameters", "products", "rows")], rows)
+
+
+def slices(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
+    """Plot q of the query as a sum: what each slice of x gives, times its rows of W_Q, then b_Q; the head's own slice,
+    which is all that it reads in Kak's lecture (equation 4), is marked."""
+    d, own = walk.q.shape[1], walk.head.head
+    rows = [f"{'▶ ' if s == own else ''}x {d * (s - 1) + 1}–{d * s}" for s in range(1, walk.x.shape[1] // d + 1)]
+    title = language.say("first_slices", query=query_label(walk, query, language), **_shape(walk))
+    numbers = np.vstack([_sliced(walk, query), walk.b_q, walk.q[query]])
+    return _strips(numbers, [*rows, "b_Q", "q"], title, language, pair)
+
+
+def _sliced(walk: Walk, query: int) -> np.ndarray:
+    """What each slice of x, as long as q, gives to q: (D / d, d)."""
+    d = walk.q.shape[1]
+    return np.einsum("si,sij->sj", walk.x[query].reshape(-1, d), walk.w_q.reshape(-1, d, d))
+
+
+def sliced(walk: Walk, query: int, language: Language = ENGLISH) -> str:
+    """Say that a matrix a head and one for all, cut afterwards, are the same, and what a slice alone gives; HTML."""
+    parts, q, d, own = _sliced(walk, query), walk.q[query], walk.q.shape[1], walk.head.head - 1
+    cut, alone = walk.every_q[query, own * d:own * d + d], parts[own] + walk.b_q
+    weights = explain.softmax(alone[None] @ walk.k.T, d ** -0.5, walk.mask[query][None])[0]
+    (theirs, share), (ours, model) = ((shown(walk.keys[int(row.argmax())]), percent(float(row.max())))
+                                      for row in (weights, walk.probabilities[query]))
+    cosine = float(alone @ q / max(1e-12, float(np.linalg.norm(alone) * np.linalg.norm(q))))
+    return paragraph(language, "first_sliced", "status", **_shape(walk), whole=walk.w_q.size, small=d * d, share=share,
+                     error=f"{float(np.abs(parts.sum(axis=0) + walk.b_q - cut).max()):.1e}", cosine=f"{cosine:.2f}",
+                     theirs=theirs, ours=ours, model=model)
+
+
+def initial(walk: Walk, begun: tuple[Walk, dict[str, tuple[float, float]]], language: Language = ENGLISH,
+            pair: Sequence[str] = ()) -> str:
+    """Tabulate a layer's matrices and a head's scores and softmax before training and now; HTML that can be saved."""
+    rows = [(f"σ {name}", *both) for name, both in begun[1].items()]
+    for score, beta in (("q·k", 1.0), ("q·k / √dₖ", walk.q.shape[1] ** -0.5)):
+        found = (explain.saturation(one.scores, one.mask, beta) for one in (begun[0], walk))
+        names = f"σ {score}", language.say("first_largest", score=score), f"{language.say('first_axis_slope')}, {score}"
+        rows += [(name, *both) for name, both in zip(names, zip(*found, strict=True), strict=True)]
+    columns = [language.say(f"first_{key}") for key in ("number_of", "begun", "trained")]
+    lines = (f'<tr><th scope="row">{escape(name)}</th>{numbers(*(f"{one:.3g}" for one in both))}</tr>'
+             for name, *both in rows)
+    return savable(table(columns, lines), "first-initial", language.say("first_title_initial"), columns, rows, pair)
+
+
+def additive(added: tuple[ModelInfo, AdditiveWalk], additive_step: int, language: Language = ENGLISH) -> dict[str, Any]:
+    """Give assets/additive.js the numbers of additive attention at all steps, of which it shows one, and its texts."""
+    info, walk = added
+    arrays = {name: getattr(walk, name).round(6).tolist() for name in ("q", "k", "w", "scores", "probabilities")}
+    return {**arrays, "step": min(int(additive_step), len(walk.queries)) - 1, "given": shown_all(walk.queries),
+            "predicted": shown_all(walk.predicted), "keys": shown_all(walk.keys), "model": of_model(info, info.name),
+            "texts": {key: language.texts[f"additive_{key}"] for key in ADDITIVE}}
 
 
 def store(records: Records, cosines: np.ndarray, beta: float, language: Language = ENGLISH) -> str:

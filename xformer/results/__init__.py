@@ -26,6 +26,11 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Walk.y | (K, D) | a number of the model |
 | Walk.w_q | (D, d) | a number of the model |
 | Walk.b_q | (d,) | a number of the model |
+| AdditiveWalk.q | (T, D) | a number of the model |
+| AdditiveWalk.k | (S, D) | a number of the model |
+| AdditiveWalk.w | (D,) | a number of the model |
+| AdditiveWalk.scores | (T, S) | score, before the softmax |
+| AdditiveWalk.probabilities | (T, S) | probability, rows sum to 1 |
 | Sublayer.state, added, normed, after | (L, D) | a number of the model |
 | Sublayer.gamma, beta | (D,) | a number of the model |
 | Sublayer.hidden | (L, d_ff) | a number of the model, or None |
@@ -46,7 +51,7 @@ Of what is no array: `log_prob` and `log_probs` are natural logarithms, and `eff
 heads are counted from 1, positions and steps of a search from 0.
 """
 
-from xformer.results.attention import Maps, Origin, Trace
+from xformer.results.attention import AdditiveWalk, Maps, Origin, Trace
 from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Sublayer, SublayerGradient, Walk
 from xformer.results.messages import Message, UserError
@@ -67,6 +72,7 @@ from xformer.results.options import (
     Weighing,
 )
 from xformer.results.questions import (
+    Begin,
     EmbedSource,
     Examine,
     Follow,
@@ -81,6 +87,7 @@ from xformer.results.questions import (
     Reweigh,
     SweepBeta,
     TranslateByLayer,
+    WalkAdditive,
     WalkHead,
 )
 from xformer.results.reviews import (
@@ -120,12 +127,13 @@ from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
     "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
-    "STACKS", "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration",
-    "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded", "Examine",
-    "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History", "Judged", "LabelShare",
-    "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message", "ModelInfo", "Moment",
-    "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude",
-    "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh",
-    "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SweepBeta", "Trace",
-    "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkHead", "Weighing",
+    "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "Attribution", "BeamTree", "Begin", "Bin", "Bleu", "Block",
+    "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource",
+    "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History",
+    "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message",
+    "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour",
+    "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads",
+    "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer",
+    "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels",
+    "UserError", "Walk", "WalkAdditive", "WalkHead", "Weighing",
 ]

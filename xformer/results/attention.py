@@ -105,3 +105,17 @@ class Trace:
         """
         from xformer import offline_page
         offline_page.show(self.page(head, language))
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveWalk:
+    """Additive attention (Bahdanau et al. 2015, section A.1.2) of all T steps: scores = tanh(q + k) w + a bias."""
+
+    queries: tuple[str, ...]  # T pieces given, the first of them <s>
+    predicted: tuple[str, ...]  # T pieces
+    keys: tuple[str, ...]  # S pieces of the source
+    q: np.ndarray  # (T, D), W_q times the decoder's state before the step, and its bias
+    k: np.ndarray  # (S, D), W_k times the encoder's state, and its bias
+    w: np.ndarray  # (D,)
+    scores: np.ndarray  # (T, S)
+    probabilities: np.ndarray  # (T, S), the softmax of the scores

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from xformer.results.attention import AdditiveWalk
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Walk
 from xformer.results.models import STACKS, Head
@@ -38,6 +39,19 @@ class WalkHead(OfPair[Walk]):
 
     head: Head
     padding: int = 0  # <pad> pieces after the source, as in a batch with a longer sentence
+
+
+@dataclass(frozen=True)
+class Begin(OfPair[tuple[Walk, dict[str, tuple[float, float]]]]):
+    """`WalkHead` in a model of the same shape that has learned nothing, its weights just drawn; and, for each matrix of
+    the layer, the standard deviation of its numbers then and in the trained model."""
+
+    head: Head
+
+
+@dataclass(frozen=True)
+class WalkAdditive(OfPair[AdditiveWalk]):
+    """Every number of the additive attention of a recurrent model, at each step. Refused by other models."""
 
 
 @dataclass(frozen=True)

@@ -424,6 +424,8 @@ def _of_pair(answer: Callable[..., Any], any_model: bool = False) -> Answering:
 # The answer to each question, chosen by its type: what a service makes of it, telling of its progress.
 ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.WalkHead: _of_pair(passes.walk),
+    questions.Begin: _of_pair(passes.begin),
+    questions.WalkAdditive: _of_pair(passes.walk_additive, any_model=True),
     questions.Follow: _of_pair(stream.follow),
     questions.Occlude: _of_pair(passes.occlude, any_model=True),
     questions.RankHeads: _of_pair(passes.head_effects),

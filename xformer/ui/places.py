@@ -60,6 +60,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "principles": (Place("principles", "first_title_scores"), *_folded(
         ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
         ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
+        ("slice", "first_title_slice"), ("initial", "first_title_initial"), ("additive", "first_title_additive"),
         ("kernels", "kernel_title"), ("store", "store_title"))),
     "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming"),
                  *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),

@@ -24,7 +24,9 @@ def build(part: Layout) -> None:
     def blocks(value: str, **how: Any) -> gr.HTML:
         return part.canvas("blocks.js", "${value}", "architecture", value, **how)
 
-    with gr.Row(elem_classes="detail"):
+    with gr.Row(elem_classes="controls"):
+        teacher = part.choice("teacher", (figure.OWN, *figure.TEACHERS), figure.OWN, "arch_names_{}", "arch_names")
+    with gr.Row(elem_classes="detail by-teacher"):
         with gr.Column(scale=4, min_width=320):
             part["towers"] = blocks(towers_of(page.service, language))
         with gr.Column(scale=1, min_width=240):
@@ -38,9 +40,9 @@ def build(part: Layout) -> None:
                 part.note("arch_reader_text")
                 blocks(figure.classifier(reader.info, reader.blocks(), language=language))
         with part.folded("terms"):
-            gr.HTML(figure.terms(language))
-    page.trace.change(**part.listener(lambda service, language, *, trace: {
-        "towers": towers_of(service, language, trace)}, "towers"), **QUIET)
+            blocks(f'<div class="towers"{figure.taught(language)}></div>')
+    gr.on([page.trace.change, teacher.change], **part.listener(lambda service, language, *, trace, teacher: {
+        "towers": towers_of(service, language, trace, teacher)}, "towers"), **QUIET)
 
     def connect() -> None:
         if attention.ID in page.opened:
@@ -52,7 +54,8 @@ def build(part: Layout) -> None:
 
     page.connections.append(connect)
     part.views |= {"heading": View(heading, lambda service, values: heading_of(service, language)),
-                   "towers": View(part["towers"], lambda service, values: towers_of(service, language)),
+                   "towers": View(part["towers"], lambda service, values: towers_of(
+                       service, language, None, values["teacher"])),
                    "orders": View(orders, lambda service, values: orders_of(service.info, language))}
 
 
@@ -70,7 +73,8 @@ def orders_of(info: ModelInfo, language: Language) -> str:
     return figure.orders(info.norm if info.architecture == "transformer" else "", language)
 
 
-def towers_of(service: TranslationService, language: Language, trace: Trace | None = None) -> str:
-    """Draw the towers of a model, with the lengths of the sentence where there is one."""
+def towers_of(service: TranslationService, language: Language, trace: Trace | None = None, teacher: str = figure.OWN
+              ) -> str:
+    """Draw the towers of a model, with the lengths of the sentence where there is one, in a teacher's words."""
     source, target = (None, None) if trace is None else (len(trace.source), len(trace.target))
-    return figure.architecture(service.info, service.blocks(), source, target, language)
+    return figure.architecture(service.info, service.blocks(), source, target, language, teacher)

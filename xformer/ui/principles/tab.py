@@ -15,17 +15,19 @@ from xformer.figures import stream as stream_figures
 from xformer.figures.attention import Choice, named_by
 from xformer.figures.labels import sentence
 from xformer.figures.locked_word import locked
-from xformer.results import STACKS, Follow, Head, Message, Trace, UserError, Walk, WalkHead
-from xformer.serve.protocol import TranslationService
+from xformer.results import STACKS, AdditiveWalk, Follow, Head, Message, ModelInfo, Trace, UserError, Walk, WalkHead
+from xformer.results.questions import Begin, WalkAdditive
+from xformer.serve.protocol import ModelPool, TranslationService
 from xformer.strings import ASSETS, Language
 from xformer.ui.attention.tab import head_of, layer_of
 from xformer.ui.controls import Numbered, OneOf, Real, Values, Whole, Words, only_own
-from xformer.ui.handlers import LATEST, needs
+from xformer.ui.handlers import LATEST, QUIET, needs, number_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import note, question
 from xformer.ui.principles import kernel_regression
 from xformer.ui.tabs import Page, Tab, View, opened_by
+from xformer.ui.training.generations import generation
 
 ID = "principles"
 # The pictures of vectors, by the names of their headings and components.
@@ -34,6 +36,7 @@ STEPS: dict[str, Callable[[Walk, int, Language], Any]] = {
 HEADS = (1, 2, 4, 8)  # that one d_model is split into
 POWER = Real(0, *explain.POWERS, step=0.25)
 MOST_PADDING = 4
+RECURRENT = "gru-attention"  # the checkpoint that looks by additive attention
 QUERY = 2  # the query at first: the second piece, which has another to look at
 STORE: dict[str, Any] = json.loads((ASSETS / "store.json").read_text(encoding="utf-8"))
 RECORDS = Words("\n".join(": ".join(record) for record in STORE["records"]))
@@ -62,10 +65,12 @@ def build(page: Page) -> Tab:
         _walk(part, pictures)
     with gr.Column(elem_classes="folds"):
         state = _folds(part, pictures)
-        kernels, store = part.inner(page.always(page.models)), part.inner()
+        kernels, added, store = part.inner(page.always(page.models)), part.inner(page.always(page.models)), part.inner()
+        _additive(added)
         kernel_regression.build(kernels)
         _store(store)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
+    part.include(added)
     part.include(kernels)
     part.include(store)
     return Tab(part.controls, {**part.views, "state": View(
@@ -85,6 +90,7 @@ def _facts(pictures: Pictures) -> None:
     pictures.fact("side", lambda head: "encoder" if head.stack == "encoder_self" else "decoder")
     pictures.fact("stream", lambda service, trace, side: service.ask(Follow(trace.text, trace.tokens, side)))
     pictures.fact("layer", lambda head: head.layer)
+    pictures.fact("begun", lambda service, trace, head: service.ask(Begin(trace.text, trace.tokens, head)))
     pictures.fact("ways", lambda service: [explain.split(service.info.d_model, heads) for heads in HEADS
                                            if service.info.d_model % heads == 0])
 
@@ -151,7 +157,39 @@ def _folds(part: Layout, pictures: Pictures) -> gr.HTML:
         gr.HTML(figures.heading("split", language))
         pictures.add("costs", gr.HTML(elem_classes="tables"), figures.split_costs, seen="split_open")
         pictures.add("splits", plot("first-split"), figures.splits, seen="split_open")
+    with part.folded("slice", pictures):
+        gr.HTML(figures.heading("slice", language))
+        pictures.add("slices", plot("first-slices"), figures.slices, seen="slice_open", query="asks")
+        pictures.add("sliced", gr.HTML(elem_classes="summary"), figures.sliced, seen="slice_open", query="asks")
+    with part.folded("initial", pictures):
+        gr.HTML(figures.heading("initial", language))
+        pictures.add("initial", part.table("tables"), figures.initial, seen="initial_open")
     return state
+
+
+def _additive(part: Layout) -> None:
+    """Lay out the attention before the transformer's, with the trained numbers of a model of its own."""
+    pictures = part.pictures("additive", cleared={"additive": None})
+    pictures.fact("added", walk_additive)
+    with part.folded("additive", pictures) as fold:
+        gr.HTML(figures.heading("additive", part.language))
+        problem = part.status()
+        picture = pictures.add("additive", part.canvas("additive.js", '<div class="drawing"></div>', "first-additive"),
+                               figures.additive, seen="additive_open")
+    part.hidden("additive_step", Whole(QUERY, 1, 999))
+    picture.choose(**part.listener(lambda service, language, *, event: {"additive_step": number_of(event, "step")},
+                                   "additive_step"), **QUIET)
+    pictures.listen(problem, part.opened.change, part["trace"].change)
+    part.views["additive"] = opened_by(part.controls, fold)
+
+
+@needs(trace="no_trace")
+def walk_additive(service: ModelPool, trace: Trace) -> tuple[ModelInfo, AdditiveWalk]:
+    """Walk through the additive attention of the checkpoint that has one, with the pair that the page looks into."""
+    if RECURRENT not in service.names:
+        raise UserError(Message.of("additive_missing", name=RECURRENT))
+    with generation(service, RECURRENT) as model:
+        return model.info, model.ask(WalkAdditive(trace.text, sentence(trace.predicted)))
 
 
 def follow(service: TranslationService, language: Language, head: Head, query: int | None, first_stack: str, lock: str,
