@@ -7,6 +7,7 @@ from xformer.results import (
     Force,
     GrowTree,
     Head,
+    MeasureReach,
     Move,
     NearestContexts,
     NearestPieces,
@@ -27,6 +28,7 @@ def one_of_each(source, target, piece):
     head = Head("cross", 1, 1)
     return [WalkHead(source, target, head), Follow(source, target, "decoder"), Occlude(source, target),
             RankHeads(source, target, ["cross"]), ReadDecoder(source, target), Force(source, target),
+            MeasureReach(source),
             SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
             Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source), EmbedSource(source),
             NearestPieces(piece), NearestContexts(source, 0, 1)]

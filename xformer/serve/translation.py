@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from xformer.explain import bugs, lenses, passes, quality, stream, weighing
+from xformer.explain import bugs, lenses, passes, path, quality, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
@@ -471,6 +471,7 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.Force: _of_pair(lambda q, on: lenses.teacher_forcing(on.model, on.tokenizer, on.pair, q.smoothing),
                               any_model=True),
     questions.SweepBeta: _of_pair(lambda q, on: weighing.sweep(on.model, on.pair, on.pause)),
+    questions.MeasureReach: _of_pair(lambda q, on: path.reach(on.model, on.tokenizer, on.pair.source, on.pause), True),
     questions.Examine: _of_pair(lambda q, on: bugs.examine(on.model, on.tokenizer, on.pair, q.bug, on.pause)),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),

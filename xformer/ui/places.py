@@ -61,7 +61,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("vectors", "first_show_vectors"), ("reshape", "first_title_reshape"), ("rest", "rest_title"),
         ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
         ("kernels", "kernel_title"), ("store", "store_title"))),
-    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming"),
+    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming", "path"),
                  *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),
                  *_folded(("settings", "live_more"), part="live"), *_folded(("runs", "recorded_runs"), part="recorded"),
                  *_folded(("errors", "form_plot_errors"), part="forming")),
