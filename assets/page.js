@@ -131,6 +131,11 @@ export function shownPass() {
   return [...state.shownPass, lockText()];
 }
 
+// The two pieces between which a path is drawn.
+export function chosenPath() {
+  return state.chosenPath;
+}
+
 // Locks words of whatever pair of sentences is shown next, as an address asks.
 export function lockWords(text) {
   if (text === lockText()) return;

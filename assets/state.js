@@ -17,6 +17,8 @@ export const state = {
   writtenAddress: '',
   // What the picture of the whole pass shows: [step, layer that is open or ''].
   shownPass: [1, ''],
+  // The two pieces between which a path is drawn, from 1, the one that was chosen first before the other.
+  chosenPath: [0, 0],
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
 };

@@ -8,6 +8,7 @@ from xformer.results import (
     Force,
     GrowTree,
     Head,
+    MeasureReach,
     Move,
     NearestContexts,
     NearestPieces,
@@ -29,6 +30,7 @@ def one_of_each(source, target, piece):
     head = Head("cross", 1, 1)
     return [WalkHead(source, target, head), Follow(source, target, "decoder"), Occlude(source, target),
             RankHeads(source, target, ["cross"]), ReadDecoder(source, target), Force(source, target),
+            MeasureReach(source),
             SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
             Begin(source, target, head), Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source),
             EmbedSource(source), NearestPieces(piece), NearestContexts(source, 0, 1)]

@@ -135,6 +135,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "recorded_run": "pre-0-0.003",
               "gen_curve": "loss", "form_model": "gru", "form_sentence": 2, "form_moment": 3,
               "form_stack": "encoder_self", "form_layer": 1, "form_head": 2,
+              "path_kernel": 4, "path_from": 5, "path_to": 2,
               "grad_order": "post", "grad_layers": 3, "grad_width": 64, "grad_seed": 7, "model": "other"}
     assert {*chosen} == {*page.controls}
     defaults = page.controls.defaults(service)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from xformer import results
-from xformer.results import STACKS, EmbedSource, Follow, Head, Occlude, ReadDecoder, WalkHead
+from xformer.results import STACKS, EmbedSource, Follow, Head, MeasureReach, Occlude, ReadDecoder, WalkHead
 
 ROW = re.compile(r"^\| (\w+)\.([\w, ]+) \| \(([^)]+)\) \|", re.MULTILINE)
 TABLE = {(record, name): shape for record, names, shape in ROW.findall(results.__doc__) for name in names.split(", ")}
@@ -40,7 +40,7 @@ def test_arrays_have_the_shapes_of_the_table(running, reader, learned_pairs, sta
     of_reader = {"layers": reader.info.n_layers, "H": reader.info.n_heads, "W": len(attribution.words)}
     of_maps = {**of_model, "Q": len(maps.asks), "K": len(maps.seen)}
     for record, sizes in ((maps, of_maps), (walk, of_maps), (trace, of_pair),
-                          (running.ask(EmbedSource(pair[0])), of_pair),
+                          (running.ask(EmbedSource(pair[0])), of_pair), (running.ask(MeasureReach(pair[0])), of_pair),
                           (running.ask(ReadDecoder(*pair)), of_pair), (attribution, of_reader),
                           (occlusion, {**of_pair, "W": len(occlusion.words)}),
                           (attribution.sentiment, {"L": len(attribution.sentiment.pieces)}),

@@ -36,6 +36,7 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Sublayer.hidden | (L, d_ff) | a number of the model, or None |
 | Stream.output | (L, D) | a number of the model |
 | Embedded.embeddings, positions | (S, D) | a number of the model |
+| Reach.norms | (S, S) | length of a state's move by that of an input's |
 | Sentiment.weights | (L,) | probability, they sum to 1 |
 | Maximum.values | (W + 2, D) | a number of the model |
 | Maximum.weights | (D,) | nats of a unit of the number |
@@ -53,7 +54,7 @@ heads are counted from 1, positions and steps of a search from 0.
 
 from xformer.results.attention import AdditiveWalk, Maps, Origin, Trace
 from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
-from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Sublayer, SublayerGradient, Walk
+from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Reach, Stream, Sublayer, SublayerGradient, Walk
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import (
@@ -78,6 +79,7 @@ from xformer.results.questions import (
     Follow,
     Force,
     GrowTree,
+    MeasureReach,
     Move,
     NearestContexts,
     NearestPieces,
@@ -130,10 +132,10 @@ __all__ = [
     "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "Attribution", "BeamTree", "Begin", "Bin", "Bleu", "Block",
     "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource",
     "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History",
-    "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message",
-    "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour",
-    "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads",
-    "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer",
-    "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels",
-    "UserError", "Walk", "WalkAdditive", "WalkHead", "Weighing",
+    "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "MeasureReach",
+    "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces",
+    "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions",
+    "RankHeads", "Reach", "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream",
+    "Sublayer", "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer", "Translation",
+    "TwoModels", "UserError", "Walk", "WalkAdditive", "WalkHead", "Weighing",
 ]

@@ -97,6 +97,15 @@ class Embedded:
     positions: np.ndarray  # (S, D)
 
 
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How much each state of an encoder moves with each of its inputs: Frobenius norms of derivatives (D, D)."""
+
+    pieces: tuple[str, ...]  # S, the last of them </s>
+    norms: np.ndarray  # (S, S) float32: of the state of the row by the input vector of the column
+    directions: int  # of a state's D, random ones, by which the norms are estimated; 0 where they are exact
+
+
 @dataclass(frozen=True)
 class Neighbour:
     """A piece of another sentence, whose state is like that of a given piece."""

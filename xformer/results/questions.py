@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from xformer.results.attention import AdditiveWalk
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed
-from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Walk
+from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Reach, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
@@ -114,6 +114,14 @@ class Examine(OfPair[Examined]):
     """A model with a mistake of BUGS in all its layers."""
 
     bug: str  # "": none, the healthy model
+
+
+@dataclass(frozen=True)
+class MeasureReach(OfPair[Reach]):
+    """How far each piece of the source reaches in the encoder: norms (S, S) of derivatives of states by inputs."""
+
+    target: Target = ()  # not looked at
+    MOST = 48  # pieces of a source, </s> included
 
 
 @dataclass(frozen=True)

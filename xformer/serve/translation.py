@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xformer.explain import bugs, lenses, passes, quality, stream, weighing
+from xformer.explain import bugs, lenses, passes, path, quality, stream, weighing
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
@@ -432,6 +432,8 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.ReadDecoder: _of_pair(lenses.decoder_readings),
     questions.Force: _of_pair(lenses.teacher_forcing, any_model=True),
     questions.SweepBeta: _of_pair(weighing.sweep),
+    questions.MeasureReach: _of_pair(
+        lambda model, tokenizer, pair, pause: path.reach(model, tokenizer, pair.source, pause), any_model=True),
     questions.Examine: _of_pair(bugs.examine),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),

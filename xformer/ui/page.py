@@ -30,13 +30,13 @@ from xformer.ui.sentiment import judging, reading, writing
 from xformer.ui.server import api, gradio_private, sessions
 from xformer.ui.server.middleware import Doorkeeper, Gate, SecurityHeaders
 from xformer.ui.tabs import Listener, Page, TabModule, View, examples
-from xformer.ui.training import beginning, forming, generations, live, recorded
+from xformer.ui.training import beginning, forming, generations, live, path, recorded
 
 TABS: Sequence[TabModule] = (
     translation, attention, decoding,
     Parts("pairs", "pairs_part", (sentences, two_models, bleu, lecture), own_field=True, each="pairs_part_{}"),
     Parts("sentiment", "review_part", (judging, reading, writing), own_field=True), positions, walkthrough,
-    Parts("training", "part", (generations, beginning, live, recorded, forming), generations.first),
+    Parts("training", "part", (generations, beginning, live, recorded, forming, path), generations.first),
     Parts("model", "model_part", (whole_pass, architecture, bugs, sizes, vocabulary)))
 FONT = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "monospace"]
@@ -352,9 +352,9 @@ def _links(language: Language) -> str:
 def _languages(language: Language) -> str:
     """Link to the page in every language, keeping what the address says; a bold name where it is the page's own."""
     links = []
-    for other, path in PATHS.items():
+    for other, address in PATHS.items():
         code, label = other.code, other.code.upper()
         links.append(f'<b lang="{code}">{label}</b>' if other == language else (
-            f'<a lang="{code}" hreflang="{code}" href="{path}" onclick="this.search = location.search" '
+            f'<a lang="{code}" hreflang="{code}" href="{address}" onclick="this.search = location.search" '
             f'aria-label="{label}: {other.name}">{label}</a>'))
     return f'<nav>{" ".join(links)}</nav>'

@@ -62,7 +62,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("map", "first_every_query"), ("variance", "first_title_variance"), ("split", "first_title_split"),
         ("slice", "first_title_slice"), ("initial", "first_title_initial"), ("additive", "first_title_additive"),
         ("kernels", "kernel_title"), ("store", "store_title"))),
-    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming"),
+    "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming", "path"),
                  *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),
                  *_folded(("settings", "live_more"), part="live"), *_folded(("runs", "recorded_runs"), part="recorded"),
                  *_folded(("errors", "form_plot_errors"), part="forming")),

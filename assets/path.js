@@ -1,0 +1,205 @@
+// Draws the path between two pieces through four kinds of layers, and tabulates what is left of derivatives on it, from
+// props.value (xformer/figures/path.py). A click or Enter on a piece chooses it in place of the piece that was chosen
+// first of the two, and triggers 'choose', for state.chosenPath; arrow keys go from piece to piece.
+import {htmlPicture} from './html_picture.js';
+import {saveOnClick} from './save.js';
+import {ARROWS, escapeHtml, fill, label, rect, tongue} from './shared.js';
+import {state} from './state.js';
+
+const LEAST = 26, MOST = 96, EDGE = 6;  // pixels: the width of a column, and what is left and right of all
+const HIGH = 110, STEP = 26, ABOVE = 19;  // pixels: of a stack of layers at most, of a layer, and above all
+const LETTERS = 12, LETTER = 7.4;  // of a piece; pixels of one
+// The longest path and table 1's order of it; operations one after the other, and table 1's of them, in a layer.
+const FORMULAS = {
+  recurrence: ['n', 'O(n)', 'n', 'O(n)'],
+  convolution: ['⌈(n − 1) / (k − 1)⌉', 'O(n / k)', '⌈(n − 1) / (k − 1)⌉', 'O(1)'],
+  dilated: ['⌈log_k n⌉', 'O(log_k n)', '⌈log_k n⌉', 'O(1)'],
+  self_attention: ['1', 'O(1)', '1', 'O(1)'],
+};
+const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
+const typeset = formula => escapeHtml(formula).replace('_k', '<sub>k</sub>');
+const short = value => Number(value.toPrecision(2)).toString();
+
+export default function start({element, props, trigger, watch}) {
+  let shown = null;  // the last value
+  let chosen = [0, 1], column = LEAST, width = 0;
+  const inside = selector => element.querySelector(selector);
+  const words = () => {
+    const [first, last] = chosen.toSorted((one, other) => one - other);
+    return {first: shown.pieces[first], last: shown.pieces[last], distance: last - first, n: shown.pieces.length};
+  };
+  const say = (key, values = {}) => fill(shown.texts[`path_${key}`], {...words(), k: shown.kernel, before: shown.kernel - 1, ...values});
+
+  function receive() {
+    const focused = document.activeElement?.closest('.word'), before = inside('.scroll')?.scrollLeft ?? 0;
+    const at = element.contains(focused) ? focused.dataset.piece : null;
+    shown = props.value;
+    element.dataset.empty = !shown;
+    if (!shown || !inside('.drawing')) return;
+    chosen = shown.chosen;
+    draw();
+    inside('.scroll').scrollLeft = before;
+    if (at !== null) inside(`.word[data-piece="${at}"]`)?.focus({preventScroll: true});
+  }
+
+  const xOf = place => EDGE + (place + .5) * column;
+  // How long the path is at most, and how many operations wait for each other.
+  const longest = one => one.name === 'recurrence' ? shown.pieces.length : one.feeds.length;
+
+  function draw() {
+    const count = shown.pieces.length;
+    inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(say('title'))}</p>` +
+      `<p class="sub"><span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}</p><div class="sides"><div class="scroll"></div>${measured()}</div>`;
+    const room = inside('.scroll').clientWidth;
+    column = Math.max(LEAST, Math.min(MOST, (room - 2 * EDGE) / count));
+    width = Math.floor(2 * EDGE + count * column);
+    inside('.scroll').innerHTML = wordRow() + shown.networks.map(layers).join('');
+    inside('.scroll').style.setProperty('--room', `${room}px`);
+    inside('.drawing').dataset.pair = JSON.stringify([shown.pieces.join(' ')]);
+    element.dataset.drawn = chosen.join(' ');
+  }
+
+  const svg = (height, content, attributes) =>
+    `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ${attributes}>${content}</svg>`;
+  const bands = height => chosen.map(place => rect(xOf(place) - column / 2, 0, column, height, 'class="band"')).join('');
+
+  function wordRow() {
+    const texts = shown.pieces.map(cut), most = LETTER * Math.max(...texts.map(text => text.length));
+    const upright = most + 6 > column, height = upright ? Math.max(32, Math.round(most) + 14) : 32;
+    const row = texts.map((text, i) => {
+      const turned = upright ? ` transform="rotate(-90 ${xOf(i) + 4} ${height - 8})"` : '';
+      return `<g class="word" data-piece="${i}" role="button" tabindex="${i === chosen[1] ? 0 : -1}" ` +
+        `aria-pressed="${chosen.includes(i)}" aria-label="${escapeHtml(shown.pieces[i])}">` +
+        rect(xOf(i) - column / 2 + 1, 1, column - 2, height - 2, 'rx="4"') +
+        label(text, xOf(i) + (upright ? 4 : 0), upright ? height - 8 : 21,
+              `lang="${tongue('source')}" text-anchor="${upright ? 'start' : 'middle'}"${turned}`) + '</g>';
+    }).join('');
+    return svg(height, row, `role="group" aria-label="${escapeHtml(say('choose'))}"`);
+  }
+
+  // The layers of one kind: all nodes and what each reads, in grey, and the path over them.
+  function layers(one) {
+    const count = shown.pieces.length, across = one.name === 'recurrence', high = one.feeds.length;
+    const step = Math.max(3.5, Math.min(STEP, HIGH / high)), bottom = ABOVE + high * step;
+    const yOf = layer => bottom - layer * step, height = bottom + 22, radius = Math.min(3.5, step / 2.4);
+    const lines = [], nodes = [];
+    for (let place = 0; place < count; place++) {
+      for (let layer = 0; layer <= high; layer++) {
+        nodes.push(`M${xOf(place).toFixed(1)} ${yOf(layer).toFixed(1)}h0`);  // a point, as wide as its line
+        for (const far of layer ? one.feeds[layer - 1] : []) {
+          if (place - far >= 0 && place - far < count) lines.push([layer - 1, place - far, layer, place]);
+        }
+      }
+      if (across && place) lines.push([1, place - 1, 1, place]);
+    }
+    const edges = lines.map(([below, from, above, to]) =>
+      `M${xOf(from).toFixed(1)} ${yOf(below).toFixed(1)}L${xOf(to).toFixed(1)} ${yOf(above).toFixed(1)}`).join('');
+    const way = one.route.map(([layer, place], i) =>
+      `${i ? 'L' : 'M'}${xOf(place).toFixed(1)} ${yOf(layer).toFixed(1)}`).join('');
+    const stops = one.route.map(([layer, place], i) =>
+      `<circle cx="${xOf(place)}" cy="${yOf(layer)}" r="${i && i < one.route.length - 1 ? radius + .8 : radius + 2}"/>`);
+    const numbers = step < 13 ? [] : one.route.slice(1).map(([layer, place], i) =>
+      label(i + 1, xOf(place) + (across ? 0 : 9), yOf(layer) + (across ? -7 : -4), `text-anchor="middle"`));
+    const {first, last} = words(), [from, to] = chosen.toSorted((a, b) => a - b);
+    const anchor = place => place < 2 ? 'start' : place > count - 3 ? 'end' : 'middle';
+    const names = [[from, first], [to, last]].filter((_, i) => i || to - from > 2).map(([place, text]) => label(
+      cut(text), xOf(place) + {start: -column / 2, end: column / 2, middle: 0}[anchor(place)], bottom + 18,
+      `class="name" text-anchor="${anchor(place)}"`));
+    const title = say(one.name);
+    return `<div class="of"><h4>${escapeHtml(title)}</h4><p>${facts(one).map(([key, number, formula, order]) =>
+      `<span>${escapeHtml(say(key))} <b>${number}</b>${formula && ` <i>= ${typeset(formula)}, ${typeset(order)}</i>`}` +
+      '</span>').join(' ')}</p></div>` +
+      svg(height, `${bands(height)}<path class="reads" style="stroke-opacity: ${lines.length > 300 ? .14 : .35}" d="${edges}"/><path class="nodes" d="${nodes.join('')}" ` +
+        `style="stroke-width: ${(2 * radius).toFixed(1)}"/><path class="way" d="${way}"/>${stops.join('')}` +
+        numbers.join('') + names.join(''), `role="img" aria-label="${escapeHtml(title)}: ${one.route.length - 1}"`);
+  }
+
+  // What stands above the layers of a kind: [key of its name, number, formula, order in table 1].
+  const facts = one => {
+    const [most, order, operations, ofLayer] = FORMULAS[one.name], isStack = one.feeds.length > 1;
+    return [['steps', one.route.length - 1, '', ''], ['most', longest(one), most, order],
+            ['sequential', longest(one), operations, isStack ? say('each', {order: ofLayer}) : ofLayer]];
+  };
+
+  // What is left of a derivative in a model: the state of the later word by the input of the earlier one, the other way
+  // round, on average at their distance, and how many times that of neighbours is as large.
+  function left({norms, means}) {
+    const [first, last] = chosen.toSorted((one, other) => one - other);
+    const values = norms.length === shown.pieces.length ? [norms[last][first], norms[first][last]] : [NaN, NaN];
+    return [...values, means[last - first] ?? NaN, means[1] / (means[last - first] ?? NaN)];
+  }
+
+  const columns = () => ['model', 'there', 'back', 'mean', 'times'].map(key => say(key));
+
+  function measured() {
+    if (!shown.models.length) return '';
+    const names = columns(), estimated = shown.models.filter(one => one.directions);
+    const rows = shown.models.map(one => `<tr><th scope="row">${escapeHtml(one.name)}</th>` + (one.said ?
+      `<td colspan="4" class="said">${escapeHtml(one.said)}</td>` : left(one).map((value, i) =>
+        `<td data-name="${escapeHtml(names[i + 1])}">${Number.isNaN(value) ? '–' : short(value)}${i > 2 ? ' ×' : ''}</td>`)
+        .join('')) + '</tr>').join('');
+    const how = estimated.length ? say('estimated', {directions: Math.min(...estimated.map(one => one.directions))}) :
+      shown.models.some(one => one.norms) ? say('exact') : say('waits');
+    return `<div class="measured"><h3>${escapeHtml(say('left'))}</h3><p class="text">${escapeHtml(say('text'))} ${escapeHtml(how)}</p>` +
+      `<table><thead><tr>${names.map(name => `<th scope="col">${escapeHtml(name)}</th>`).join('')}</tr></thead>` +
+      `<tbody>${rows}</tbody></table></div>`;
+  }
+
+  function choose(piece) {
+    if (chosen.includes(piece)) return;
+    chosen = [chosen[1], piece];
+    for (const word of element.querySelectorAll('.word')) {
+      word.setAttribute('aria-pressed', chosen.includes(Number(word.dataset.piece)));
+    }
+    state.chosenPath = chosen.map(place => place + 1);
+    trigger('choose');
+  }
+
+  function goTo(word) {
+    if (!word) return;
+    element.querySelectorAll('.word').forEach(one => one.setAttribute('tabindex', one === word ? 0 : -1));
+    word.focus();
+  }
+
+  element.addEventListener('click', event => {
+    const word = event.target.closest('.word');
+    if (!shown || !word) return;
+    goTo(word);
+    choose(Number(word.dataset.piece));
+  });
+  element.addEventListener('keydown', event => {
+    const word = event.target.closest('.word'), step = ARROWS[event.key]?.[1];
+    if (!shown || !word || !(step || ['Enter', ' '].includes(event.key))) return;
+    event.preventDefault();
+    if (step) goTo(inside(`.word[data-piece="${Number(word.dataset.piece) + step}"]`));
+    else choose(Number(word.dataset.piece));
+  });
+
+  function table() {
+    const networks = shown.networks.flatMap(one => facts(one).map(([key, number, formula, order]) =>
+      [say(one.name), say(key), number, formula && `${formula}, ${order}`]));
+    const names = columns().slice(1);
+    const models = shown.models.filter(one => one.norms).flatMap(one => left(one).map((value, i) =>
+      [one.name, names[i], Number.isNaN(value) ? '' : value, '']));
+    return {columns: ['kind', 'what', 'number', 'formula'].map(key => say(`column_${key}`)), rows: [...networks, ...models]};
+  }
+
+  // The picture shows all columns, also where the page scrolls them.
+  function picture(kind) {
+    const whole = inside('.drawing'), before = whole.style.width;
+    whole.style.width = `${Math.max(whole.offsetWidth, width + 8)}px`;
+    const address = htmlPicture(kind, element, whole, 'path-between');
+    whole.style.width = before;
+    return address;
+  }
+
+  let wide = 0;
+  new ResizeObserver(() => {
+    if (!element.clientWidth || element.clientWidth === wide) return;
+    wide = element.clientWidth;
+    if (shown && inside('.drawing')) draw();
+  }).observe(element);
+  saveOnClick(element, {title: () => say('title'), table, picture});
+  watch('value', receive);
+  receive();
+}
