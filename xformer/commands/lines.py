@@ -4,6 +4,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from xformer.results import BeamTree, Sentiment, Translation, UserError
@@ -52,16 +53,10 @@ def _print(results: Sequence[Result], plain: Callable[[Result], str], as_json: b
 
 def _blocks() -> Iterator[list[str]]:
     """Yield lines of standard input, many at a time from a file or pipe, one by one where a person types."""
-    block: list[str] = []
     if isinstance(sys.stdin, io.TextIOWrapper):  # in the C locale, Python would take any bytes
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     try:
-        for line in sys.stdin:
-            block.append(line)
-            if len(block) == BLOCK or sys.stdin.isatty():
-                yield block
-                block = []
+        while block := [*islice(sys.stdin, 1 if sys.stdin.isatty() else BLOCK)]:
+            yield block
     except UnicodeDecodeError as error:
         raise UserError(f"Standard input is not UTF-8 text ({error.reason}); convert it first.") from error
-    if block:
-        yield block

@@ -104,15 +104,15 @@ def lessons() -> dict[str, Lesson]:
 def glossary() -> tuple[Term, ...]:
     """All entries, in the order of the file."""
     stored = _stored(GLOSSARY)
-    return tuple(Term(_text(one, "term", "", MOST_OF_ENTRY), _text(one, "text", "", MOST_OF_ENTRY), one["see"])
+    return tuple(Term(_text(one["term"], "term", MOST_OF_ENTRY), _text(one["text"], "text", MOST_OF_ENTRY), one["see"])
                  for one in stored["terms"])
 
 
 @cache
 def lectures() -> dict[str, Lecture]:
     """All lectures by name, in the order of the file."""
-    return {one["name"]: Lecture(one["title"], _text(one, "of", one["name"], MOST_OF_ENTRY), tuple(
-        Slide(slide["term"], _text(slide, "text", slide["term"], MOST_OF_ENTRY), slide.get("see", {}),
+    return {one["name"]: Lecture(one["title"], _text(one["of"], one["name"], MOST_OF_ENTRY), tuple(
+        Slide(slide["term"], _text(slide["text"], slide["term"], MOST_OF_ENTRY), slide.get("see", {}),
               slide.get("at", ""), slide.get("lesson", "")) for slide in one["slides"]))
         for one in _stored(LECTURES)["lectures"]}
 
@@ -124,7 +124,7 @@ def read(path: Path) -> Lesson:
         steps = tuple(step(one, f"step {number}") for number, one in enumerate(stored.get("steps", ()), 1))
         if not steps or not isinstance(stored.get("minutes"), int):
             raise ValueError("a lesson has `minutes`, a whole number, and `steps`, one or more")
-        return Lesson(path.stem, _text(stored, "title", "", MOST_WORDS), stored["minutes"], steps)
+        return Lesson(path.stem, _text(stored.get("title"), "title", MOST_WORDS), stored["minutes"], steps)
     except (ValueError, TypeError, AttributeError) as error:
         raise UserError(Message.of("error_lesson", file=path.name, reason=str(error))) from error
 
@@ -142,7 +142,8 @@ def step(stored: Mapping[str, Any], where: str, hints: int = HINTS) -> Step:
     place = _called(PLACES, stored["place"], where) if "place" in stored else None
     address = {key: str(value) for key, value in stored.get("address", {}).items()}
     question = _question(stored["question"], where, hints) if "question" in stored else None
-    return Step(_text(stored, "text", where, MOST_WORDS), address, stored.get("point", ""), place, question)
+    text = _text(stored.get("text"), f"{where}: text", MOST_WORDS)
+    return Step(text, address, stored.get("point", ""), place, question)
 
 
 def _question(stored: Mapping[str, Any], where: str, most_hints: int) -> Question:
@@ -153,14 +154,15 @@ def _question(stored: Mapping[str, Any], where: str, most_hints: int) -> Questio
         raise ValueError(f"{where} asks for a {kind!r}; write one of {', '.join(KINDS)}")
     if len(hints) != most_hints:
         raise ValueError(f"{where} has {len(hints)} hints; a question has {most_hints}")
-    options = tuple((str(one["answer"]), _text({"option": one}, "option", where, MOST_WORDS))
+    options = tuple((str(one["answer"]), _text(one, f"{where}: option", MOST_WORDS))
                     for one in stored.get("options", ()))
     if (kind == "choice") != (len(options) > 1):
         raise ValueError(f"{where} has {len(options)} options; a choice has two or more, other questions none")
     check, given = ("", {}) if kind == "open" else _called(CHECKS, stored.get("check", {}), where)
     limits = {name: float(stored[name]) for name in numbers if name in stored}
-    return Question(_text(stored, "ask", where, MOST_WORDS), kind, check, given,
-                    tuple(_text({"hint": hint}, "hint", where, MOST_WORDS) for hint in hints), options, **limits)
+    said = [_text(one, f"{where}: {name}", MOST_WORDS)
+            for name, one in (("ask", stored.get("ask")), *(("hint", hint) for hint in hints))]
+    return Question(said[0], kind, check, given, tuple(said[1:]), options, **limits)
 
 
 def _called(table: Mapping[str, Callable[..., Any]], stored: Mapping[str, Any], where: str
@@ -182,10 +184,8 @@ def _known(stored: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None
         raise ValueError(f"{where} has {sorted(unknown)}; it may have {', '.join(keys)}")
 
 
-def _text(stored: Mapping[str, Any], key: str, where: str, most: int) -> Text:
-    """A text in both languages, of fewer words than `most`."""
-    text = stored.get(key)
-    place = f"{where}: {key}" if where else key
+def _text(text: Any, place: str, most: int) -> Text:
+    """A text in both languages, of fewer words than `most`. place: its own, for sentences about it."""
     codes = (ENGLISH.code, SPANISH.code)
     if not isinstance(text, Mapping) or not all(isinstance(text.get(code), str) and text[code] for code in codes):
         raise ValueError(f"{place} lacks a text in {' or '.join(codes)}")

@@ -148,19 +148,15 @@ def measure(step: Callable[[str], None], ways: Sequence[str] = PRECISIONS) -> di
 
 def chance(device: torch.device) -> list[Tensor]:
     """Return the states of PyTorch's random generators: that of the CPU, and that of the GPU if `device` is one."""
-    if device.type == "cuda":
-        return [torch.get_rng_state(), torch.cuda.get_rng_state(device)]
-    return [torch.get_rng_state(), *([torch.mps.get_rng_state()] if device.type == "mps" else [])]
+    return [torch.get_rng_state(), *([] if device.type == "cpu" else [torch.get_device_module(device).get_rng_state()])]
 
 
 def restore_chance(states: Sequence[Tensor], device: torch.device) -> None:
     """Set PyTorch's random generators to states that `chance` returned, perhaps on a machine without this one's GPU."""
     own, *gpu = [state.cpu() for state in states]
     torch.set_rng_state(own)
-    if gpu and device.type == "cuda":
-        torch.cuda.set_rng_state(gpu[0], device)
-    elif gpu and device.type == "mps":
-        torch.mps.set_rng_state(gpu[0])
+    if gpu and device.type != "cpu":
+        torch.get_device_module(device).set_rng_state(gpu[0])
 
 
 class Made(NamedTuple):
@@ -235,7 +231,8 @@ class Learner:
         parts = [part for i in range(self.options.accumulate) if (part := share[i::self.options.accumulate])]
         total = torch.zeros((), dtype=torch.float64, device="cpu" if self.device.type == "mps" else self.device)
         for number, part in enumerate(parts, 1):
-            with self._apart() if number < len(parts) else nullcontext():
+            apart = number < len(parts) and isinstance(self.parallel, DistributedDataParallel)
+            with self.parallel.no_sync() if apart else nullcontext():  # the others are asked for their gradients once
                 with autocast(self.device, self.precision):
                     loss = self.task.loss(self.parallel, part, self.device)
                 # Processes average their gradients: times their number, over the weight of the whole batch, the sum of
@@ -251,10 +248,6 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         self.average.update()
         return float(total), norm
-
-    def _apart(self) -> AbstractContextManager[None]:
-        """Let this process add to its gradient without asking the others for theirs."""
-        return self.parallel.no_sync() if isinstance(self.parallel, DistributedDataParallel) else nullcontext()
 
     def _diverged(self, what: str, way_out: str = "begin again with a smaller rate") -> UserError:
         """Make the last sentence of a run in which numbers became NaN, infinite or too large to be stored."""

@@ -98,10 +98,8 @@ def _maps(trace: Trace) -> dict[str, np.ndarray]:
             for stack in STACKS if (maps := trace.of(stack).probabilities).size}
 
 
-def _first(kept: Moments, count: int) -> Moments | None:
-    """Return the first moments alone; None where there are none."""
-    if not count:
-        return None
+def _first(kept: Moments, count: int) -> Moments:
+    """Return the first moments alone."""
     courses = tuple(replace(one, translations=one.translations[:count],
                             maps={stack: maps[:count] for stack, maps in one.maps.items()}) for one in kept.courses)
     return Moments(kept.moments[:count], courses, kept.errors[:count])

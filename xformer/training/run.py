@@ -6,13 +6,13 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -22,8 +22,8 @@ from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.explain.alignment import read_gold
 from xformer.hub import checkpoint, repository
 from xformer.hub.checkpoint import Model
-from xformer.model import Config, Transformer
-from xformer.recurrent import RecurrentConfig, RecurrentTranslator
+from xformer.model import Transformer
+from xformer.recurrent import RecurrentTranslator
 from xformer.results import LABELS, UserError
 from xformer.tokenizer import Tokenizer
 from xformer.training.data import corpora, reviews
@@ -31,9 +31,7 @@ from xformer.training.loop import Learner, Task, Trainer, own_device
 from xformer.training.moments import MomentsRecorder
 from xformer.training.options import PRECISIONS, LanguageModelRun, Run, SentimentRun, TrainingOptions, TranslationRun
 from xformer.training.tasks import LanguageModelTask, SentimentTask, TranslationTask, learn_vocabulary
-from xformer.translator import Translator
 
-AnyConfig = TypeVar("AnyConfig", bound=Config)
 CORPORA = ("nearest", "extra", "extra2", "written")  # of pairs beside train, where they are there
 BEGUN_WITH = ("start", "vocabulary", "architecture", "norm", "d_model", "n_heads", "n_layers", "n_decoder_layers",
               "d_ff", "vocab_size", "dropout", "max_length", "mask", "pooling", "weight_decay",
@@ -58,29 +56,24 @@ def train_translation(run: TranslationRun) -> dict[str, float]:
     written = [(english, spanish) for english, spanish, mark in marked if mark != corpora.ENTRY]
     entries = [(english, spanish) for english, spanish, mark in marked if mark == corpora.ENTRY]
     extra = [*pairs.get("extra", []), *pairs.get("extra2", [])]
-    languages: dict[str, Any] = {"source": "en", "target": "es"}
+    shape: dict[str, Any] = {"dropout": run.dropout, "source": "en", "target": "es"}
     if run.reverse:
-        languages, dev = {"source": "es", "target": "en"}, corpora.turned(dev)
+        shape, dev = {**shape, "source": "es", "target": "en"}, corpora.turned(dev)
 
-    def begin(out: Path) -> tuple[Translator, Tokenizer]:
-        if run.start:
-            start = checkpoint.load_translator(repository.find(run.start))
-            model: Translator = type(start.model)(replace(start.model.config, dropout=run.dropout, **languages))
-            model.load_state_dict(start.model.state_dict())
-            return model, start.tokenizer
-        tokenizer = _shared_vocabulary(out, lambda: checkpoint.load_translator(
-            repository.find(run.vocabulary)).tokenizer if run.vocabulary else learn_vocabulary(
-                [*train, *extra, *written, *entries], run.vocab_size))
-        if run.architecture == "transformer":
-            return Transformer(_config(run, Config, vocab_size=len(tokenizer), **languages)), tokenizer
-        attention = "additive" if run.architecture == "gru-attention" else "none"
-        return RecurrentTranslator(RecurrentConfig(
-            vocab_size=len(tokenizer), d_model=run.d_model, n_layers=run.n_layers, dropout=run.dropout,
-            attention=attention, **languages)), tokenizer
+    def learn() -> Tokenizer:
+        if run.vocabulary:
+            return checkpoint.load_translator(repository.find(run.vocabulary)).tokenizer
+        return learn_vocabulary([*train, *extra, *written, *entries], run.vocab_size)
 
     def prepare(out: Path) -> tuple[Task, str]:
-        begun = (out / "state.pt").is_file()
-        model, tokenizer = _model(out, checkpoint.translator_type(out) if begun else Transformer, begin)
+        known = out if (out / "state.pt").is_file() else repository.find(run.start) if run.start else None
+        if known and known != out:
+            checkpoint.require(known)
+        model_type: type[Any] = checkpoint.translator_type(known) if known else Transformer
+        if not known and run.architecture != "transformer":
+            model_type, attention = RecurrentTranslator, "additive" if run.architecture == "gru-attention" else "none"
+            shape.update(attention=attention, n_heads=1, d_ff=1, norm="pre", n_decoder_layers=0)
+        model, tokenizer = _model(run, out, model_type, model_type, learn, **shape)
         batches = corpora.TranslationBatches(
             tokenizer, [*train, *nearest], extra, written, entries, options=run, seed=run.seed,
             roughening=corpora.Roughening(capitals=run.capitals) if run.roughening else corpora.NO_ROUGHENING)
@@ -107,8 +100,9 @@ def train_language_model(run: LanguageModelRun) -> dict[str, float]:
             held_out = [text for _, text in reviews.read_rows(validation)]
 
     def prepare(out: Path) -> tuple[Task, str]:
-        model, tokenizer = _model(out, LanguageModel, partial(
-            _of_reviews, run, texts, LanguageModel, dropout=run.dropout, max_length=run.max_length))
+        learn = partial(reviews.learn_vocabulary, texts, run.vocab_size, run.seed)
+        model, tokenizer = _model(run, out, LanguageModel, LanguageModel, learn, dropout=run.dropout,
+                                  max_length=run.max_length)
         length = model.config.max_length
         encoded = reviews.encode_texts(tokenizer, texts)
         windows = reviews.Windows(encoded, length, run.batch_pieces, run.seed)
@@ -139,9 +133,10 @@ def train_sentiment(run: SentimentRun) -> dict[str, float]:
 
     def prepare(out: Path) -> tuple[Task, str]:
         texts = [text for name in learned for _, text in rows[name]]
-        model, tokenizer = _model(out, TransformerClassifier, partial(
-            _of_reviews, run, texts, TransformerClassifier, labels=LABELS, pooling=run.pooling, dropout=run.dropout,
-            causal=run.causal, max_length=run.max_length))
+        learn = partial(reviews.learn_vocabulary, texts, run.vocab_size, run.seed)
+        model, tokenizer = _model(
+            run, out, TransformerClassifier, LanguageModel, learn, labels=LABELS, pooling=run.pooling,
+            dropout=run.dropout, causal=run.causal, max_length=run.max_length)
         examples = {name: reviews.encode_rows(tokenizer, of_name, model.config.max_length)
                     for name, of_name in rows.items()}
         films, phrases = (examples[name] for name in learned)
@@ -164,25 +159,6 @@ def starting() -> Iterator[None]:
         raise error if isinstance(error, UserError) else UserError(f"Training cannot start: {error}.") from error
 
 
-def _of_reviews(run: LanguageModelRun | SentimentRun, texts: Sequence[str], model_type: type[Model], out: Path,
-                **shape: Any) -> tuple[Model, Tokenizer]:
-    """Begin a model of reviews with a language model, from which its shape may differ so far, or with a vocabulary of
-    texts alone."""
-    kind: type[Any] = checkpoint.kind_for(model_type).config
-    if run.start:
-        start = checkpoint.load(repository.find(run.start), LanguageModel)
-        model = model_type(kind(**{**start.model.config.to_dict(), **shape}))
-        model.load_state_dict(start.model.state_dict(), strict=False)  # what it lacks stays as it was drawn
-        return model, start.tokenizer
-    tokenizer = _shared_vocabulary(out, lambda: reviews.learn_vocabulary(texts, run.vocab_size, run.seed))
-    return model_type(_config(run, kind, vocab_size=len(tokenizer), **shape)), tokenizer
-
-
-def _config(run: Run, kind: type[AnyConfig], **more: Any) -> AnyConfig:
-    """Make a model's configuration of the options that have the names of its fields."""
-    return kind(**{**{f.name: getattr(run, f.name) for f in fields(kind) if hasattr(run, f.name)}, **more})
-
-
 def _rank() -> int:
     """Return the number of this process under torchrun, 0 for the first or only one."""
     return int(os.environ.get("RANK", "0"))
@@ -193,21 +169,31 @@ def _distributed() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def _shared_vocabulary(out: Path, learn: Callable[[], Tokenizer]) -> Tokenizer:
-    """Learn a vocabulary in the first process, and load it in all."""
-    if not _rank():
-        checkpoint.write(out / "tokenizer.model", learn().model)
-    if dist.is_initialized():
-        dist.barrier()
-    return Tokenizer.load(out / "tokenizer.model")
+def _model(run: Run, out: Path, model_type: type[Model], start_type: type[Any], learn: Callable[[], Tokenizer],
+           **shape: Any) -> tuple[Model, Tokenizer]:
+    """Make the model of an interrupted run in `out`, whose weights the trainer loads, or begin one.
 
-
-def _model(out: Path, model_type: type[Model], begin: Callable[[Path], tuple[Model, Tokenizer]]
-           ) -> tuple[Model, Tokenizer]:
-    """Make the model of an interrupted run in `out`, whose weights the trainer loads, or call `begin` for a new one."""
+    It begins with the checkpoint of a `start_type` that the run names, whose shape it has but for what is given here;
+    or with the shape that is asked for and the vocabulary that `learn` returns, which the first process calls.
+    """
+    vocabulary = out / "tokenizer.model"
+    config_type: type[Any] = checkpoint.kind_for(model_type).config
     if (out / "state.pt").is_file():
-        return model_type(checkpoint.read_config(out, model_type)), Tokenizer.load(out / "tokenizer.model")
-    model, tokenizer = begin(out)
+        return model_type(checkpoint.read_config(out, model_type)), Tokenizer.load(vocabulary)
+    if run.start:
+        start = checkpoint.load(repository.find(run.start), start_type)
+        tokenizer, config = start.tokenizer, config_type(**{**start.model.config.to_dict(), **shape})
+    else:
+        if not _rank():
+            checkpoint.write(vocabulary, learn().model)
+        if dist.is_initialized():
+            dist.barrier()
+        tokenizer = Tokenizer.load(vocabulary)
+        asked = {one.name: getattr(run, one.name) for one in fields(config_type) if hasattr(run, one.name)}
+        config = config_type(**{**asked, **shape, "vocab_size": len(tokenizer)})
+    model = model_type(config)
+    if run.start:
+        model.load_state_dict(start.model.state_dict(), strict=False)  # what it lacks stays as it was drawn
     if not _rank():
         checkpoint.save_config(out, model, tokenizer)
     return model, tokenizer
@@ -241,13 +227,13 @@ def _train_here(run: Run, prepare: Callable[[Path], tuple[Task, str]], out: Path
         device = own_device(run.device)
         if run.threads:
             torch.set_num_threads(run.threads)
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
         out.mkdir(parents=True, exist_ok=True)
         if _distributed():
             if run.dry_run:
                 raise ValueError("a dry run takes one process; leave out torchrun, and divide the time by hand")
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-            if device.type == "cuda":
-                torch.cuda.set_device(device)
         torch.manual_seed(options.seed)
         task, learned_from = prepare(out)
         if run.dry_run:
