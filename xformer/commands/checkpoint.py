@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from contextlib import closing
 from pathlib import Path
 
 from xformer.commands.arguments import Within, add_part
@@ -95,18 +96,12 @@ def import_(args: argparse.Namespace) -> None:
         raise UserError("Name a model on the Hub, or a folder by --local, and then the folder of the new checkpoint.")
     origin = args.name or Path(args.local).resolve().name
     with repository.made(Path(args.folder)) as new:
-        if args.local:
-            found, commit = Path(args.local), ""
-        else:
-            found = repository.fetch(repository.named(args.name), foreign=True)
-            commit = found.name
+        found = Path(args.local) if args.local else repository.fetch(repository.named(args.name), foreign=True)
+        commit = "" if args.local else found.name
         one = imported.convert(found, args.source, args.target)
         imported.write(new, one, found, origin, commit, args.float16)
-        service = Service.open(new, "cpu")
-        try:
+        with closing(Service.open(new, "cpu")) as service:
             imported.try_out(lambda text: service.translate(text, Options(beam=1)).best.tokens)
-        finally:
-            service.close()
         size = sum(checkpoint.sizes(new).values())
     for warning in one.warnings:
         print(f"Note: {warning}")

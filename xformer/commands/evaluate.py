@@ -141,10 +141,11 @@ def _set(file: Path) -> str:
     return file.name.removesuffix(".xz").removesuffix(".tsv")
 
 
-def _tell(args: argparse.Namespace, lines: list[str], found: Any, service: ModelService[Any] | None = None,
-          **kept: Any) -> None:
-    """Print what was found, and of which weights, as lines or as JSON. If asked to, keep some of it by its name in the
-    metrics of the checkpoint; `scores`, those of one set, also in its card."""
+def _tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, service: ModelService[Any] | None = None,
+          kept: dict[str, Any] | None = None) -> None:
+    """Print what was found, and of which weights, as lines or as JSON. If asked to, keep it, or of it what is `kept`,
+    under a key in the metrics of the checkpoint; "scores", those of one set, also in its card."""
+    kept = kept or found
     if service:
         info = service.info
         found = {**found, "checkpoint": info.name, "identity": info.identity, "device": info.device}
@@ -155,10 +156,10 @@ def _tell(args: argparse.Namespace, lines: list[str], found: Any, service: Model
     from xformer.hub import card, checkpoint
     folder = service.folder if service else _folder(args, SENTIMENT)
     try:
-        if "scores" in kept:
-            card.keep(folder, kept["scores"])
+        if key == "scores":
+            card.keep(folder, kept)
         else:
-            metrics = {**checkpoint.read_metrics(folder), **kept}
+            metrics = {**checkpoint.read_metrics(folder), key: kept}
             checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
     except OSError as error:
         raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
@@ -195,7 +196,7 @@ def translation(args: argparse.Namespace) -> None:
     lines += [f"BLEU {scores.bleu}  {scores.bleu_signature}", f"chrF {scores.chrf}  {scores.chrf_signature}",
               f"{scores.sentences:,} sentences in {scores.seconds} s on {service.info.device}, beam {scores.beam}"]
     found = asdict(scores)
-    _tell(args, lines, {**found, **more}, service, scores={
+    _tell(args, lines, "scores", {**found, **more}, service, {
         "set": name, **{key: found[key] for key in TRANSLATION_KEPT}, "identity": service.info.identity,
         "plain": args.plain, "lowercase": args.lowercase})
     if args.against and not args.json:
@@ -233,16 +234,15 @@ def alignment(args: argparse.Namespace) -> None:
                   *(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row) for i, row in enumerate(rates, 1))]
     lines.append(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece "
                  f"{scores.reading}; {scores.sentences:,} sentences")
-    _tell(args, lines, scores.to_json(), service, alignment=scores.to_json())
+    _tell(args, lines, "alignment", scores.to_json(), service)
 
 
 def lengths(args: argparse.Namespace) -> None:
     """Print the scores of a file of pairs by length of sentence; keep them if asked to."""
     from xformer.training import evaluation
     options, pairs = search_options(args, alternatives=0), read_pairs(args.pairs)
-    learned = _training_pairs(args.train) if args.train else None
+    training = _training_pairs(args.train) if args.train else None
     service = _opened(args, args.precision)
-    training = None if learned is None else [source for source, _ in evaluation.as_read(service, learned)]
     scores = evaluation.evaluate_lengths(service, pairs, options, training)
     lines = [f"{'pieces':<9}{'sentences':>10}{'BLEU':>8}{'chrF':>8}{'trained on':>12}"]
     for bucket in scores.buckets:
@@ -250,7 +250,7 @@ def lengths(args: argparse.Namespace) -> None:
         bleu, chrf, trained = ("–" if cell is None else f"{cell:,}" for cell in cells)
         lines.append(f"{pieces:<9}{bucket.sentences:>10,}{bleu:>8}{chrf:>8}{trained:>12}")
     lines.append(f"{scores.sentences:,} sentences, beam {scores.beam}")
-    _tell(args, lines, asdict(scores), service, lengths=asdict(scores))
+    _tell(args, lines, "lengths", asdict(scores), service)
 
 
 def _training_pairs(folder: Path) -> list[tuple[str, str]]:
@@ -271,7 +271,7 @@ def guesses(args: argparse.Namespace) -> None:
     scores = evaluation.evaluate_guesses(service, pairs, options, args.share, args.least)
     said = (f"bound {scores.bound} nats a piece: {scores.marked:,} of {scores.sentences:,} translations marked; of "
             f"{scores.wrong:,} with a chrF below {scores.least:g}, {scores.caught:,} caught; beam {scores.beam}")
-    _tell(args, [said], asdict(scores), service, guesses=asdict(scores))
+    _tell(args, [said], "guesses", asdict(scores), service)
 
 
 def quality(args: argparse.Namespace) -> None:
@@ -285,7 +285,7 @@ def quality(args: argparse.Namespace) -> None:
     rows = [("tested on", *next(iter(found["tested"].values()))), *(
         (name, *group.values()) for name, group in found["tested"].items())]
     lines = ["".join([f"{row[0]:<20}", *(f"{cell:>11}" for cell in row[1:])]) for row in rows]
-    _tell(args, [*lines, f"fitted on {found['fitted']:,}"], found, service, quality=found)
+    _tell(args, [*lines, f"fitted on {found['fitted']:,}"], "quality", found, service)
 
 
 # Reviews
@@ -303,7 +303,7 @@ def sentiment(args: argparse.Namespace) -> None:
     scores = evaluation.evaluate_sentiment(service, rows)
     lines = [f"accuracy {scores.accuracy:.4f}, expected calibration error {scores.calibration_error:.4f}",
              f"{scores.rows:,} texts ({scores.cut:,} of them cut) in {scores.seconds} s on {service.info.device}"]
-    _tell(args, lines, asdict(scores), service, scores={
+    _tell(args, lines, "scores", asdict(scores), service, {
         "set": _set(args.rows), **{key: getattr(scores, key) for key in SENTIMENT_KEPT},
         "identity": service.info.identity})
 
@@ -319,8 +319,7 @@ def pretraining(args: argparse.Namespace) -> None:
         begun = "pre-trained" if share.pretrained else "from nothing"
         lines.append(f"{begun:<14}{share.labels:>9,}{share.share:>8.0%}{share.steps:>9,}{share.imdb:>9.4f}"
                      f"{share.sst2:>9.4f}")
-    found = [asdict(share) for share in shares]
-    _tell(args, lines, found, label_shares=found)
+    _tell(args, lines, "label_shares", [asdict(share) for share in shares])
 
 
 def poolings(args: argparse.Namespace) -> None:
@@ -334,5 +333,4 @@ def poolings(args: argparse.Namespace) -> None:
         mask = "causal" if score.causal else "full"
         lines.append(f"{score.pooling:<11}{mask:<8}{score.parameters:>12,}{score.steps:>8,}{score.imdb:>9.4f}"
                      f"{score.sst2:>9.4f}")
-    found = [asdict(score) for score in scores]
-    _tell(args, lines, found, poolings=found)
+    _tell(args, lines, "poolings", [asdict(score) for score in scores])

@@ -20,7 +20,7 @@ from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, group_of, text_of
 from xformer.lessons.scene import Scene, Word, choice, judged, most, number, stays, there
 from xformer.pieces import words
-from xformer.results import GENERATIONS, Head, Message, Trace, TrainingCourse, UserError, Walk, options, questions
+from xformer.results import GENERATIONS, Head, Trace, TrainingCourse, Walk, options, questions
 
 Values = dict[str, Any]
 
@@ -35,10 +35,6 @@ def _shares(scene: Scene, stack: str, asks: Word, seen: Word) -> np.ndarray:
 def _best(shares: np.ndarray, stack: str) -> tuple[Head, float]:
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
     return Head(stack, int(layer) + 1, int(head) + 1), float(shares[layer, head])
-
-
-def _errors(scene: Scene, head: Head) -> tuple[float, float]:
-    return there(scene.service.alignment_errors(head))
 
 
 def _name(scene: Scene, head: Head) -> str:
@@ -134,8 +130,8 @@ def head_for(scene: Scene, *, word: str, target: str, part: float) -> tuple[bool
 @judged
 def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
     """A head of the cross-attention whose alignment error is near the lowest."""
-    best = min(_errors(scene, scene.service.best_head))
-    own = min(_errors(scene, scene.head)) if scene.head.stack == "cross" else 1.0
+    best = min(there(scene.service.alignment_errors(scene.service.best_head)))
+    own = min(there(scene.service.alignment_errors(scene.head))) if scene.head.stack == "cross" else 1.0
     return own <= best + near, f"{_name(scene, scene.head)} ({own:.2f})", {
         "head": place(scene.service.best_head, scene.language), "error": f"{best:.2f}"}
 
@@ -143,7 +139,7 @@ def aligning_head(scene: Scene, *, near: float) -> tuple[bool, str, Values]:
 @choice
 def row_reading(scene: Scene) -> tuple[str, Values]:
     """Which piece a row of the best head stands for: the one it was "given", or "predicted"."""
-    predicted, given = _errors(scene, scene.service.best_head)
+    predicted, given = there(scene.service.alignment_errors(scene.service.best_head))
     return "given" if given < predicted else "predicted", {"given": f"{given:.2f}", "predicted": f"{predicted:.2f}"}
 
 
@@ -158,13 +154,11 @@ def without_head(scene: Scene) -> tuple[str, str]:
 def costs_more(scene: Scene, *, word: str) -> tuple[str, Values]:
     """What costs the translation more: the "head" on the page, or a "word" of the source."""
     trace = scene.passed
+    scene.position("source", word)  # says so where there is no such word
     off = scene.service.trace(trace.text, trace.tokens, off=[scene.head])
     head = sum(trace.log_probs) - sum(off.log_probs)
     found = scene.service.ask(questions.Occlude(trace.text, trace.tokens))
-    spelled = [shown(one).lower() for one in found.words]
-    if word.lower() not in spelled:
-        raise UserError(Message.of("error_answer_word", word=word[:40]))
-    lost = float(found.effect[:, spelled.index(word.lower())].sum())
+    lost = float(found.effect[:, [shown(one).lower() for one in found.words].index(word.lower())].sum())
     return "head" if head > lost else "word", {
         "word": word, "lost": f"{lost:.2f}", "less": f"{head:.2f}", "head": place(scene.head, scene.language)}
 
@@ -311,11 +305,10 @@ def piece_ready(scene: Scene, *, place: int) -> tuple[float, Values]:
 def _bleu(scene: Scene) -> dict[str, float]:
     """BLEU of each generation, as it was measured."""
     found = {}
-    for name in GENERATIONS:
-        if name in scene.models.names:
-            with scene.models.lease(name) as service:
-                found[name] = float(service.metrics.get("bleu", 0))
-    return there(found if len(found) == len(GENERATIONS) else None)
+    for name in there(GENERATIONS if {*GENERATIONS} <= {*scene.models.names} else None):
+        with scene.models.lease(name) as service:
+            found[name] = float(service.metrics.get("bleu", 0))
+    return found
 
 
 @judged
@@ -323,8 +316,7 @@ def generation(scene: Scene, *, worst: bool) -> tuple[bool, str, Values]:
     """The generation that is the best, or the worst, by BLEU."""
     scores, say = _bleu(scene), scene.language.say
     true = (min if worst else max)(scores, key=lambda one: scores[one])
-    names = {name: say("gen_" + name.replace("-", "_")) for name in scores}
-    named = {name: f"{names[name]}, {bleu:.1f}" for name, bleu in scores.items()}
+    named = {name: f"{say('gen_' + name.replace('-', '_'))}, {bleu:.1f}" for name, bleu in scores.items()}
     return scene.answer == true, named.get(scene.answer, ""), {"name": named[true]}
 
 
@@ -369,14 +361,14 @@ def runs_learned(scene: Scene, *, norm: str, warm: bool) -> tuple[float, Values]
 @choice
 def label_of(scene: Scene) -> tuple[str, Values]:
     """What the classifier makes of the review on the page: "positive" or "negative"."""
-    (found,) = scene.reader.classify([scene.review])
+    (found,) = there(scene.reviews).classify([scene.review])
     return found.label, {"share": percent(found.probability)}
 
 
 @judged
 def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Values]:
     """A typed review that has a word, and gets a label."""
-    (found,) = scene.reader.classify([scene.typed])
+    (found,) = there(scene.reviews).classify([scene.typed])
     has = re.search(rf"\b{re.escape(word)}\b", scene.typed, re.IGNORECASE)
     return bool(has) and found.label == label, "" if has else scene.language.say("lesson_lacks", word=word), {
         "label": scene.language.say(f"label_{found.label}"), "share": percent(found.probability)}
@@ -385,7 +377,7 @@ def review_with(scene: Scene, *, word: str, label: str) -> tuple[bool, str, Valu
 @number
 def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
     """How often the classifier is right where it is about so sure, in percent."""
-    bins = [one for one in there(scene.reader.calibration).bins if one.count]
+    bins = [one for one in there(there(scene.reviews).calibration).bins if one.count]
     one = min(there(bins or None), key=lambda one: abs(100 * one.confidence - confidence))
     return 100 * one.accuracy, {"sure": percent(one.confidence), "texts": one.count}
 
@@ -393,7 +385,7 @@ def right_at(scene: Scene, *, confidence: float) -> tuple[float, Values]:
 @number
 def pretraining_gain(scene: Scene, *, share: float) -> tuple[float, Values]:
     """How many points of accuracy pre-training is worth with a share of the labels."""
-    found = {one.pretrained: one for one in scene.reader.label_shares if math.isclose(one.share, share)}
+    found = {one.pretrained: one for one in there(scene.reviews).label_shares if math.isclose(one.share, share)}
     there(found if len(found) == 2 else None)
     return 100 * (found[True].imdb - found[False].imdb), {
         "labels": found[True].labels, "before": percent(found[False].imdb), "after": percent(found[True].imdb)}

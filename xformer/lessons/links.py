@@ -103,8 +103,8 @@ def _unpacked(data: str) -> dict[str, Any]:
 def _step(stored: Any, number: int, code: str) -> Step:
     """A step as files have it, with the teacher's texts in the one language that they have."""
     try:
-        text, question, address = stored["text"], stored.get("question"), stored.get("address", {})
-        asked, hints = (question.get("ask", ""), question.get("hints", [])) if question else ("", [])
+        text, question, address = stored["text"], stored.get("question") or {}, stored.get("address", {})
+        asked, hints = question.get("ask", ""), question.get("hints", [])
         if not isinstance(hints, list):
             raise ValueError("hints are a list")
         if len(hints) > HINTS:

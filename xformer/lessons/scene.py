@@ -31,7 +31,7 @@ class Scene:
     service: TranslationService
     models: ModelPool
     study: StudyService
-    reviews: ReviewService | None = None
+    reviews: ReviewService | None = None  # None: there is no classifier
     translation: Translation | None = None  # None: the page has none yet
     trace: Trace | None = None  # of the pair that the page looks into
     head: Head = Head("cross", 1, 1)  # of the Attention tab
@@ -52,11 +52,6 @@ class Scene:
     def passed(self) -> Trace:
         """The pass that the page looks into; raises UserError where it has none."""
         return there(self.trace, "no_trace")
-
-    @property
-    def reader(self) -> ReviewService:
-        """The classifier of reviews; raises UserError where there is none."""
-        return there(self.reviews)
 
     @property
     def number(self) -> float:

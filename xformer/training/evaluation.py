@@ -131,30 +131,25 @@ class LengthScores:
 
 
 def evaluate_lengths(service: Service, pairs: Sequence[Pair], options: Options,
-                     training: Sequence[str] | None = None) -> LengthScores:
+                     training: Sequence[Pair] | None = None) -> LengthScores:
     """Score pairs by the length of what the model reads, in pieces, as Koehn and Knowles (2017) do.
 
-    training: sentences that the model learned to translate, counted by length too.
+    training: pairs that the model learned to translate, counted by length too.
     """
     pairs = as_read(service, pairs)
     translations = _translate(service, [source for source, _ in pairs], options)
-    buckets_of = [_bucket(service, translation.source) for translation in translations]
-    learned = None if training is None else Counter(
-        _bucket(service, sentence) for sentence in tqdm(training, unit="sentence", dynamic_ncols=True, leave=False))
+    buckets_of = [bisect(LENGTHS, len(translation.source_tokens)) for translation in translations]
+    learned = None if training is None else Counter(  # by the number of the bucket, from 1
+        bisect(LENGTHS, len(service.tokenizer.encode(source)))
+        for source, _ in tqdm(as_read(service, training), unit="sentence", dynamic_ncols=True, leave=False))
     buckets, last = [], (*(length - 1 for length in LENGTHS[1:]), None)
-    signed: dict[str, Any] = {}
     for number, first in enumerate(LENGTHS, 1):
         rows = [row for row, bucket in enumerate(buckets_of) if bucket == number]
         found = _scores([translations[row].best.text for row in rows], [pairs[row][1] for row in rows]) if rows else {}
-        signed |= found
         buckets.append(LengthScore(first, last[number - 1], len(rows), found.get("bleu"), found.get("chrf"),
                                    None if learned is None else learned[number]))
-    return LengthScores(buckets, len(pairs), options.beam, signed["bleu_signature"], signed["chrf_signature"])
-
-
-def _bucket(service: Service, sentence: str) -> int:
-    """Return the number, counted from 1, of the bucket for a sentence."""
-    return bisect(LENGTHS, len(service.tokenizer.encode(sentence)))
+    whole = _scores([translation.best.text for translation in translations], [reference for _, reference in pairs])
+    return LengthScores(buckets, len(pairs), options.beam, whole["bleu_signature"], whole["chrf_signature"])
 
 
 # Guesses, and how far a translation can be trusted

@@ -115,11 +115,9 @@ class ExamplesTask(TranslationTask):
         return {self.score: answer(self.model, self.data)[1]}
 
 
-def options(settings: RunSettings) -> TrainingOptions:
+def options(settings: RunSettings, width: int = WIDTH) -> TrainingOptions:
     """Options of the loop for a run whose rate is `peak` at its highest, in either schedule; nothing is clipped."""
-    peak = settings.peak
-    if settings.schedule == "noam":
-        peak *= math.sqrt(WIDTH * max(1, settings.warmup))
+    peak = settings.peak * (math.sqrt(width * max(1, settings.warmup)) if settings.schedule == "noam" else 1)
     return TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=peak, warmup=settings.warmup,
                            clip=math.inf, precision="float32", seed=settings.seed)
 

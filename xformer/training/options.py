@@ -139,6 +139,7 @@ class Run(Pace, Beginning):
 
     def training_options(self) -> TrainingOptions:
         """Fill in what was left open; raises ValueError for wrong options."""
+        check(self)
         schedule = self.schedule or ("noam" if self.norm == "post" else "cosine")
         peak, warmup = ((NOAM_PEAK, NOAM_WARMUP) if schedule == "noam" else (self.usual_peak, TrainingOptions.warmup))
         usual = {"schedule": schedule, "peak": peak, "warmup": warmup}

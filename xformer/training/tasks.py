@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,12 +68,7 @@ def guess(targets: Sequence[Sequence[int]], vocabulary: int, smoothing: float) -
 
 def learn_vocabulary(pairs: Sequence[Pair], size: int) -> Tokenizer:
     """Learn a joint vocabulary from both languages, and from the English in lower case too, as many people type it."""
-    def sentences() -> Iterator[str]:
-        for english, spanish in pairs:
-            yield english
-            yield spanish
-            yield plain(english)
-    return Tokenizer.train(sentences(), size)
+    return Tokenizer.train((text for english, spanish in pairs for text in (english, spanish, plain(english))), size)
 
 
 class TranslationTask(Task):
@@ -206,8 +201,6 @@ class SentimentTask(Task):
         if auxiliary and not model.config.causal:
             raise ValueError(f"the auxiliary weight is {auxiliary}, but where pieces see those after them there is "
                              f"nothing to predict; choose --mask causal, or --auxiliary 0")
-        if not 0 <= blank < 1:
-            raise ValueError(f"the share of pieces not shown is {blank}; it must be at least 0 and below 1")
         self.model, self.tokenizer, self.data, self.validation = model, tokenizer, data, validation
         self.auxiliary, self.blank, self.learned_from = auxiliary, blank, dict(learned_from or {})
         self.calibration: dict[str, Any] = {}  # of the last evaluation

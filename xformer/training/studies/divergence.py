@@ -5,7 +5,6 @@ Xiong et al. (2020) say of deep post-norm models that they need a warm-up, and o
 
 from __future__ import annotations
 
-import math
 import platform
 import time
 from collections.abc import Iterator, Sequence
@@ -19,9 +18,10 @@ from xformer.hub import checkpoint
 from xformer.model import Config, Transformer
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.tokenizer import Tokenizer
+from xformer.training import live
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
 from xformer.training.loop import Learner
-from xformer.training.options import BatchOptions, DivergenceRuns, TrainingOptions
+from xformer.training.options import BatchOptions, DivergenceRuns
 from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
 
 WARMUPS, PEAKS = (0, 400, 4_000), (3e-3, 1e-3)
@@ -44,10 +44,8 @@ def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, trai
                                d_ff=4 * study.d_model, norm=settings.norm, dropout=0.1))
     packed = BatchOptions(batch_tokens=study.batch_tokens, max_pieces=64, names=0.0, sampled=0.0)
     batches = TranslationBatches(tokenizer, train, options=packed, roughening=NO_ROUGHENING, seed=settings.seed)
-    options = TrainingOptions(steps=settings.steps, schedule=settings.schedule, peak=settings.peak,
-                              warmup=settings.warmup, clip=math.inf, precision="float32", seed=settings.seed)
     task = TranslationTask(model, tokenizer, batches, dev, settings.smoothing)
-    learner = Learner(task, options, device)
+    learner = Learner(task, live.options(settings, study.d_model), device)
     torch.manual_seed(settings.seed)
     floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
     began, scores = time.monotonic(), list[tuple[int, float, float]]()
