@@ -19,8 +19,8 @@ from xformer.figures import labels
 from xformer.pieces import WORD_START
 from xformer.strings import ASSETS, Language
 
-HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log,
-           "json": partial(json.dumps, ensure_ascii=False), "percent": labels.percent, "readable": labels.readable,
+HELPERS = {"WORD_START": WORD_START, "bare": labels.bare, "exp": math.exp, "log": math.log, "percent": labels.percent,
+           "json": lambda value: Markup(escape(json.dumps(value, ensure_ascii=False))), "readable": labels.readable,
            "sentence": labels.sentence, "shown": labels.shown, "times": labels.times, "zip": partial(zip, strict=True)}
 
 
@@ -34,11 +34,7 @@ class Templates(FileSystemLoader):
         return source, *more
 
 
-def _html(value: Any) -> Any:
-    return value if hasattr(value, "__html__") else Markup(escape(str(value)))
-
-
-ENVIRONMENT = Environment(loader=Templates(ASSETS / "html"), autoescape=True, undefined=StrictUndefined, finalize=_html)
+ENVIRONMENT = Environment(loader=Templates(ASSETS / "html"), autoescape=True, undefined=StrictUndefined)
 ENVIRONMENT.filters["f"] = format  # {{ share | f(".3f") }}
 
 
