@@ -1,14 +1,13 @@
 """The command line: python -m xformer …"""
 
 import argparse
-import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from xformer.results import UserError
+from xformer.commands.arguments import finished
 
 VERBS = ("app", "translate", "explain", "compare", "align", "classify", "evaluate", "checkpoint", "space", "data",
          "train", "study", "serve")
@@ -28,23 +27,9 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(argv: Sequence[str] | None = None, parsing: Callable[[], argparse.ArgumentParser] = parser) -> int:
-    """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
-    try:
-        args = parsing().parse_args(argv)
-        return args.run(args) or 0
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the program that read the output has ended, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except OSError as error:
-        print(f"{error.filename or 'A file'} cannot be read or written ({error.strerror or error}); name another, "
-              f"or see to it.", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit status, as `commands.arguments.finished` says it."""
+    return finished(parser, argv)
 
 
 if __name__ == "__main__":

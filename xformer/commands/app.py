@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from xformer.commands.arguments import Within, add_device, add_token, token_of
+from xformer.commands.arguments import Within, add_device, add_token, finished, token_of
 from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
 from xformer.results import ANSWERS_IN, UserError
 
@@ -173,8 +173,7 @@ def main() -> int:
         add_arguments(p)
         return p
 
-    from xformer.__main__ import main as run_command
-    return run_command(parsing=parser)
+    return finished(parser)
 
 
 def page() -> gr.Blocks:

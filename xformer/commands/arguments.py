@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -172,3 +173,22 @@ def token_of(args: argparse.Namespace) -> str:
     if not re.fullmatch(r"[!-~]*", token) or args.token == "":
         raise UserError("The engine's token must be one word of printable ASCII characters, without spaces.")
     return token
+
+
+def finished(parsing: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | None = None) -> int:
+    """Run a command; 0 when it did what was asked, 2 with one sentence on standard error when it could not."""
+    try:
+        args = parsing().parse_args(argv)
+        return args.run(args) or 0
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the program that read the output has ended, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        print(f"{error.filename or 'A file'} cannot be read or written ({error.strerror or error}); name another, "
+              f"or see to it.", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
