@@ -6,15 +6,13 @@ import {saveOnClick} from './save.js';
 import {ARROWS, escapeHtml, fill, label, rect, tongue} from './shared.js';
 import {state} from './state.js';
 
-const LEAST = 26, MOST = 96, EDGE = 6;  // pixels: the width of a column, and what is left and right of all
-const HIGH = 110, STEP = 26, ABOVE = 19;  // pixels: of a stack of layers at most, of a layer, and above all
+const LEAST = 26, MOST = 120, EDGE = 6;  // pixels: the width of a column, and what is left and right of all
+const HIGH = 92, STEP = 25, ABOVE = 19;  // pixels: of a stack of layers at most, of a layer, and above all
 const LETTERS = 12, LETTER = 7.4;  // of a piece; pixels of one
-// The longest path and table 1's order of it; operations one after the other, and table 1's of them, in a layer.
+// The longest path, table 1's order of it, and that of the operations one after the other, in a layer.
 const FORMULAS = {
-  recurrence: ['n', 'O(n)', 'n', 'O(n)'],
-  convolution: ['⌈(n − 1) / (k − 1)⌉', 'O(n / k)', '⌈(n − 1) / (k − 1)⌉', 'O(1)'],
-  dilated: ['⌈log_k n⌉', 'O(log_k n)', '⌈log_k n⌉', 'O(1)'],
-  self_attention: ['1', 'O(1)', '1', 'O(1)'],
+  recurrence: ['n', 'O(n)', 'O(n)'], convolution: ['⌈(n − 1) / (k − 1)⌉', 'O(n / k)', 'O(1)'],
+  dilated: ['⌈log_k n⌉', 'O(log_k n)', 'O(1)'], self_attention: ['', 'O(1)', 'O(1)'],
 };
 const cut = text => text.length > LETTERS ? text.slice(0, LETTERS - 1) + '…' : text;
 const typeset = formula => escapeHtml(formula).replace('_k', '<sub>k</sub>');
@@ -28,7 +26,7 @@ export default function start({element, props, trigger, watch}) {
     const [first, last] = chosen.toSorted((one, other) => one - other);
     return {first: shown.pieces[first], last: shown.pieces[last], distance: last - first, n: shown.pieces.length};
   };
-  const say = (key, values = {}) => fill(shown.texts[`path_${key}`], {...words(), k: shown.kernel, before: shown.kernel - 1, ...values});
+  const say = (key, values = {}) => fill(shown.texts[`path_${key}`], {...words(), k: shown.kernel, ...values});
 
   function receive() {
     const focused = document.activeElement?.closest('.word'), before = inside('.scroll')?.scrollLeft ?? 0;
@@ -42,6 +40,10 @@ export default function start({element, props, trigger, watch}) {
     if (at !== null) inside(`.word[data-piece="${at}"]`)?.focus({preventScroll: true});
   }
 
+  // The sentence that the pieces spell.
+  const sentence = () => shown.pieces.reduce((text, piece) =>
+    /^[…\p{P}]/u.test(piece) ? text + piece.replace(/^…/, '') : `${text} ${piece}`);
+
   const xOf = place => EDGE + (place + .5) * column;
   // How long the path is at most, and how many operations wait for each other.
   const longest = one => one.name === 'recurrence' ? shown.pieces.length : one.feeds.length;
@@ -49,13 +51,16 @@ export default function start({element, props, trigger, watch}) {
   function draw() {
     const count = shown.pieces.length;
     inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(say('title'))}</p>` +
-      `<p class="sub"><span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}</p><div class="sides"><div class="scroll"></div>${measured()}</div>`;
+      `<p class="sub"><span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}</p><div class="sides"><div class="scroll"></div>${measured()}</div>` +
+      // What a file names as its model; of this class it is this picture's alone, see save.js.
+      `<span class="towers" hidden data-name="${escapeHtml(shown.models.map(one => one.name).join(', '))}" ` +
+      'data-identity=""></span>';
     const room = inside('.scroll').clientWidth;
     column = Math.max(LEAST, Math.min(MOST, (room - 2 * EDGE) / count));
     width = Math.floor(2 * EDGE + count * column);
     inside('.scroll').innerHTML = wordRow() + shown.networks.map(layers).join('');
     inside('.scroll').style.setProperty('--room', `${room}px`);
-    inside('.drawing').dataset.pair = JSON.stringify([shown.pieces.join(' ')]);
+    inside('.drawing').dataset.pair = JSON.stringify([sentence()]);
     element.dataset.drawn = chosen.join(' ');
   }
 
@@ -105,20 +110,24 @@ export default function start({element, props, trigger, watch}) {
     const names = [[from, first], [to, last]].filter((_, i) => i || to - from > 2).map(([place, text]) => label(
       cut(text), xOf(place) + {start: -column / 2, end: column / 2, middle: 0}[anchor(place)], bottom + 18,
       `class="name" text-anchor="${anchor(place)}"`));
-    const title = say(one.name);
-    return `<div class="of"><h4>${escapeHtml(title)}</h4><p>${facts(one).map(([key, number, formula, order]) =>
-      `<span>${escapeHtml(say(key))} <b>${number}</b>${formula && ` <i>= ${typeset(formula)}, ${typeset(order)}</i>`}` +
-      '</span>').join(' ')}</p></div>` +
-      svg(height, `${bands(height)}<path class="reads" style="stroke-opacity: ${lines.length > 300 ? .14 : .35}" d="${edges}"/><path class="nodes" d="${nodes.join('')}" ` +
+    const title = titleOf(one);
+    return `<div class="of"><h4>${escapeHtml(title)}</h4>${facts(one).map(([key, number, formula, order]) =>
+      `<span>${escapeHtml(say(key))} <b>${number}</b>` +
+      `${order && ` <i>${formula && `= ${typeset(formula)}, `}${typeset(order)}</i>`}` +
+      '</span>').join(' ')}</div>` +
+      svg(height, `${bands(height)}<path class="reads" style="stroke-opacity: ${lines.length > 300 ? .12 : .35}" d="${edges}"/><path class="nodes" d="${nodes.join('')}" ` +
         `style="stroke-width: ${(2 * radius).toFixed(1)}"/><path class="way" d="${way}"/>${stops.join('')}` +
         numbers.join('') + names.join(''), `role="img" aria-label="${escapeHtml(title)}: ${one.route.length - 1}"`);
   }
 
+  const isStack = one => ['convolution', 'dilated'].includes(one.name);
+  const titleOf = one => one.title + (isStack(one) ? `, k = ${shown.kernel}` : '');
+
   // What stands above the layers of a kind: [key of its name, number, formula, order in table 1].
   const facts = one => {
-    const [most, order, operations, ofLayer] = FORMULAS[one.name], isStack = one.feeds.length > 1;
+    const [most, order, ofLayer] = FORMULAS[one.name];
     return [['steps', one.route.length - 1, '', ''], ['most', longest(one), most, order],
-            ['sequential', longest(one), operations, isStack ? say('each', {order: ofLayer}) : ofLayer]];
+            ['sequential', longest(one), '', isStack(one) ? say('each', {order: ofLayer}) : ofLayer]];
   };
 
   // What is left of a derivative in a model: the state of the later word by the input of the earlier one, the other way
@@ -136,7 +145,7 @@ export default function start({element, props, trigger, watch}) {
     const names = columns(), estimated = shown.models.filter(one => one.directions);
     const rows = shown.models.map(one => `<tr><th scope="row">${escapeHtml(one.name)}</th>` + (one.said ?
       `<td colspan="4" class="said">${escapeHtml(one.said)}</td>` : left(one).map((value, i) =>
-        `<td data-name="${escapeHtml(names[i + 1])}">${Number.isNaN(value) ? '–' : short(value)}${i > 2 ? ' ×' : ''}</td>`)
+        `<td data-name="${escapeHtml(names[i + 1])}">${Number.isNaN(value) ? '–' : short(value)}${i > 2 ? '\u00a0×' : ''}</td>`)
         .join('')) + '</tr>').join('');
     const how = estimated.length ? say('estimated', {directions: Math.min(...estimated.map(one => one.directions))}) :
       shown.models.some(one => one.norms) ? say('exact') : say('waits');
@@ -177,7 +186,7 @@ export default function start({element, props, trigger, watch}) {
 
   function table() {
     const networks = shown.networks.flatMap(one => facts(one).map(([key, number, formula, order]) =>
-      [say(one.name), say(key), number, formula && `${formula}, ${order}`]));
+      [titleOf(one), say(key), number, formula ? `${formula}, ${order}` : order]));
     const names = columns().slice(1);
     const models = shown.models.filter(one => one.norms).flatMap(one => left(one).map((value, i) =>
       [one.name, names[i], Number.isNaN(value) ? '' : value, '']));

@@ -186,11 +186,12 @@ def test_two_pieces_are_chosen_or_the_first_and_the_last(generations, chosen, wa
     assert all(one["route"][0][1] == min(wanted or (0, 3)) for one in answer["drawn"]["networks"])
 
 
-@pytest.mark.parametrize("text", ["The dog eats the bread. " * 5, "The"])
-def test_a_sentence_of_too_many_pieces_or_of_one_is_refused_in_a_sentence(generations, text):
-    (answer,) = answers(generations, text)
-    assert "paths are drawn and measured for 2 to 47 pieces" in answer["problem"] and answer["drawn"] is None
-    assert drawn(generations, answer["measured"]) == {"problem": ""}
+def test_a_sentence_of_too_many_pieces_or_of_one_is_refused_in_a_sentence(generations):
+    one = next(text for text in ("a", "e", "o", "s", "I", "The") if len(generations.default.split(text)[0].pieces) == 1)
+    for text in ("The dog eats the bread. " * 5, one):
+        (answer,) = answers(generations, text)
+        assert "paths are drawn and measured for 2 to 47 pieces" in answer["problem"] and answer["drawn"] is None
+        assert drawn(generations, answer["measured"]) == {"problem": ""}
 
 
 def test_without_generations_the_paths_are_drawn_and_a_broken_one_says_why(tiny_checkpoint, generation_checkpoints):

@@ -18,10 +18,10 @@ def test_two_words_are_chosen_by_click_and_by_key(visit):
     words.nth(2).click()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(page.locator(".path-between")).to_have_attribute("data-drawn", "2 3")
+    expect(page.locator(".prose.path-between")).to_have_attribute("data-drawn", "2 3")
     expect(words.nth(3)).to_be_focused()
     page.wait_for_function("location.search.includes('path_from=3') && location.search.includes('path_to=4')")
-    content, _ = saved(page, page.locator(".path-between").get_by_role("button", name="Save as CSV").click)
+    content, _ = saved(page, page.locator(".block.path-between").get_by_role("button", name="Save as CSV").click)
     rows = list(csv.reader(io.StringIO(content.decode())))
     assert [row[2] for row in rows if row[1] == "between them"] == ["2", "1", "1", "1"]
     count = words.count()
@@ -31,6 +31,6 @@ def test_two_words_are_chosen_by_click_and_by_key(visit):
 
 def test_on_a_phone_the_words_scroll_and_the_page_does_not(visit):
     page = visit("/?tab=training&part=path&path_from=2&path_to=5&path_kernel=2&text=The+dog+eats+the+bread.", width=375)
-    expect(page.locator(".path-between")).to_have_attribute("data-drawn", "1 4")
+    expect(page.locator(".prose.path-between")).to_have_attribute("data-drawn", "1 4")
     expect(page.locator(".path-between h4").nth(1)).to_contain_text("k = 2")
     expect_fits(page, 375)

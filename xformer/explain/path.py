@@ -1,5 +1,4 @@
-"""How far each piece of a source reaches in an encoder: the derivatives of all states by all inputs, of which Pascanu,
-Mikolov and Bengio (2013, equation 5) and Vaswani et al. (2017, section 4) speak."""
+"""How far each piece reaches in an encoder: derivatives of states by inputs (Pascanu et al. 2013, equation 5)."""
 
 from collections.abc import Callable, Sequence
 

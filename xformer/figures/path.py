@@ -47,7 +47,8 @@ def payload(pieces: Sequence[str], found: Mapping[str, Any], chosen: tuple[int, 
     models = [{"name": label(name, language), **(left(reach) if isinstance(reach, Reach) else {"said": reach or "…"})}
               for name, reach in found.items()]
     return {"pieces": shown_all(pieces), "chosen": chosen, "kernel": kernel, "models": models,
-            "networks": [network(name, len(pieces), kernel, min(chosen), max(chosen)) for name in NETWORKS],
+            "networks": [{"title": title, **network(name, len(pieces), kernel, min(chosen), max(chosen))}
+                         for title, name in language.choices("path_{}", NETWORKS)],
             "texts": {key: text for key, text in language.texts.items() if key.startswith("path_")}}
 
 
