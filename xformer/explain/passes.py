@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from xformer.classifier import LanguageModel, TransformerClassifier
 from xformer.device import use_threads
@@ -181,13 +181,6 @@ def align(model: Translator, tokenizer: Tokenizer, pairs: Sequence[Sequence[str]
         yield from (found.get(i, frozenset()) for i in block)
 
 
-@torch.inference_mode()
-def score(model: Translator, source: Sequence[int], pair: Pair) -> list[float]:
-    """Compute the log-probability of each piece of a pair's target after another source."""
-    values: list[float] = log_probs(model, [source], pair)[0].tolist()
-    return values
-
-
 def check_head(model: Transformer, head: Head) -> None:
     """Raise UserError if the model has no such head."""
     config, (stack, layer, number) = model.config, head
@@ -323,7 +316,7 @@ def embedded(model: Transformer, tokenizer: Tokenizer, source: Sequence[int]) ->
                     embedding.positions[:len(tokens)].float().cpu().numpy())
 
 
-def blocks(model: Translator | EncoderStack) -> list[Block]:
+def blocks(model: nn.Module) -> list[Block]:
     """List the boxes of a model, in the order of its parameters; each parameter is in one box."""
     weights: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for name, parameter in model.named_parameters():

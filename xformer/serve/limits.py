@@ -242,29 +242,26 @@ class Places:
         with self._lock:
             if run not in self._line:
                 return None
-            now, turns, line, before = self.clock(), dict(self._turns), list(self._line), set[Run]()
-            left, ends = {one: one.left for one in (*line, *self._placed)}, list[tuple[float, Run]]()
-
-            def place(one: Run, begins: float, most: float) -> None:
-                takes = max(0.0, min(left[one], most))
-                left[one] -= takes
-                ends.append((begins + takes, one))
-
-            for one in self._placed:
-                place(one, 0.0, self.share - now + (now if one.since is None else one.since))
-            for number in count(1 << 62):  # later than all turns so far
-                ended = min(ends, key=lambda end: end[0])
-                ends.remove(ended)
-                turns.update(dict.fromkeys(ended[1].keys, number))
-                if left[ended[1]] > 0:
-                    line.append(ended[1])
-                following = self._first(line, [one for _, one in ends], turns)
+            turns, line, before = dict(self._turns), list(self._line), set[Run]()
+            left = {one: max(0.0, one.left) for one in (*line, *self._placed)}
+            share = self.share - self.clock()
+            ends = {one: min(left[one], max(0.0, share + (one.since or 0.0))) for one in self._placed}
+            for one, end in ends.items():
+                left[one] -= end
+            while True:
+                ended = min(ends, key=ends.__getitem__)
+                now = ends.pop(ended)
+                turns.update(dict.fromkeys(ended.keys, next(self._count)))
+                if left[ended] > 0:
+                    line.append(ended)
+                following = self._first(line, [*ends], turns)
                 if following is run:
-                    return len(before), ended[0]
+                    return len(before), now
                 line.remove(following)
                 before.add(following)
-                place(following, ended[0], self.share)
-            return None  # never reached: every run gets a place
+                takes = min(left[following], self.share)
+                left[following] -= takes
+                ends[following] = now + takes
 
     def _fill(self) -> None:
         """Give the free places to waiting runs."""

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from xformer.device import prepare
+from xformer.explain.passes import blocks
 from xformer.hub import repository
 from xformer.hub.checkpoint import Checkpoint, Model
+from xformer.results import Block
 from xformer.serve.limits import Guard
 
 T = TypeVar("T")
@@ -55,6 +57,10 @@ class ModelService(Generic[Model]):
         """
         return repository.push(self.folder, repo_id, private=private, token=token, commit_message=commit_message,
                                branch=branch, create_pr=create_pr)
+
+    def blocks(self) -> list[Block]:
+        """The model box by box, in the order of its parameters."""
+        return blocks(self.model)
 
     def _measured(self, read: Callable[[dict[str, Any]], T], otherwise: T) -> T:
         """What `read` finds in the metrics of the checkpoint; `otherwise` where they lack it, or have another form."""

@@ -9,7 +9,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -250,15 +250,12 @@ def judge(reader: ReviewService, rows: Sequence[Row]) -> Iterator[tuple[int, lis
     judged = [Judged(row.text, row.given, None, None, (Message.of("texts_waits"),)) for row in rows]
     done = 0
     for chunk in _chunks(rows):
-        readable = []
-        for i in chunk:
-            problem = rows[i].problem or _unreadable(reader, rows[i].text)
-            if problem is None:
-                readable.append(i)
-            else:
-                judged[i] = Judged(rows[i].text, rows[i].given, None, None, (problem,))
-        for i, sentiment in zip(readable, reader.classify([rows[i].text for i in readable]), strict=True):
-            judged[i] = Judged(rows[i].text, rows[i].given, sentiment.label, sentiment.probability, sentiment.warnings)
+        problems = {i: problem for i in chunk if (problem := rows[i].problem or _unreadable(reader, rows[i].text))}
+        readable = [i for i in chunk if i not in problems]
+        for i, problem in problems.items():
+            judged[i] = replace(judged[i], notes=(problem,))
+        for i, one in zip(readable, reader.classify([rows[i].text for i in readable]), strict=True):
+            judged[i] = replace(judged[i], label=one.label, probability=one.probability, notes=one.warnings)
         done += len(chunk)
         yield done, list(judged)
 

@@ -113,7 +113,11 @@ class Models(ModelPool):
             return
         wanted, first = self._join(name)
         try:
-            self._wait(name, wanted, first)
+            now, seconds = time.perf_counter(), self.guard.seconds
+            if not first:
+                seconds = max(0.0, wanted.began + PATIENCE - now)
+            late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
+            Wait(seconds, self.guard.asker(), now, late).until_done(wanted.service)
             yield wanted.service.result()
         finally:
             self._leave(wanted)
@@ -137,14 +141,6 @@ class Models(ModelPool):
         if first:
             threading.Thread(target=self._load, args=(name, wanted), name=f"load {name}", daemon=True).start()
         return wanted, first
-
-    def _wait(self, name: str, wanted: _Loaded, first: bool) -> None:
-        """Wait until a model is loaded or has failed to load. Raises UserError if that takes too long."""
-        now, seconds = time.perf_counter(), self.guard.seconds
-        if not first:
-            seconds = max(0.0, wanted.began + PATIENCE - now)
-        late = Message.of("model_unready", name=name, seconds=round(now + (seconds or 0.0) - wanted.began))
-        Wait(seconds, self.guard.asker(), now, late).until_done(wanted.service)
 
     def _leave(self, wanted: _Loaded) -> None:
         """Cease to be a user of a model."""

@@ -18,7 +18,6 @@ from xformer.hub import checkpoint
 from xformer.pieces import BOS, EOS
 from xformer.results.attention import Trace
 from xformer.results.messages import Message, UserError
-from xformer.results.models import Block
 from xformer.results.reviews import Attribution, Bin, Calibration, LabelShare, PoolingScore, Sentiment
 from xformer.serve.limits import computes
 from xformer.serve.loaded import ModelService
@@ -183,9 +182,6 @@ class SentimentService(OfReviews[TransformerClassifier], ReviewService):
             sum(group[0] < after for group in groups) if after is not None else None, (odds[0] - odds[1:]).numpy(),
             attribution.of_words(look.pooling, groups), attribution.of_words(look.heads, groups),
             time.perf_counter() - began, config.pooling, maximum)
-
-    def blocks(self) -> list[Block]:
-        return passes.blocks(self.model)
 
     @property
     def calibration(self) -> Calibration | None:

@@ -30,7 +30,7 @@ from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
 from xformer.results.inside import Neighbour
 from xformer.results.messages import Message, UserError
-from xformer.results.models import Block, Head
+from xformer.results.models import Head
 from xformer.results.options import OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
 from xformer.results.training import History, Moments
@@ -106,9 +106,6 @@ class Service(ModelService[Translator], TranslationService):
     @property
     def moments(self) -> Moments | None:
         return recorded.read_moments(self.folder)
-
-    def blocks(self) -> list[Block]:
-        return passes.blocks(self.model)
 
     @property
     def _transformer(self) -> Transformer:
@@ -285,10 +282,10 @@ class Service(ModelService[Translator], TranslationService):
             one, other = (next(new) if isinstance(text, str) else text for text in (first, second))
             pairs = [self._pair(translation, translation.best.tokens) for translation in (one, other)]
             traces = self.trace(one, one.best.tokens), self.trace(other, other.best.tokens)
-            with self.guard.work():
-                crossed = [passes.score(self.model, pairs[i].source, pairs[1 - i]) for i in range(2)]
-        return Comparison((one, other), traces, ((traces[0].log_probs, tuple(crossed[0])),
-                                                 (tuple(crossed[1]), traces[1].log_probs)))
+            with self.guard.work(), torch.inference_mode():
+                crossed = [tuple(passes.log_probs(self.model, [pairs[i].source], pairs[1 - i])[0].tolist())
+                           for i in range(2)]
+        return Comparison((one, other), traces, ((traces[0].log_probs, crossed[0]), (crossed[1], traces[1].log_probs)))
 
     @computes
     def ask(self, question: Question[Answer], progress: Progress | None = None) -> Answer:

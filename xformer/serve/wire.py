@@ -30,7 +30,7 @@ KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 
 
 @cache
-def _names(kind: type) -> list[str]:
+def _names(kind: Any) -> list[str]:
     """Return the names of the fields from which a record is made."""
     return [*signature(kind).parameters]
 
@@ -64,7 +64,7 @@ def _packed(value: Any) -> Any:
         return value.item()
     name = type(value).__name__
     if RECORDS.get(name) is type(value):
-        return {"": name, "fields": {one: _packed(getattr(value, one)) for one in _names(type(value))}}
+        return {"": name, "fields": {one: _packed(getattr(value, one)) for one in _names(RECORDS[name])}}
     if isinstance(value, dict):
         return {"": "dict", "items": [[_packed(key), _packed(one)] for key, one in value.items()]}
     if isinstance(value, list):

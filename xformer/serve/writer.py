@@ -18,6 +18,7 @@ from xformer.search import drawn_with
 from xformer.serve.limits import computes
 from xformer.serve.protocol import WriterService
 from xformer.serve.reviews import OfReviews
+from xformer.serve.text import Prepared
 from xformer.tokenizer import Tokenizer
 
 LISTED = 10  # likeliest pieces that are listed for each place
@@ -57,11 +58,8 @@ class Writer(OfReviews[LanguageModel], WriterService):
 
     @computes
     def read(self, text: str, whole: bool = False, options: Options = GREEDY) -> Scored:
-        if not text.strip():
-            return self._scored("", [EOS] if whole else [], options)
-        prepared = self._prepare(text, "lm_empty")
-        return self._scored(prepared.text, [*prepared.tokens, *([EOS] if whole else [])], options,
-                            tuple(prepared.warnings))
+        line, tokens, warnings = self._prepare(text, "lm_empty") if text.strip() else Prepared("", [], [])
+        return self._scored(line, [*tokens, *([EOS] if whole else [])], options, tuple(warnings))
 
     @computes
     def write(self, text: Scored, options: Options = GREEDY) -> Scored:
