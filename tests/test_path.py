@@ -88,7 +88,7 @@ def exact(model, tokens):
         x, mask = model.embedding(tokens), padding_mask(tokens)
         whole = jacobian(lambda x: model.encoder(x, mask), x.detach())
     else:
-        whole = jacobian(lambda x: model.encoder(x, tokens != PAD)[0], model._embed(tokens).detach())
+        whole = jacobian(lambda x: model.encoder(x, tokens != PAD)[0], model.embed(tokens).detach())
     return whole[0, :, :, 0].norm(dim=(1, 3)).numpy()  # [1, S, D, 1, S, D] -> [S, S]
 
 
@@ -109,7 +109,7 @@ def test_a_state_of_the_grus_knows_both_sides_by_half_of_its_numbers(generation_
     """What is on the left comes by the GRU that reads forwards alone, and what is on the right by the other."""
     loaded = checkpoint.load_translator(generation_checkpoints["gru"])
     model, tokens = loaded.model.eval(), torch.tensor([[*loaded.tokenizer.encode(TEXT), EOS]])
-    x = model._embed(tokens).detach().requires_grad_()
+    x = model.embed(tokens).detach().requires_grad_()
     state = model.encoder(x, tokens != PAD)[0][0, 4]
     for half, silent in ((state[:8], slice(5, None)), (state[8:], slice(0, 4))):
         (moved,) = torch.autograd.grad(half.sum(), x, retain_graph=True)

@@ -25,7 +25,7 @@ def reach(model: Translator, tokenizer: Tokenizer, source: Sequence[int], pause:
     directions = min(width, directions or max(FEWEST, WORK // count ** 2))
     with torch.inference_mode(False), torch.enable_grad():
         tokens, squares = torch.tensor([source], device=model.embedding.weight.device), list[torch.Tensor]()
-        x = (model.embedding if isinstance(model, Transformer) else model._embed)(tokens).detach().requires_grad_()
+        x = (model.embedding if isinstance(model, Transformer) else model.embed)(tokens).detach().requires_grad_()
         states = (model.encoder(x, None, Trace())  # [1, S, D]; traced: fused attention derives one after the other
                   if isinstance(model, Transformer) else model.encoder(x, tokens.bool())[0])  # nowhere is padding
         drawn = torch.randn(count, width, directions, generator=torch.Generator().manual_seed(0))
