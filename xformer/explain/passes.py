@@ -256,7 +256,8 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
     q, k, w = layer.of_query(torch.cat(asked)), layer.of_key(at.memory[0]), layer.weight.weight[0]
     scored = torch.tanh(q[:, None] + k) @ w + layer.weight.bias
     given, predicted, keys = (tuple(tokenizer.pieces(one)) for one in (pair.given, pair.predicted, pair.source))
-    return AdditiveWalk(given, predicted, keys, *(one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1))))
+    return AdditiveWalk(given, predicted, keys, *(
+        one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1))))
 
 
 @torch.inference_mode()
