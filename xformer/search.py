@@ -250,7 +250,7 @@ class _Search:
             x.flatten()[flat].tolist() for x in (choices, log_probs, totals))  # [N, C] -> [N C] -> [B, P]
 
         # 3) Of each sentence the K best that have not ended live on, unless its search is over.
-        kept, still, kept_sentences = list[Continuation](), list[int](), list[int]()
+        kept, still = list[Continuation](), list[int]()  # rows, and which of the B sentences
         self.history.append(_Step(kept, alternatives))
         for b, sentence in enumerate(alive):
             candidates = [*zip(picked_rows[b], picked_tokens[b], picked_log_probs[b], picked_totals[b], strict=True)]
@@ -260,15 +260,14 @@ class _Search:
                 continue
             idle = (picked_rows[b][0], EOS, 0.0, -math.inf)  # a finished sample, or a vocabulary smaller than the beam
             kept += lives + [idle] * (width - len(lives))  # K rows a sentence
-            still.append(sentence)
-            kept_sentences.append(b)
+            still.append(b)
 
         # 4) Tell the scorer which rows go on, where these are not all of them in their order.
         parents = [row for row, *_ in kept]
         if still and (len(still) < len(alive) or parents != list(range(len(parents)))):
-            sentences = torch.tensor(kept_sentences, device=self.device) if len(still) < len(alive) else None  # [B]
+            sentences = torch.tensor(still, device=self.device) if len(still) < len(alive) else None  # [B]
             self.scorer.select(torch.tensor(parents, device=self.device), sentences)  # [N]
-        return [token for _, token, *_ in kept], [total for *_, total in kept], still
+        return [token for _, token, *_ in kept], [total for *_, total in kept], [alive[b] for b in still]
 
     def _sort_out(self, sentence: int, candidates: list[Continuation]) -> list[Continuation]:
         """Set aside those of a sentence's candidates, best first, that end it; return at most K that live on."""

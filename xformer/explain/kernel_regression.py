@@ -91,5 +91,4 @@ def descend(x: np.ndarray, y: np.ndarray, bandwidth: float, limits: tuple[float,
         error, slope = left_out(x, y, bandwidth)
         found.append((bandwidth, error))
         bandwidth = float(np.clip(bandwidth * np.exp(-RATE * slope / size), *limits))
-    bandwidths, errors = zip(*found, strict=True)
-    return Descent(bandwidths, errors)
+    return Descent(*zip(*found, strict=True))

@@ -83,17 +83,12 @@ def heads(model: Transformer, change: Weighing, length: int) -> Heads:
     beta = torch.tensor(change.beta, device=device)[None, None, None]
     weigh = {"beta": by_beta(beta), "unscaled": unscaled, "after": scaled_after, "queries": over_queries,
              "zeroed": zeroed(length if stack == "decoder_self" else 0)}[change.kind]
-    if change.scope == "head":
-        weigh = _only(weigh, torch.arange(model.config.n_heads, device=device)[:, None, None] == number - 1)
-    found = weighed(model, weigh, [stack])
-    return found if change.scope == "stack" else replace(found, weigh={(stack, layer): weigh})
+    chosen = torch.arange(model.config.n_heads, device=device)[:, None, None] == number - 1
 
-
-def _only(changed: Weigh, chosen: Tensor) -> Weigh:
-    """Weigh with `changed` in the chosen heads [H, 1, 1], and with equation 1 in the others."""
-    def weigh(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-        return torch.where(chosen, changed(q, k, mask), scores(q, k, mask).softmax(dim=-1))
-    return weigh
+    def of_one(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+        return torch.where(chosen, weigh(q, k, mask), scores(q, k, mask).softmax(dim=-1))
+    found = weighed(model, of_one if change.scope == "head" else weigh, [stack])
+    return found if change.scope == "stack" else replace(found, weigh={(stack, layer): found.weigh[stack, layer]})
 
 
 class WholePrefix:

@@ -95,11 +95,10 @@ class Guard:
     @contextmanager
     def enter(self, seconds: float | None = None) -> Iterator[Wait]:
         """Enter for one request, for `seconds` or the guard's own limit. Raises UserError at once if it is full."""
-        served, wait = self._served, self._served.wait
-        inside = wait is not None
-        if wait is None or seconds is not None:
-            wait = Wait(self.seconds if seconds is None else seconds, self.asker(), time.perf_counter())
-        if inside:
+        served, outer = self._served, self._served.wait
+        wait = outer if outer is not None and seconds is None else Wait(
+            self.seconds if seconds is None else seconds, self.asker(), time.perf_counter())
+        if outer is not None:
             yield wait
             return
         with self._lock:

@@ -137,17 +137,16 @@ class Study(protocol.StudyService):
 
 def _check(settings: RunSettings) -> None:
     """Raise UserError for settings that are not offered."""
-    for name, value, least, most in (
-            ("layers", settings.layers, 1, protocol.LIVE_LAYERS), ("steps", settings.steps, 1, protocol.LIVE_STEPS),
-            ("warmup", settings.warmup, 0, protocol.LIVE_WARMUP), ("peak", settings.peak, 0, protocol.LIVE_PEAK),
-            ("smoothing", settings.smoothing, 0, 0.5)):
+    for name, least, most in (("layers", 1, protocol.LIVE_LAYERS), ("steps", 1, protocol.LIVE_STEPS),
+                              ("warmup", 0, protocol.LIVE_WARMUP), ("peak", 0, protocol.LIVE_PEAK),
+                              ("smoothing", 0, 0.5)):
+        value = getattr(settings, name)
         known = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (known and math.isfinite(value) and least <= value <= most):
             raise UserError(Message.of("live_error_number", name=name, least=least, most=most,
                                        value=f"{value:g}" if known else str(value)[:40]))
-    for name, word, offered in (("task", settings.task, protocol.TASKS), ("norm", settings.norm, protocol.NORMS),
-                                ("schedule", settings.schedule, protocol.SCHEDULES)):
-        if word not in offered:
+    for name, offered in (("task", protocol.TASKS), ("norm", protocol.NORMS), ("schedule", protocol.SCHEDULES)):
+        if (word := getattr(settings, name)) not in offered:
             raise UserError(Message.of("live_error_choice", name=name, value=str(word)[:40],
                                        options=", ".join(offered)))
     _check_seed(settings.seed)

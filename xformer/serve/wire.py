@@ -8,7 +8,7 @@ to trust the other, as it would with pickles.
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from inspect import signature
@@ -131,8 +131,9 @@ def check_arguments(wanted: Callable[..., Any], given: Any) -> dict[str, Any]:
 
 
 def _check(what: str, value: Any, kind: Any) -> None:
-    if not _fits(value, kind):
-        raise UserError(f"The {what} is {_short(value)}; it must be {_called(kind)}.")
+    fits, called = _type(kind)
+    if not fits(value):
+        raise UserError(f"The {what} is {_short(value)}; it must be {called}.")
 
 
 def _short(value: Any) -> str:
@@ -140,40 +141,32 @@ def _short(value: Any) -> str:
     return said if len(said) <= 40 else f"{said[:40]}…"
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value fits an annotation; the fields of records were checked when they were made."""
-    origin, inner = get_origin(kind), get_args(kind)
+@cache
+def _type(kind: Any) -> tuple[Callable[[Any], bool], str]:
+    """What tells whether a value fits an annotation, and what a sentence calls such values; the fields of records were
+    checked when they were made."""
+    origin = get_origin(kind)
     if kind is Any:
-        return True
-    if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in inner)
+        return lambda value: True, "anything"
     if kind in (int, float):
-        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
-        return whole or kind is float and isinstance(value, float) and value == value
-    if origin is tuple and inner[-1] is not Ellipsis:
-        return isinstance(value, (list, tuple)) and len(value) == len(inner) and all(map(_fits, value, inner))
-    if origin in (tuple, list, Sequence):
-        return isinstance(value, (list, tuple)) and all(_fits(one, inner[0]) for one in value)
-    if origin in (set, frozenset, Iterable):
-        return isinstance(value, (list, tuple, set, frozenset)) and all(_fits(one, inner[0]) for one in value)
-    if origin in (dict, Mapping):
-        return isinstance(value, dict) and all(_fits(one, inner[0]) and _fits(value[one], inner[1]) for one in value)
-    return isinstance(value, origin or kind)
-
-
-def _called(kind: Any) -> str:
-    """Name the type of an annotation for a sentence."""
-    origin, inner = get_origin(kind), get_args(kind)
+        return lambda value: (isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
+                              or kind is float and isinstance(value, float) and value == value), KINDS[kind]
+    if origin in (None, Question):
+        names = [name for name, one in RECORDS.items() if issubclass(one, origin or kind)]
+        called = KINDS.get(kind) or (f"a record {' or '.join(names)}" if names else "an array")
+        return lambda value: isinstance(value, origin or kind), called
+    fits, named = zip(*(_type(one) for one in get_args(kind) if one is not Ellipsis), strict=True)
     if origin in (Union, UnionType):
-        return " or ".join(map(_called, inner))
+        return lambda value: any(fit(value) for fit in fits), " or ".join(named)
     if origin in (dict, Mapping):
-        return "a record by name"
-    if origin is tuple and inner[-1] is not Ellipsis:
-        return f"a list of {len(inner)} entries: {', '.join(map(_called, inner))}"
-    if origin not in (None, Question):
-        return f"a list, each entry {_called(inner[0])}"
-    names = [name for name, one in RECORDS.items() if issubclass(one, origin or kind)]
-    return KINDS.get(kind) or (f"a record {' or '.join(names)}" if names else "an array")
+        return lambda value: isinstance(value, dict) and all(fits[0](one) and fits[1](value[one]) for one in value), (
+            "a record by name")
+    if origin is tuple and Ellipsis not in get_args(kind):
+        return lambda value: (isinstance(value, (list, tuple)) and len(value) == len(fits)
+                              and all(fit(one) for fit, one in zip(fits, value, strict=True))), (
+            f"a list of {len(fits)} entries: {', '.join(named)}")
+    kinds = (list, tuple) if origin in (tuple, list, Sequence) else (list, tuple, set, frozenset)
+    return lambda value: isinstance(value, kinds) and all(map(fits[0], value)), f"a list, each entry {named[0]}"
 
 
 def weight(value: Any, counted: set[int] | None = None) -> int:

@@ -68,17 +68,13 @@ class Writer(OfReviews[LanguageModel], WriterService):
         with self.guard.work(), torch.inference_mode():
             scores = next_scores(self.model, text.tokens)[-1]
         token = draw(chances(scores, options), options.seed, len(text.tokens))
-        return self._longer(text, len(text.tokens), token, options)
+        return self.choose(text, len(text.tokens), token, options)
 
     @computes
     def choose(self, text: Scored, place: int, token: int | None = None, options: Options = GREEDY) -> Scored:
         vocabulary = self.model.config.vocab_size
         if not 0 <= place <= len(text.tokens) or (token is not None and not EOS <= token < vocabulary):
             raise UserError(Message.of("lm_no_place", place=place + 1, pieces=len(text.tokens)))
-        return self._longer(text, place, token, options)
-
-    def _longer(self, text: Scored, place: int, token: int | None, options: Options) -> Scored:
-        """Score the pieces of a text before a place, and `token` after them if it is given."""
         tokens = [*text.tokens[:place], *([] if token is None else [token])]
         return self._scored(_respelt(self.tokenizer, text, tokens), tokens, options)
 
