@@ -193,7 +193,8 @@ def test_the_rest_is_drawn_only_where_it_is_looked_at_and_once(running, learned_
         asked.append(question.side) if isinstance(question, Follow) else None) or ask(question))
     look = {"trace": trace, "first_stack": "cross", "first_layer": 1, "first_head": 1, "query": 2, "padding": 0,
             "beta_power": 0.0, "scoring": "scaled", "mask": "padding", "lock": "",
-            **{f"{part}_open": False for part in ("vectors", "map", "reshape", "rest", "variance", "split")}}
+            **{f"{part}_open": False for part in ("vectors", "map", "reshape", "rest", "variance", "split",
+                                                 "slice", "initial", "additive")}}
     draw = partial(laid_out(running).pictures["principles"].draw, running, ENGLISH, {})
     closed = draw(**look)
     assert "strips" not in closed and not asked
