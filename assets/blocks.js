@@ -47,7 +47,7 @@ function sublayers(layer) {
 }
 
 // Names the boxes of a tower as a teacher does, and frames what that teacher groups. boxes: names by the box's key.
-function nameBoxes(tower, boxes, {layers, towers, more, frames}) {
+function nameBoxes(tower, boxes, {layers, towers, more, frames: framed}) {
   const {side} = tower.dataset, heading = tower.querySelector('h3');
   heading.textContent = towers[side] ?? heading.textContent;
   for (const box of tower.querySelectorAll('[data-box]')) {
@@ -58,7 +58,7 @@ function nameBoxes(tower, boxes, {layers, towers, more, frames}) {
   for (const name of tower.querySelectorAll('.layer .name')) {
     name.textContent = layers[side] ? `${layers[side]} · ${name.textContent}` : `– ${name.textContent}`;
   }
-  const own = frames.filter(frame => frame.side === side);
+  const own = framed.filter(frame => frame.side === side);
   for (const layer of tower.querySelectorAll('.layer')) {
     const found = sublayers(layer);
     for (const frame of own.filter(one => one.within)) {
