@@ -1,6 +1,7 @@
 """One question of each kind, for tests that ask them all."""
 
 from xformer.results import (
+    AskWhy,
     Begin,
     EmbedSource,
     Examine,
@@ -17,7 +18,9 @@ from xformer.results import (
     RankHeads,
     ReadDecoder,
     Reweigh,
+    SwapHeads,
     SweepBeta,
+    TellSides,
     TranslateByLayer,
     WalkHead,
     Weighing,
@@ -33,4 +36,6 @@ def one_of_each(source, target, piece):
             MeasureReach(source),
             SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
             Begin(source, target, head), Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source),
-            EmbedSource(source), NearestPieces(piece), NearestContexts(source, 0, 1)]
+            EmbedSource(source), NearestPieces(piece), NearestContexts(source, 0, 1),
+            AskWhy(source, target, 0, "</s>"), TellSides(source, target),
+            SwapHeads(source, target, 0, "</s>", source if isinstance(source, str) else source.source)]

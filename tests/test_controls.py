@@ -108,6 +108,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
     chosen = {"text": "A & b?", "tab": "model", "spanish": "¿C?", "lesson": "it.3", "beam": 7, "n_best": 2,
               "length_penalty": 0.3, "longest": 9, "temperature": 0.7, "top_k": 20, "top_p": 0.9, "draw_seed": 3,
               "decode": "layers", "tree_width": 3, "smoothing": 0.25, "step": 4, "tree_node": 12,
+              "rival": "▁a", "twin": "B?",
               "stack": "encoder_self", "layer": 1, "head": 2, "show": "max", "view": "arcs",
               "rows": "predicted", "lock": "es2-en1", "projector": True,
               "palette": "magma", "heads": ["encoder_self.1.2", "encoder_self.2.1"], "threshold": 33, "words": True,

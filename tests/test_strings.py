@@ -24,7 +24,8 @@ LITERAL = {
         error_texts_container error_texts_encoding error_texts_kind force_smoothing_info gen_column_work gen_costs_text
         first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm layers_caution lecture_note occlusion_text
         path_look pos_power_info pos_text_table recorded_lecture rule_rollout rule_rollout_cross rule_weigh shares_text
-        sink_meter sizes_vocabularies train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with""",
+        sink_meter sizes_vocabularies train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with
+        why_sides_note why_way_0_said why_way_1_said""",
     "part of a formula or a definition": """
         attention_note attention_note_empty bleu_brevity bleu_no_match bleu_lab_brevity bleu_short bleu_why_notes
         bleu_why_paper bleu_why_sacre bleu_zero bugs_sign_after bugs_sign_queries effect_text

@@ -1,4 +1,4 @@
-"""The Step by step tab as a person uses it, in Chromium: its three parts, by mouse, by keyboard, and on a phone."""
+"""The Step by step tab as a person uses it, in Chromium: its four parts, by mouse, by keyboard, and on a phone."""
 
 import csv
 import io
@@ -179,6 +179,61 @@ def test_each_layer_is_read_and_cells_say_their_ranks(visit, learned_pairs):
     expect(page.locator(".of-lens tr.chosen th")).to_contain_text("2 · after")
 
 
+NUMBERS = "all => all.map(one => parseFloat(one.textContent.replace('\u2212', '-')))"
+
+
+def test_why_a_piece_stands_there_opens_on_its_address_and_is_asked_of_another_rival(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[1][0])}&tab=decoding&decode=why&step=2")
+    panel = page.locator(".why-panel.block")
+    bars, rivals = panel.locator(".bars button"), panel.locator(".instead button")
+    expect(panel.locator(".bars .now")).to_have_attribute("aria-label", re.compile(r"^Step 2, “.+”: .+ from the Engl"))
+    expect(rivals.first).to_have_attribute("aria-pressed", "true")
+    said, parts = panel.locator(".instead .found"), panel.locator(".parts .number")
+    for number in (0, 2):  # the likeliest rival, and another one
+        rivals.nth(number).click()
+        name = rivals.nth(number).locator("span").inner_text()
+        expect(said).to_contain_text(f"less that of “{name}” is")
+        *added, total = parts.evaluate_all(NUMBERS)
+        assert sum(added) == pytest.approx(total, abs=0.005 * len(parts.all()))
+        expect(said).to_contain_text(f"{total:+.2f}".replace("-", "−"))
+        cells = panel.locator(".heads td[title]").evaluate_all(
+            "all => all.map(one => parseFloat(one.title.split(': ')[1].replace('\u2212', '-')))")
+        of_heads = [added[i] for i in (2, 3, 5, 6)]  # self-attention and cross-attention of both layers
+        assert len(cells) == 2 * 2 * 4 and sum(cells) == pytest.approx(sum(of_heads), abs=0.03)
+    page.wait_for_url("**rival=**")
+    panel.locator(".bars .now").press("ArrowRight")
+    expect(panel.locator(".instead h3")).to_contain_text("At step 3 stands")
+    expect(panel.locator(".bars .now")).to_be_focused()
+    expect(bars.nth(2)).to_have_class("now")
+    page.wait_for_url("**step=3**")
+    assert "rival=" not in page.url
+
+
+def test_a_twin_s_answers_are_put_into_each_head_and_another_length_is_refused(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[1][0])}&tab=decoding&decode=why&step=2", width=375)
+    panel = page.locator(".why-panel.block")
+    field = panel.get_by_label("Twin sentence")
+    type_into(field, "A very much longer sentence than that one is.")
+    field.press("Enter")
+    expect(panel.get_by_role("alert")).to_contain_text("The twin must have as many pieces")
+    expect(panel.locator(".swapped table")).to_have_count(0)
+    type_into(field, learned_pairs[1][0])
+    panel.get_by_role("button", name="Replace the heads").click()
+    expect(panel.locator(".swapped table")).to_have_count(3)
+    expect(panel.locator(".swapped .found")).to_contain_text("With the twin the difference is")
+    page.wait_for_url("**twin=**")
+    expect_fits(page, 375)
+    ways = panel.locator(".inputs .buttons button")
+    before = panel.locator(".inputs .words small").all_inner_texts()
+    ways.nth(1).click()
+    assert panel.locator(".inputs .words small").all_inner_texts() != before
+    expect(panel.locator(".inputs .sub")).to_contain_text("Integrated gradients")
+    rows = [*csv.reader(io.StringIO(saved(page, panel.get_by_role("button", name="Save as CSV").click)[0].decode()))]
+    assert {len(row) for row in rows} == {3} and sum(row[0].startswith("Twin sentence") for row in rows) == 3 * 2 * 4
+    content, _ = saved(page, panel.get_by_role("button", name="Save as PNG").click)
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000
+
+
 def test_two_draws_stand_side_by_side_and_the_tree_says_that_samples_make_none(visit, learned_pairs):
     page = visit(f"/?text={quote(learned_pairs[1][0])}&temperature=1")
     expect(page.locator(".draws section h3")).to_have_text(["Draw with seed 1", "Draw with seed 2"])
@@ -199,7 +254,7 @@ def test_every_part_fits_a_phone(visit, learned_pairs, path):
     page = visit(f"{path}?text={quote(learned_pairs[4][0])}&tab=decoding", width=375)
     expect(page.locator(".beam-tree .node.winner")).to_have_count(1)
     expect_fits(page, 375)
-    for number, drawn in ((2, ".forced tr.wanted button"), (3, ".of-lens td.reading")):
+    for number, drawn in ((2, ".forced tr.wanted button"), (3, ".of-lens td.reading"), (4, ".why-panel .parts tr.sum")):
         page.locator(".decoding .parts label").nth(number - 1).click()
         expect(page.locator(drawn).first).to_be_visible()
         expect_fits(page, 375)

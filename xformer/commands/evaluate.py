@@ -233,7 +233,8 @@ def alignment(args: argparse.Namespace) -> None:
                   "         " + "".join(f"{f'head {h}':>8}" for h in range(1, rates.shape[1] + 1)),
                   *(f"{f'layer {i}':<9}" + "".join(f"{value:8.3f}" for value in row) for i, row in enumerate(rates, 1))]
     lines.append(f"best: layer {scores.layer}, head {scores.head}, AER {scores.best:.3f} of the piece "
-                 f"{scores.reading}; {scores.sentences:,} sentences")
+                 f"{scores.reading}; {scores.sentences:,} sentences"
+                 f"{'' if scores.sides is None else f'; where pieces come from by ALTI+: AER {scores.sides:.3f}'}")
     _tell(args, lines, "alignment", scores.to_json(), service)
 
 

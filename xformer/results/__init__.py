@@ -17,6 +17,9 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Occlusion.effect | (T, W) | nats |
 | DecoderReadings.likeliest, probabilities | (layers + 1, T) | probability |
 | DecoderReadings.ranks | (layers + 1, T) | whole number, from 1 |
+| Why.adds | (layers, 2 * H + 1) | nats |
+| Why.by_source | (2, S) | nats |
+| Why.by_given | (2, step + 1) | nats |
 | Walk.q, answers | (Q, d) | a number of the model |
 | Walk.k, v | (K, d) | a number of the model |
 | Walk.mask | (Q, K) | bool, True where a query may look |
@@ -53,7 +56,7 @@ heads are counted from 1, positions and steps of a search from 0.
 """
 
 from xformer.results.attention import AdditiveWalk, Maps, Origin, Trace
-from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
+from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels, Why
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Reach, Stream, Sublayer, SublayerGradient, Walk
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
@@ -73,6 +76,7 @@ from xformer.results.options import (
     Weighing,
 )
 from xformer.results.questions import (
+    AskWhy,
     Begin,
     EmbedSource,
     Examine,
@@ -87,7 +91,9 @@ from xformer.results.questions import (
     RankHeads,
     ReadDecoder,
     Reweigh,
+    SwapHeads,
     SweepBeta,
+    TellSides,
     TranslateByLayer,
     WalkAdditive,
     WalkHead,
@@ -129,13 +135,13 @@ from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
     "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
-    "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "Attribution", "BeamTree", "Begin", "Bin", "Bleu", "Block",
-    "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource",
-    "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History",
-    "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "MeasureReach",
-    "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces",
-    "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions",
-    "RankHeads", "Reach", "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream",
-    "Sublayer", "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer", "Translation",
-    "TwoModels", "UserError", "Walk", "WalkAdditive", "WalkHead", "Weighing",
+    "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin", "Bleu",
+    "Block", "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores",
+    "EmbedSource", "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect",
+    "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum",
+    "MeasureReach", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts",
+    "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore",
+    "Positions", "RankHeads", "Reach", "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment",
+    "Stream", "Sublayer", "SublayerGradient", "SwapHeads", "SweepBeta", "TellSides", "Trace", "TrainingCourse",
+    "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkAdditive", "WalkHead", "Weighing", "Why",
 ]

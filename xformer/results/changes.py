@@ -111,3 +111,14 @@ class Examined:
     text: str  # what it writes, greedily
     trace: Trace
     signs: dict[str, float | str]  # by the names of `explain.bugs.signs`
+
+
+@dataclass(frozen=True, eq=False)
+class Why:
+    """Why a piece was written and not its rival: what makes the difference of their logits, in nats."""
+
+    adds: np.ndarray  # by layer: heads of self-attention, of cross-attention, and the feed-forward network
+    rest: tuple[float, float, float]  # the embedding of the piece before, its position, and the biases
+    by_source: np.ndarray  # of each piece: contrastive gradient x input, and integrated gradients
+    by_given: np.ndarray  # the same of the pieces given, up to that of the step
+    change: float  # of the difference, from average pieces to these: what integrated gradients should sum to

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from xformer.results.attention import AdditiveWalk
-from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed
+from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed, Why
 from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Reach, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
@@ -122,6 +124,33 @@ class MeasureReach(OfPair[Reach]):
 
     target: Target = ()  # not looked at
     MOST = 48  # pieces of a source, </s> included
+
+
+@dataclass(frozen=True)
+class OfRival(OfPair[Answer]):
+    """A question about the piece at a step, from 0, and a piece that might stand there instead."""
+
+    step: int
+    rival: str
+
+
+@dataclass(frozen=True)
+class AskWhy(OfRival[Why]):
+    """Why the piece was written and not its rival."""
+
+
+@dataclass(frozen=True)
+class SwapHeads(OfRival[tuple[dict[str, np.ndarray], float]]):
+    """The difference of both pieces' logits where one head's answers are replaced by those for a twin source, for each
+    head (layers, H), by stack; and with all that is the twin's."""
+
+    twin: str  # a source of as many pieces
+
+
+@dataclass(frozen=True)
+class TellSides(OfPair[tuple[np.ndarray, np.ndarray]]):
+    """How much of each target piece came from each source piece (T, S), and from each piece that was given (T, T); each
+    row of both together sums to 1."""
 
 
 @dataclass(frozen=True)

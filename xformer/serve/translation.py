@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xformer.explain import bugs, lenses, passes, path, quality, stream, weighing
+from xformer.explain import bugs, lenses, passes, path, quality, stream, weighing, why
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
 from xformer.explain.passes import Intervention, Pair, intervene
@@ -431,6 +431,11 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.SweepBeta: _of_pair(weighing.sweep),
     questions.MeasureReach: _of_pair(
         lambda model, tokenizer, pair, pause: path.reach(model, tokenizer, pair.source, pause), any_model=True),
+    questions.AskWhy: _of_pair(why.answer),
+    questions.SwapHeads: lambda service, q, tell: _of_pair(lambda model, tokenizer, pair, pause: why.swapped(
+        model, pair, q.step, why.rival_of(tokenizer, pair, q.step, q.rival), service._pair(q.twin, q.target).source,
+        pause))(service, q, tell),
+    questions.TellSides: _of_pair(why.sources),
     questions.Examine: _of_pair(bugs.examine),
     questions.Reweigh: lambda service, q, _: service._reweigh(q),
     questions.Move: lambda service, q, _: service._move(q),

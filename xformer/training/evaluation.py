@@ -7,7 +7,7 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from tqdm import tqdm
 from xformer.explain import alignment, quality
 from xformer.explain.doubts import sureness
 from xformer.hub.checkpoint import Summary
-from xformer.results import LabelShare, LengthScore, Options, PoolingScore, Translation, UserError
+from xformer.results import LabelShare, LengthScore, Options, PoolingScore, TellSides, Translation, UserError
 from xformer.serve.reviews import SentimentService, encode, read, tidy
 from xformer.serve.translation import Service
 from xformer.serve.two_models import check
@@ -235,6 +235,7 @@ class AlignmentScores:
     layer: int  # of the best head, counted from 1
     head: int
     sentences: int
+    sides: float | None = None  # of `results.TellSides`, for the piece predicted; None for a recurrent model
 
     @property
     def best(self) -> float:
@@ -242,7 +243,8 @@ class AlignmentScores:
 
     def to_json(self) -> dict[str, Any]:
         return {"alignment_error_rate": {reading: rates.round(4).tolist() for reading, rates in self.rates.items()},
-                "best": {"layer": self.layer, "head": self.head, "of": self.reading}, "sentences": self.sentences}
+                "best": {"layer": self.layer, "head": self.head, "of": self.reading}, "sentences": self.sentences,
+                **({} if self.sides is None else {"sides": round(self.sides, 6)})}
 
 
 def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> AlignmentScores:
@@ -255,10 +257,14 @@ def evaluate_alignment(service: Service, gold: Sequence[alignment.Gold]) -> Alig
     gold = [pair.turned() for pair in gold] if service.info.source == "es" else gold
     traces = [service.trace(pair.english, pair.spanish)
               for pair in tqdm(gold, unit="sentence", dynamic_ncols=True, leave=False)]
-    rates = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS])
+    rates, sides = np.stack([alignment.head_scores(traces, gold, reading) for reading in alignment.READINGS]), None
+    if service.info.architecture == "transformer":
+        shares = [service.ask(TellSides(pair.english, pair.spanish))[0] for pair in gold]
+        sides = float(alignment.head_scores([replace(trace, cross=share[None, None]) for trace, share in
+                                             zip(traces, shares, strict=True)], gold)[0, 0])
     reading, layer, head = (int(i) for i in np.unravel_index(np.argmin(rates), rates.shape))
     return AlignmentScores(dict(zip(alignment.READINGS, rates, strict=True)), alignment.READINGS[reading], layer + 1,
-                           head + 1, len(gold))
+                           head + 1, len(gold), sides)
 
 
 # Sentiment

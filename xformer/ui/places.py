@@ -45,7 +45,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
     "attention": (Place("attention", "tab_attention"), *_folded(
         ("finder", "drawer_finder"), ("ablation", "drawer_ablation"), ("weighing", "drawer_weighing"),
         ("occlusion", "drawer_occlusion"), ("rivals", "drawer_rivals"), ("word-link", "drawer_link"))),
-    "decoding": _chosen("decode", "decode_{}", "steps", "yours", "layers"),
+    "decoding": _chosen("decode", "decode_{}", "steps", "yours", "layers", "why"),
     "pairs": (*_chosen("pairs_part", "pairs_part_{}", "sentences", "models", "bleu", "lecture"),
               *_folded(("same-head", "models_apart"), pairs_part="models"),
               *_folded(("brevity", "bleu_brevity_part"), pairs_part="bleu")),

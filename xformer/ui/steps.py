@@ -1,7 +1,8 @@
 """The Step by step tab: how the decoder comes to its translation, and what it makes of yours.
 
-Three parts, one at a time: the decoding step by step with the beam as a tree; a translation given to the model piece by
-piece (teacher forcing); readings after each layer. All are of the pair that the page looks into.
+Four parts, one at a time: the decoding step by step with the beam as a tree; a translation given to the model piece by
+piece (teacher forcing); readings after each layer; why a piece stands there and not a rival. All are of the pair that
+the page looks into.
 """
 
 from collections.abc import Callable
@@ -10,17 +11,17 @@ from typing import Any
 
 import gradio as gr
 
-from xformer.figures import beam_tree, lenses, step_player, teacher_forcing
+from xformer.figures import beam_tree, lenses, step_player, teacher_forcing, why
 from xformer.figures.ablation import changed_words
-from xformer.figures.labels import sentence
+from xformer.figures.labels import place, sentence
 from xformer.figures.notice import notice
 from xformer.pieces import EOS
-from xformer.results import BeamTree, Force, Forced, GrowTree, ReadDecoder, Trace, TranslateByLayer, Translation
+from xformer.results import BeamTree, Forced, Trace, Translation, UserError, Why, questions
 from xformer.serve.protocol import TranslationService
 from xformer.strings import Language
 from xformer.ui.components import TRANSPORT
-from xformer.ui.controls import Real, Whole
-from xformer.ui.handlers import QUIET, SWIFT, needs, number_of
+from xformer.ui.controls import Real, Whole, Words
+from xformer.ui.handlers import QUIET, SWIFT, needs, number_of, text_of
 from xformer.ui.layout import Layout
 from xformer.ui.pictures import Pictures
 from xformer.ui.places import question
@@ -31,6 +32,7 @@ WIDTH = Whole(5, 1, 8)
 SMOOTHING = Real(0.1, 0, 0.9, step=0.01)
 FIRST = Whole(1, 1, 999)  # a step; a longer translation has fewer, and is then shown from its last
 NODE = Whole(0, 0, 99_999)  # of the tree, from 1; 0 for the winner
+ASKED = ("rival", "twin")  # a piece, "" for the likeliest other one; a sentence, "" for none
 NO_TREE: dict[str, Any] = {"tree": None, "why": "", "went": "", "go": gr.update(visible=False)}
 
 
@@ -38,10 +40,10 @@ def build(page: Page) -> Tab:
     """Lay the tab out; called inside it."""
     language, part = page.language, Layout(page, ID)
     pictures = part.pictures(ID)
-    pictures.follow(first_step, "step")
+    pictures.follow(first_step, "step", *ASKED)
     pictures.fact("is_own", is_own)
     pictures.fact("given", lambda service, trace, smoothing: service.ask(
-        Force(trace.text, trace.tokens, float(smoothing))))
+        questions.Force(trace.text, trace.tokens, float(smoothing))))
     pictures.fact("free_text", free_text)
     with gr.Column(elem_classes="decoding"):
         with gr.Row(elem_classes="controls parts"):
@@ -58,11 +60,15 @@ def build(page: Page) -> Tab:
                 question(language, name)
                 lay_out(part, pictures)
     part.hidden("step", FIRST)
+    for name in ASKED:
+        part.hidden(name, Words(), gr.Textbox)
     node = part.hidden("tree_node", NODE)
     pictures.listen(problem, page.opened[ID].change, page.trace.change)
     latest: dict[str, Any] = {"trigger_mode": "always_last", **SWIFT}
-    part["player"].choose(**part.listener(step_to, "step"), **latest)
-    for table in ("forced", "lens"):
+    part["player"].choose(**part.listener(step_to, "step", "rival"), **latest)
+    part["why_panel"].rival(**pictures.listener(problem, lambda event: {"rival": text_of(event, "rival")}), **latest)
+    part["why_panel"].twin(**pictures.listener(problem, lambda event: {"twin": text_of(event, "twin")}), **latest)
+    for table in ("forced", "lens", "why_panel"):
         part[table].choose(**pictures.listener(problem, step_to), **latest)
     tree, its_problem = page.pictures[f"{ID}.tree"], part["tree_problem"]
     tree.add("tree_node", node, lambda node, tree_node: node + 1 if node + 1 == tree_node else 0, seen=in_part("steps"))
@@ -130,10 +136,23 @@ def _layers(part: Layout, pictures: Pictures) -> None:
     pictures.add_each(part, {
         "by_layer": draw_by_layer,
         "lens": lambda service, trace, step, language: lenses.lens(
-            service.ask(ReadDecoder(trace.text, trace.tokens)), trace.source, step, language)}, seen=in_part("layers"))
+            service.ask(questions.ReadDecoder(trace.text, trace.tokens)), trace.source, step, language)},
+        seen=in_part("layers"))
 
 
-PARTS = {"steps": _steps, "yours": _yours, "layers": _layers}
+def _why(part: Layout, pictures: Pictures) -> None:
+    """Lay out why a piece stands in the translation and not another one."""
+    _note("why_text", part.language)
+    part["why_panel"] = part.canvas("why.js", '<div class="drawing"></div>', "why-panel")
+    pictures.fact("sides", lambda service, trace: service.ask(questions.TellSides(trace.text, trace.tokens)))
+    pictures.fact("against", against)
+    pictures.fact("reason", lambda service, trace, step, against: service.ask(
+        questions.AskWhy(trace.text, trace.tokens, int(step) - 1, against)))
+    pictures.fact("swapped", swapped)
+    pictures.add("why_panel", part["why_panel"], draw_why, seen=in_part("why"))
+
+
+PARTS = {"steps": _steps, "yours": _yours, "layers": _layers, "why": _why}
 
 
 def _note(key: str, language: Language) -> None:
@@ -152,12 +171,13 @@ def in_part(part: str) -> Callable[..., bool]:
 
 def first_step(trace: Trace | None, translation: Translation | None, step: int | None, before: dict[str, Any]
                ) -> dict[str, Any] | None:
-    """Begin a new sentence at its first step, and keep the step inside the pair; None where there is no pair yet."""
+    """Begin a new sentence at its first step, with nothing asked of it, and keep the step inside the pair; None where
+    there is no pair yet."""
     if trace is None or translation is None:  # it comes in a moment; or what is above the tabs says why not
         return None
     is_new = before and trace.text != before["trace"].text
     at = 1 if is_new else min(max(1, int(step or 1)), len(trace.target))
-    return {} if at == step else {"step": at}
+    return {**({} if at == step else {"step": at}), **(dict.fromkeys(ASKED, "") if is_new else {})}
 
 
 def is_own(trace: Trace, translation: Translation) -> bool:
@@ -184,13 +204,44 @@ def draw_by_layer(service: TranslationService, translation: Translation, languag
     """Translate from each layer of the encoder."""
     asked = translation.options
     options = replace(asked, temperature=0.0, n_best=min(asked.n_best, asked.beam))
-    found = service.ask(TranslateByLayer(translation, options, translation.max_length))
+    found = service.ask(questions.TranslateByLayer(translation, options, translation.max_length))
     return lenses.by_layer(translation.source, found, language)
 
 
-def step_to(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, int]:
+def step_to(service: TranslationService, language: Language, *, event: gr.EventData) -> dict[str, Any]:
     """Keep the step that the player shows, or that was chosen in a table, for the address and for the other parts."""
-    return {"step": number_of(event, "step")}
+    return {"step": number_of(event, "step"), "rival": ""}
+
+
+def against(given: Forced, step: int, rival: str) -> str:
+    """The rival that was chosen, where it is one of the likeliest at this step; else the likeliest."""
+    at = int(step) - 1
+    names = [piece for piece, _ in given.alternatives[at] if piece != given.predicted[at]]
+    return rival if rival in names else names[0]
+
+
+def swapped(service: TranslationService, trace: Trace, step: int, against: str, twin: str) -> Any:
+    """What each head's answers for a twin change; None without one, and what is wrong with it where it is refused."""
+    if not twin.strip():
+        return None
+    try:
+        return service.ask(questions.SwapHeads(trace.text, trace.tokens, int(step) - 1, against, twin))
+    except UserError as error:
+        return error
+
+
+def draw_why(service: TranslationService, trace: Trace, given: Forced, step: int, against: str, sides: Any,
+             reason: Why, swapped: Any, twin: str, language: Language) -> dict[str, Any]:
+    """Draw why a piece stands there; and, where it was measured, how badly the origins of pieces align words."""
+    problem = swapped.say(language) if isinstance(swapped, UserError) else ""
+    measured, best = service.metrics.get("alignment"), service.best_head
+    errors, error = service.alignment_errors(best), ""
+    if isinstance(measured, dict) and "sides" in measured and errors:
+        error = language.say("why_sides_error", sides=f'{measured["sides"]:.3f}', count=int(measured["sentences"]),
+                             head=place(best, language), best=f"{min(errors):.3f}")
+    packed = why.payload(trace, sides[0], given, int(step), against, reason, language)
+    return {**packed, "error": error,
+            "twin": why.twin(twin, None if problem else swapped, problem, packed["difference"], language)}
 
 
 def first_node(translation: Translation | None, tree_width: float, tree_node: int | None, before: dict[str, Any]
@@ -207,7 +258,7 @@ def grow(service: TranslationService, translation: Translation, tree_width: floa
     """Grow the tree of the sentence on the page."""
     width = int(tree_width)
     options = replace(translation.options, beam=width, n_best=min(translation.options.n_best, width), alternatives=1)
-    return service.ask(GrowTree(translation, options, max_length=translation.max_length))
+    return service.ask(questions.GrowTree(translation, options, max_length=translation.max_length))
 
 
 def node_of(tree: BeamTree, node: int) -> int:
