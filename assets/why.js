@@ -119,7 +119,7 @@ export default function start({element, props, trigger, watch}) {
 
   // The pieces of both sides, coloured by what they do for the difference.
   function drawInputs() {
-    const values = why.inputs.map(({values}) => values[way]), reach = reachOf(values.flat());
+    const values = why.inputs.map(one => one.values[way]), reach = reachOf(values.flat());
     const lines = why.inputs.map(({name, pieces, tongue: of}, i) => `<div><h4>${escapeHtml(name)}</h4><p class="words">` +
       pieces.map((piece, at) => `<span class="word ${side(values[i][at])}" style="--share:` +
         `${(Math.abs(values[i][at]) / reach).toFixed(3)}"><span lang="${tongue(of)}">${escapeHtml(piece)}</span>` +

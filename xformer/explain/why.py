@@ -167,7 +167,8 @@ def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, riva
     """Answer `results.AskWhy`. Raises UserError."""
     against = rival_of(tokenizer, pair, step, rival)
     use_threads(STEPS)
-    return Why(*shares(model, pair, step, against), *gradients(model, pair, step, against, pause))
+    by_source, by_given, change = gradients(model, pair, step, against, pause)
+    return Why(*shares(model, pair, step, against), by_source, by_given, change)
 
 
 @torch.inference_mode()
