@@ -131,6 +131,11 @@ export function shownPass() {
   return [...state.shownPass, lockText()];
 }
 
+// What the map of meanings shows.
+export function shownMap() {
+  return state.shownMap;
+}
+
 // Locks words of whatever pair of sentences is shown next, as an address asks.
 export function lockWords(text) {
   if (text === lockText()) return;

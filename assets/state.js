@@ -17,6 +17,8 @@ export const state = {
   writtenAddress: '',
   // What the picture of the whole pass shows: [step, layer that is open or ''].
   shownPass: [1, ''],
+  // What the map of meanings shows: [stack and layer, the word that is chosen, from 1, sentences].
+  shownMap: ['', 0, 0],
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
 };

@@ -7,6 +7,7 @@ from xformer.results import (
     Force,
     GrowTree,
     Head,
+    MapMeanings,
     Move,
     NearestContexts,
     NearestPieces,
@@ -14,6 +15,7 @@ from xformer.results import (
     Positions,
     RankHeads,
     ReadDecoder,
+    Reverse,
     Reweigh,
     SweepBeta,
     TranslateByLayer,
@@ -29,4 +31,5 @@ def one_of_each(source, target, piece):
             RankHeads(source, target, ["cross"]), ReadDecoder(source, target), Force(source, target),
             SweepBeta(source, target), Reweigh(source, target, Weighing(head)), Move(source, target, Positions("none")),
             Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source), EmbedSource(source),
-            NearestPieces(piece), NearestContexts(source, 0, 1)]
+            NearestPieces(piece), NearestContexts(source, 0, 1), MapMeanings([(source, target)], "encoder", 1, 220),
+            Reverse(source)]

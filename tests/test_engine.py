@@ -234,7 +234,7 @@ TEXT = "The cat sleeps."
     ("ask", asked("Occlude", source=TEXT), "The message is not in the format of this version"),
     ("ask", asked("OfPair", source=TEXT, target="El gato."), "The message is not in the format of this version"),
     ("ask", asked("Head", stack="cross", layer=1, head=1),
-     "it must be a record EmbedSource or Examine or Follow or Force or GrowTree or Move"),
+     "it must be a record EmbedSource or Examine or Follow or Force or GrowTree or MapMeanings"),
     ("ask", named(question="What?"), "The argument question of ask is 'What?'; it must be a record EmbedSource or "),
     ("ask", named(), "The call of ask lacks the argument question"),
     ("split", named(text=TEXT, count=10**9), "The argument count of split is 1e+09; it must be above 0 and at most"),

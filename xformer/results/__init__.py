@@ -31,6 +31,9 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Sublayer.hidden | (L, d_ff) | a number of the model, or None |
 | Stream.output | (L, D) | a number of the model |
 | Embedded.embeddings, positions | (S, D) | a number of the model |
+| MeaningMap.places | (W, 2) | whole number, from 0 |
+| MeaningMap.plane | (W, 2) | a number of the model |
+| MeaningMap.alike | (layers + 1, own, own) | cosine |
 | Sentiment.weights | (L,) | probability, they sum to 1 |
 | Maximum.values | (W + 2, D) | a number of the model |
 | Maximum.weights | (D,) | nats of a unit of the number |
@@ -48,7 +51,16 @@ heads are counted from 1, positions and steps of a search from 0.
 
 from xformer.results.attention import Maps, Origin, Trace
 from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels
-from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Stream, Sublayer, SublayerGradient, Walk
+from xformer.results.inside import (
+    DecoderReadings,
+    Embedded,
+    MeaningMap,
+    Neighbour,
+    Stream,
+    Sublayer,
+    SublayerGradient,
+    Walk,
+)
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import (
@@ -72,12 +84,14 @@ from xformer.results.questions import (
     Follow,
     Force,
     GrowTree,
+    MapMeanings,
     Move,
     NearestContexts,
     NearestPieces,
     Occlude,
     RankHeads,
     ReadDecoder,
+    Reverse,
     Reweigh,
     SweepBeta,
     TranslateByLayer,
@@ -123,9 +137,10 @@ __all__ = [
     "STACKS", "STOPS", "WEIGHINGS", "Attribution", "BeamTree", "Bin", "Bleu", "Block", "Branch", "Calibration",
     "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores", "EmbedSource", "Embedded", "Examine",
     "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect", "History", "Judged", "LabelShare",
-    "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum", "Message", "ModelInfo", "Moment",
-    "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude",
-    "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads", "ReadDecoder", "Reweigh",
-    "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SweepBeta", "Trace",
-    "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkHead", "Weighing",
+    "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "MapMeanings", "Maps", "Maximum", "MeaningMap", "Message",
+    "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts", "NearestPieces", "Neighbour",
+    "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore", "Positions", "RankHeads",
+    "ReadDecoder", "Reverse", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer",
+    "SublayerGradient", "SweepBeta", "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels",
+    "UserError", "Walk", "WalkHead", "Weighing",
 ]
