@@ -136,6 +136,11 @@ export function chosenPath() {
   return state.chosenPath;
 }
 
+// What the map of meanings shows.
+export function shownMap() {
+  return state.shownMap;
+}
+
 // Locks words of whatever pair of sentences is shown next, as an address asks.
 export function lockWords(text) {
   if (text === lockText()) return;

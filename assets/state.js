@@ -19,6 +19,8 @@ export const state = {
   shownPass: [1, ''],
   // The two pieces between which a path is drawn, from 1, the one that was chosen first before the other.
   chosenPath: [0, 0],
+  // What the map of meanings shows: [stack and layer, the word that is chosen, from 1, sentences].
+  shownMap: ['', 0, 0],
   // The number of the newest pass of which a grid of attention maps was shown.
   newestPass: 0,
 };

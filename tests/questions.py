@@ -9,6 +9,7 @@ from xformer.results import (
     Force,
     GrowTree,
     Head,
+    MapMeanings,
     MeasureReach,
     Move,
     NearestContexts,
@@ -17,6 +18,7 @@ from xformer.results import (
     Positions,
     RankHeads,
     ReadDecoder,
+    Reverse,
     Reweigh,
     SwapHeads,
     SweepBeta,
@@ -38,4 +40,5 @@ def one_of_each(source, target, piece):
             Begin(source, target, head), Examine(source, target, "future"), GrowTree(source), TranslateByLayer(source),
             EmbedSource(source), NearestPieces(piece), NearestContexts(source, 0, 1),
             AskWhy(source, target, 0, "</s>"), TellSides(source, target),
-            SwapHeads(source, target, 0, "</s>", source if isinstance(source, str) else source.source)]
+            SwapHeads(source, target, 0, "</s>", source if isinstance(source, str) else source.source),
+            MapMeanings([(source, target)], "encoder", 1, 220), Reverse(source)]

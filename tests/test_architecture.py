@@ -167,8 +167,8 @@ def test_figures_load_neither_tensors_nor_the_interface(name):
 @modules("xformer.explain")
 def test_only_passes_of_a_model_need_tensors_to_explain(name):
     of_models = [f"xformer.explain.{module}"
-                 for module in ("attribution", "bugs", "complexity", "gradients", "lenses", "passes", "path", "stream",
-                                "vocabulary", "weighing", "why")]
+                 for module in ("attribution", "bugs", "complexity", "gradients", "lenses", "meanings", "passes",
+                                "path", "stream", "vocabulary", "weighing", "why")]
     assert not PROJECT.path_to(name, "torch", "sentencepiece") or name in of_models
 
 

@@ -120,6 +120,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "size_encoder": 5, "size_decoder": 4, "size_width": 64, "size_heads": 8,
               "size_ff": 99, "size_vocabulary": 500, "size_norm": "post", "size_shared": False, "size_pieces": 7,
               "size_batch": 9, "vocab_piece": 3, "vocab_layer": 1,
+              "mean_beside": "A? / B & C.", "mean_at": "decoder.1", "mean_word": 1234, "mean_count": 2000,
               "review_part": "writer", "length": 80,
               "d_model": 16, "base_power": 2.35, "dimensions": [0, 15], "pair": 7, "position": 9, "steps": 4,
               "positions": "base", "shift": 12, "base": 500.5, "shuffle": True, "seed": 42,

@@ -40,6 +40,9 @@ V stand in no shape; `layers` and `moments` are numbers of those.
 | Stream.output | (L, D) | a number of the model |
 | Embedded.embeddings, positions | (S, D) | a number of the model |
 | Reach.norms | (S, S) | length of a state's move by that of an input's |
+| MeaningMap.places | (W, 2) | whole number, from 0 |
+| MeaningMap.plane | (W, 2) | a number of the model |
+| MeaningMap.alike | (layers + 1, own, own) | cosine |
 | Sentiment.weights | (L,) | probability, they sum to 1 |
 | Maximum.values | (W + 2, D) | a number of the model |
 | Maximum.weights | (D,) | nats of a unit of the number |
@@ -57,7 +60,17 @@ heads are counted from 1, positions and steps of a search from 0.
 
 from xformer.results.attention import AdditiveWalk, Maps, Origin, Trace
 from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels, Why
-from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Reach, Stream, Sublayer, SublayerGradient, Walk
+from xformer.results.inside import (
+    DecoderReadings,
+    Embedded,
+    MeaningMap,
+    Neighbour,
+    Reach,
+    Stream,
+    Sublayer,
+    SublayerGradient,
+    Walk,
+)
 from xformer.results.messages import Message, UserError
 from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
 from xformer.results.options import (
@@ -83,6 +96,7 @@ from xformer.results.questions import (
     Follow,
     Force,
     GrowTree,
+    MapMeanings,
     MeasureReach,
     Move,
     NearestContexts,
@@ -90,6 +104,7 @@ from xformer.results.questions import (
     Occlude,
     RankHeads,
     ReadDecoder,
+    Reverse,
     Reweigh,
     SwapHeads,
     SweepBeta,
@@ -138,10 +153,11 @@ __all__ = [
     "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin", "Bleu",
     "Block", "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores",
     "EmbedSource", "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect",
-    "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "Maps", "Maximum",
-    "MeasureReach", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram", "NearestContexts",
-    "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced", "PoolingScore",
-    "Positions", "RankHeads", "Reach", "ReadDecoder", "Reweigh", "Reweighed", "RunSettings", "Scored", "Sentiment",
-    "Stream", "Sublayer", "SublayerGradient", "SwapHeads", "SweepBeta", "TellSides", "Trace", "TrainingCourse",
-    "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkAdditive", "WalkHead", "Weighing", "Why",
+    "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "MapMeanings", "Maps",
+    "Maximum", "MeaningMap", "MeasureReach", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram",
+    "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin",
+    "Pieced", "PoolingScore", "Positions", "RankHeads", "Reach", "ReadDecoder", "Reverse", "Reweigh", "Reweighed",
+    "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SwapHeads", "SweepBeta",
+    "TellSides", "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk",
+    "WalkAdditive", "WalkHead", "Weighing", "Why",
 ]

@@ -115,6 +115,20 @@ class Neighbour:
     similarity: float  # -1 to 1
 
 
+@dataclass(frozen=True, eq=False)
+class MeaningMap:
+    """W words in the plane in which the states of all that are not the asker's own vary most; the own come first."""
+
+    sentences: tuple[tuple[str, ...], ...]  # words and signs of each; "▁" stands before those after a space
+    places: np.ndarray  # (W, 2), the sentence of each word, and which of its words and signs it is
+    own: int  # words
+    plane: np.ndarray  # (W, 2)
+    shares: tuple[float, float]  # of all variance, along each axis
+    alike: np.ndarray  # (layers + 1, own, own), cosines of the own words
+    word: int  # the place of one
+    nearest: tuple[tuple[int, float], ...]  # others that are not own, one a sentence, with their cosines
+
+
 @dataclass(frozen=True)
 class SublayerGradient:
     """The gradient of the weights of one sub-layer."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from xformer.results.attention import AdditiveWalk
 from xformer.results.changes import Examined, HeadEffect, Moved, Occlusion, Reweighed, Why
-from xformer.results.inside import DecoderReadings, Embedded, Neighbour, Reach, Stream, Walk
+from xformer.results.inside import DecoderReadings, Embedded, MeaningMap, Neighbour, Reach, Stream, Walk
 from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
@@ -195,3 +195,22 @@ class NearestContexts(Question[list[Neighbour]]):
     position: int  # of the piece in the source, from 0
     layer: int  # 0, the embedding, to all
     count: int = 10
+
+
+@dataclass(frozen=True)
+class MapMeanings(Question[MeaningMap]):
+    """The words of own pairs among those of assets/meanings.tsv; progress: sentences read, and of all."""
+
+    pairs: Sequence[tuple[Source, Target]]
+    stack: str  # "encoder", or "decoder", there after its cross-attention
+    layer: int  # 0, embedding and position, to all
+    sentences: int  # of the file, the first
+    word: int = -1  # whose neighbours are looked for, by its place in the map; -1: the longest that two own pairs have
+
+
+@dataclass(frozen=True)
+class Reverse(Question[tuple[float, float, float]]):
+    """How far at most the self-attention of the encoder's first layer answers otherwise where a source stands in
+    reverse order, without positions and with them; and the largest number of its answer, without."""
+
+    source: Source

@@ -19,6 +19,7 @@ import torch
 from xformer.explain import bugs, lenses, passes, path, quality, stream, weighing, why
 from xformer.explain.alignment import given_heads
 from xformer.explain.doubts import LEAST, looks_foreign, sureness
+from xformer.explain.meanings import Meanings, reverse, shipped
 from xformer.explain.passes import Intervention, Pair, intervene
 from xformer.explain.positions import shuffle
 from xformer.explain.vocabulary import Contexts, nearest_pieces
@@ -28,7 +29,7 @@ from xformer.pieces import BOS, BYTES, EOS, PAD, SPECIAL, UNK, repeats
 from xformer.results import questions
 from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
-from xformer.results.inside import Neighbour
+from xformer.results.inside import MeaningMap, Neighbour
 from xformer.results.messages import Message, UserError
 from xformer.results.models import Head
 from xformer.results.options import OWN, Options, Positions
@@ -48,6 +49,7 @@ from xformer.translator import Translator, grow_tree, target_limit
 MAX_PIECES = 256  # of a source sentence, </s> included
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # stands in a translation for bytes that spell no character
 SURER = 0.7  # nats by which the translation of a text in small letters must be likelier, for it to be read so
+SENTENCES = (220, 2_000)  # of the map of meanings
 MOST_MORE = 10  # pieces by which a translation with changed attention weights may be longer than the original
 
 
@@ -63,11 +65,12 @@ class Service(ModelService[Translator], TranslationService):
         self._decoder = Decoder(self.model)
         self._contexts: Contexts | None = None
         self._making_contexts = threading.Lock()
+        self._meanings, self._making_meanings = dict[tuple[str, int], Meanings](), threading.Lock()
 
     def close(self) -> None:
         """Answer the queued requests, stop the decoding thread, and give the memory back."""
         self._decoder.close()
-        del self.model, self._contexts
+        del self.model, self._contexts, self._meanings
         if self.device.type != "cpu":
             getattr(torch, self.device.type).empty_cache()
         give_back()  # it returned 200 MB after ten models
@@ -355,6 +358,19 @@ class Service(ModelService[Translator], TranslationService):
                 self._contexts = Contexts(model, self.tokenizer, sentences, pause)
             return self._contexts.nearest(tokens, asked.position, asked.layer, asked.count)
 
+    def _map_meanings(self, asked: questions.MapMeanings, tell: Progress | None) -> MeaningMap:
+        model, stack, key = self._transformer, asked.stack, (asked.stack, asked.sentences)
+        layers = {"encoder": self.info.n_layers, "decoder": self.info.n_decoder_layers}.get(stack, -1)
+        if not (asked.pairs and 0 <= asked.layer <= layers and asked.sentences in SENTENCES):
+            raise UserError(f"There is no map of {asked.sentences} sentences and {len(asked.pairs)} own ones after "
+                            f"layer {asked.layer} of the stack {stack[:20]!r}.")
+        pairs = [self._pair(*pair) for pair in asked.pairs]
+        with self._making_meanings, self.guard.work() as pause:  # in this order: who waits for a map has no turn yet
+            if key not in self._meanings:
+                self._meanings[key] = Meanings(model, self.tokenizer, shipped(model, self.tokenizer, *key), stack,
+                                               pause, tell)
+            return self._meanings[key].map(Meanings(model, self.tokenizer, pairs, stack), asked.layer, asked.word)
+
     # What answers are made of
 
     def _pair(self, source: Source, target: Target) -> Pair:
@@ -446,4 +462,6 @@ ANSWERS: dict[type[Question[Any]], Answering] = {
     questions.NearestPieces: lambda service, q, _: nearest_pieces(
         service._transformer, service.tokenizer, q.piece, q.count),
     questions.NearestContexts: lambda service, q, _: service._nearest_contexts(q),
+    questions.MapMeanings: lambda service, q, tell: service._map_meanings(q, tell),
+    questions.Reverse: lambda service, q, _: reverse(service._transformer, service._source(q.source).tokens),
 }

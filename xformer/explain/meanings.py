@@ -1,0 +1,141 @@
+"""Map words by their states after each layer: in the plane in which these differ most, and by what is nearest to one;
+and measure what an attention layer makes of its inputs in another order.
+
+Axes as in `model.py`, with N layers, P words. Nothing about a request is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from xformer.explain.lenses import encoder_states
+from xformer.explain.passes import Pair
+from xformer.model import Transformer, future_mask
+from xformer.pieces import EOS, SPECIAL, joined, spelled, words
+from xformer.results import MeaningMap, Message, UserError
+from xformer.strings import ASSETS
+from xformer.tokenizer import Tokenizer
+from xformer.translator import pad
+
+BATCH, NEAREST = 64, 10  # sentences; neighbours of a word
+MOST_KEPT, WORDS = 150_000_000, 6  # bytes of states that are kept of a stack; words of a sentence, about
+SIDES = {"en": 0, "mul": 0, "es": 1}  # columns of assets/meanings.tsv
+
+
+def shipped(model: Transformer, tokenizer: Tokenizer, stack: str, count: int) -> list[Pair]:
+    """The first pairs of assets/meanings.tsv, but for those too long for the model. Raises UserError where it is for
+    another language, or would take too much memory."""
+    config, lines = model.config, (ASSETS / "meanings.tsv").read_text(encoding="utf-8").splitlines()[:count]
+    reads, writes = SIDES.get(config.source), SIDES.get(config.target)
+    if reads is None or stack == "decoder" and writes is None:
+        raise UserError(Message.of("mean_error_language"))
+    if 2 * WORDS * count * config.d_model * (max(config.n_layers, config.decoder_layers) + 1) > MOST_KEPT:
+        raise UserError(Message.of("mean_error_large", sentences=count))
+    pairs = [Pair.of(tokenizer.encode(pair[reads]), tokenizer.encode(pair[writes or 0], target=True))
+             for pair in (line.split("\t") for line in lines)]
+    return [pair for pair in pairs if max(map(len, pair)) <= config.max_length]
+
+
+@torch.inference_mode()
+def stack_states(model: Transformer, pairs: Sequence[Pair], stack: str) -> Tensor:
+    """The states [N + 1, B, L, D] of B pairs before all layers and after each, in the decoder after its
+    cross-attention, as the stack's last normalisation reads them."""
+    source, given = (pad(rows, model.embedding.weight.device) for rows in ([pair.source for pair in pairs],
+                                                                           [pair.given for pair in pairs]))
+    if stack == "encoder":
+        return encoder_states(model, source).float().unflatten(0, (-1, len(pairs)))
+    (memory, mask), future, x = model.encode(source), future_mask(given.shape[1], given.device), model.embedding(given)
+    states, layers = [x], zip(model.decoder.layers, model.decoder.memories(memory, mask), strict=True)
+    layer: Any
+    for layer, seen in layers:
+        x = layer.self_residual(x, partial(layer.self_attention, mask=future))
+        x = layer.cross_residual(x, partial(seen.attend, layer.cross_attention))
+        states.append(x)
+        x = layer.feed_residual(x, layer.feed_forward)
+    return model.decoder.norm(torch.stack(states)).float()
+
+
+class Meanings:
+    """The words of sentences with their states after 0 to N layers of a stack, a word's the mean of its pieces'."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], stack: str,
+                 pause: Callable[[], object] = lambda: None, tell: Callable[[int, int], object] | None = None) -> None:
+        """pairs: of which the decoder reads the targets. pause: called between batches. tell: told of the pairs that
+        are read, and of all."""
+        self.sentences, places, found = list[tuple[str, ...]](), list[tuple[int, int]](), list[Tensor]()
+        for first in range(0, len(pairs), BATCH):
+            batch = pairs[first:first + BATCH]
+            states = stack_states(model, batch, stack)
+            means = [states[:, 0, :0]]
+            for row, pair in enumerate(batch):
+                pieces = tokenizer.pieces(pair.source if stack == "encoder" else pair.given)
+                groups = [one for one in words(pieces) if pieces[one[0]] not in {*SPECIAL.values(), *tokenizer.codes}]
+                self.sentences.append(tuple(map(spelled, joined(pieces, groups))))
+                of_words = [i for i, unit in enumerate(self.sentences[-1]) if any(map(str.isalnum, unit))]
+                places += [(first + row, i) for i in of_words]
+                means += [states[:, row, groups[i]].mean(dim=1, keepdim=True) for i in of_words]
+            found.append(torch.cat(means, dim=1).half().cpu())
+            pause()
+            if tell is not None:
+                tell(first + len(batch), len(pairs))
+        self.places = np.array(places, dtype=np.int64).reshape(-1, 2)  # (P, 2), the sentence of a word, and where
+        self.states = torch.cat(found, dim=1)  # [N + 1, P, D]
+        self.mean = torch.stack([states.float().mean(dim=0) for states in self.states])[:, None]  # [N + 1, 1, D]
+        self._planes: dict[int, tuple[Tensor, tuple[float, float]]] = {}
+
+    def plane(self, layer: int) -> tuple[Tensor, tuple[float, float]]:
+        """The two directions [D, 2] in which the states after a layer vary most, and their shares of all variance: PCA,
+        by eigenvectors of the covariance, each turned so that its largest number is positive."""
+        if layer not in self._planes:
+            x = (self.states[layer].float() - self.mean[layer]).double()
+            values, vectors = torch.linalg.eigh(x.T @ x)
+            axes, shares = vectors[:, [-1, -2]], (values / values.sum()).tolist()
+            axes = axes * axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)).sign()
+            self._planes[layer] = axes.float(), (shares[-1], shares[-2])
+        return self._planes[layer]
+
+    def map(self, own: Meanings, layer: int, word: int = -1) -> MeaningMap:
+        """Answer `results.MapMeanings`. From each state the mean of all is taken: it is large, and says nothing of a
+        single word (Ethayarajh 2019)."""
+        of_own, known, (axes, shares) = own.states.float() - self.mean, self.states[layer].float() - self.mean[
+            layer], self.plane(layer)
+        sentences, count = (*own.sentences, *self.sentences), len(own.places)
+        places, both = np.concatenate([own.places, self.places + [len(own.sentences), 0]]), torch.cat(
+            [of_own[layer], known])
+        if not 0 <= word < len(places):
+            texts = [sentences[sentence][i].lower() for sentence, i in own.places]
+            word = max(range(count), key=lambda i: (texts.count(texts[i]) > 1, len(texts[i])), default=0)
+        cosines, nearest = F.normalize(known, dim=1) @ F.normalize(both[word], dim=0), dict[int, tuple[int, float]]()
+        for i in cosines.argsort(descending=True).tolist():
+            number = int(places[count + i, 0])
+            if sentences[number] != sentences[places[word, 0]]:
+                nearest.setdefault(number, (count + i, float(cosines[i])))
+            if len(nearest) == NEAREST:
+                break
+        unit = F.normalize(of_own, dim=-1)
+        return MeaningMap(sentences, places, count, (both @ axes).numpy(), shares,
+                          (unit @ unit.transpose(1, 2)).numpy(), word, tuple(nearest.values()))
+
+
+@torch.inference_mode()
+def reverse(model: Transformer, source: Sequence[int]) -> tuple[float, float, float]:
+    """Answer `results.Reverse`. source: without EOS."""
+    layer: Any = model.encoder.layers[0]
+    tokens = torch.tensor([[*source, EOS]], device=model.embedding.weight.device)
+
+    def answer(tokens: Tensor, positions: Tensor | None) -> Tensor:
+        x = model.embedding(tokens, positions=positions)
+        y: Tensor = layer.self_attention(layer.self_residual.norm(x) if model.config.norm == "pre" else x)
+        return y.float()
+
+    tables = torch.zeros_like(model.embedding.positions), None
+    bare, placed = (float((answer(tokens.flip(1), table) - answer(tokens, table).flip(1)).abs().max())
+                    for table in tables)
+    return bare, placed, float(answer(tokens, tables[0]).abs().max())
