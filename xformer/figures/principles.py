@@ -43,7 +43,7 @@ FORMULAS = {
     "initial": "Var(<i>W</i>) = 2 / (<i>n</i><sub>in</sub> + <i>n</i><sub>out</sub>)",
     "additive": "softmax( <i>w<sub>v</sub></i><sup>⊤</sup> tanh( <i>W<sub>q</sub> q</i> + <i>W<sub>k</sub> k</i> ) )",
 }
-ADDITIVE = ("title", "step", "key", "score", "weight", "terms", "rest", "dimension", "product")  # texts of the script
+ADDITIVE = ("title", "step", "key", "score", "weight", "terms", "rest", "dimension", "mean", "product", "sum")  # texts
 
 
 def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
