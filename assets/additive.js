@@ -1,7 +1,7 @@
 // Additive attention step by step, from props.value, which xformer/figures/principles.py makes: of the step that is
-// chosen W_q q, of each piece of the source W_k k, tanh of their sum, the score and the softmax; and the largest products
-// of one score. A click on a piece of the translation triggers 'choose' {step}; one on a piece of the source shows its
-// products.
+// chosen W_q q, of each piece of the source W_k k, tanh of their sum, the score and the softmax; and what lifts one score
+// above the others. A click on a piece of the translation triggers 'choose' {step}; one on a piece of the source shows
+// what lifts its score.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {ARROWS, escapeHtml, fill} from './shared.js';
@@ -76,19 +76,24 @@ export default function start({element, props, trigger, watch}) {
     if (group) element.querySelector(`[data-${group}][aria-pressed=true]`)?.focus();
   }
 
-  // The largest products of the score of the chosen piece, and what the others add up to.
+  // What the score of the chosen piece is above the mean of all pieces' scores, which is all that a softmax sees, as a sum
+  // over the dimensions: those that do most, and what the others add up to.
   function terms() {
-    const {q, k, w, scores, keys} = shown, {inside, products} = numbersOf(key), score = scores[step][key];
-    const order = products.map((_, i) => i).sort((a, b) => Math.abs(products[b]) - Math.abs(products[a])).slice(0, MOST);
+    const {q, k, w, scores, keys} = shown, {inside} = numbersOf(key), all = keys.map((_, i) => numbersOf(i).inside);
+    const mean = inside.map((_, i) => sum(all.map(one => one[i])) / all.length);
+    const lifts = inside.map((one, i) => w[i] * (one - mean[i])), size = scores[step].length;
+    const above = scores[step][key] - sum(scores[step]) / size;
+    const order = lifts.map((_, i) => i).sort((a, b) => Math.abs(lifts[b]) - Math.abs(lifts[a])).slice(0, MOST);
     const cells = numbers => numbers.map(number => `<td class="number">${signed(number)}</td>`).join('');
     const lines = order.map(i => `<tr><th scope="row">${i + 1}</th>` +
-      `${cells([q[step][i], k[key][i], inside[i], w[i], products[i]])}</tr>`);
-    const rest = score - sum(order.map(i => products[i]));
-    return `<p class="of-score">${say('terms', {key: keys[key], count: order.length, size: w.length})}</p>` +
-      `<div class="scroll"><table class="products"><thead><tr><th>${say('dimension')}</th><th><i>W<sub>q</sub> q</i></th>` +
-      `<th><i>W<sub>k</sub> k</i></th><th>tanh</th><th><i>w<sub>v</sub></i></th><th>${say('product')}</th></tr></thead>` +
-      `<tbody>${lines.join('')}<tr><th scope="row" colspan="5">${say('rest')}</th>${cells([rest])}</tr>` +
-      `<tr class="sum"><th scope="row" colspan="5">${say('score')}</th>${cells([score])}</tr></tbody></table></div>`;
+      `${cells([q[step][i], k[key][i], inside[i], mean[i], w[i], lifts[i]])}</tr>`);
+    return `<p class="of-score">${say('terms', {key: keys[key], above: signed(above), count: order.length})}</p>` +
+      `<div class="scroll" tabindex="0" role="region" aria-label="${say('key')}: ${escapeHtml(keys[key])}">` +
+      `<table class="products"><thead><tr><th>${say('dimension')}</th><th><i>W<sub>q</sub> q</i></th>` +
+      `<th><i>W<sub>k</sub> k</i></th><th>tanh</th><th>${say('mean')}</th><th><i>w<sub>v</sub></i></th>` +
+      `<th>${say('product')}</th></tr></thead><tbody>${lines.join('')}<tr><th scope="row" colspan="6">${say('rest')}` +
+      `</th>${cells([above - sum(order.map(i => lifts[i]))])}</tr><tr class="sum"><th scope="row" colspan="6">` +
+      `${say('sum')}</th>${cells([above])}</tr></tbody></table></div>`;
   }
 
   function table() {  // a row a number of each score

@@ -75,11 +75,14 @@ function nameBoxes(tower, boxes, {layers, towers, more, frames: framed}) {
 // A table of what things are called: a row for each, and below it where a teacher's is not the thing that is here.
 // names: of the columns by key; hasCode(key): whether the code of that block can be shown.
 function tabulate({rows, names, texts, teacher}, hasCode) {
-  const columns = Object.entries(names), cell = (tag, text) => `<${tag}>${escapeHtml(text)}</${tag}>`;
+  const columns = Object.entries(names);
+  // A long name may be broken where a word of it ends.
+  const broken = text => escapeHtml(text).replace(/[a-z](?=[A-Z])|[_.](?=\w)/g, '$&<wbr>');
+  const cell = (tag, text) => `<${tag}>${broken(text)}</${tag}>`;
   const braces = ({code, ours}) => hasCode(code) ? ` <button type="button" class="code" data-code="${code}" ` +
     `aria-expanded="false" aria-label="${escapeHtml(fill(texts.code, {name: ours}))}">{ }</button>` : '';
   const lines = rows.map(row => {
-    const cells = columns.map(([key]) => key === 'own' ? `<td>${escapeHtml(row.ours)}${braces(row)}</td>` :
+    const cells = columns.map(([key]) => key === 'own' ? `<td>${broken(row.ours)}${braces(row)}</td>` :
       cell('td', row[key] || '–'));
     const apart = teacher && row.apart?.[columns[0][0]];
     return `<tr><th scope="row">${escapeHtml(row.what)}</th>${cells.join('')}</tr>` +
@@ -112,7 +115,7 @@ export default function start({element, trigger}) {
 
   function terms() {  // a row for each thing
     const [head, ...lines] = [...element.querySelectorAll('.terms tr')].map(row => [...row.cells].map(
-      cell => (cell.querySelector('.code') ? cell.firstChild : cell).textContent.trim()));
+      cell => cell.textContent.replace('{ }', '').trim()));
     return {columns: head, rows: lines.filter(line => line.length > 1)};
   }
 
@@ -123,7 +126,12 @@ export default function start({element, trigger}) {
     return {columns: ['tower', 'layer', 'block', 'output', 'parameters', 'weights'], rows};
   }
 
-  const picture = kind => htmlPicture(kind, element, towers(), 'architecture');
+  function picture(kind) {
+    towers().classList.add('whole');
+    const address = htmlPicture(kind, element, towers(), 'architecture');
+    towers().classList.remove('whole');
+    return address;
+  }
 
   // Shows the code of the block that a button belongs to; closes the panel without a button, or on a second click.
   function showCode(button) {

@@ -98,6 +98,41 @@ def test_braces_show_the_lines_that_compute_a_block_and_escape_closes_them(same_
     expect(page.locator("[role=tab][aria-selected=true]")).to_have_text("Model")
 
 
+@pytest.mark.parametrize("width", [1280, 375])
+def test_the_figure_in_a_teachers_words_is_framed_tabulated_and_saved(visit, learned_pairs, width):
+    page = visit(f"/?tab=model&model_part=architecture&teacher=canziani&text={quote(learned_pairs[0][0])}", width=width)
+    figure = page.locator(".block.architecture").first
+    decoder = figure.locator("[data-side=decoder]")
+    expect(decoder.locator("h3")).to_have_text("y, the target sentence")
+    expect(decoder.locator(".frame > .group:visible")).to_have_text(
+        ["Encoder, after the unit delay", "Predictor → hidden representation h", "Decoder → ỹ, h^Dec"])
+    predictor = decoder.locator(".frame:has(> .group:has-text('Predictor'))").first
+    expect(predictor.locator("[data-box=cross] b")).to_have_text("Cross-attention")
+    assert predictor.locator("[data-box=feed_forward]").count() == 0, "that is the decoder's"
+    expect(decoder.locator(".none:visible")).to_have_text(
+        ["Latent variable: none enters here", "E: energy between ỹ and y"])
+    table = figure.locator(".terms")
+    expect(table.locator("tr", has_text="DecoderLayer").first).to_contain_text("predictor module, then decoder module")
+    table.get_by_role("button", name="Code of: DecoderLayer").click()
+    expect(figure.locator(".code-of")).to_contain_text("class DecoderLayer")
+    page.keyboard.press("Escape")
+    expect_fits(page, width)
+    assert page.evaluate("document.body.scrollHeight") <= {1280: 1400, 375: 2400}[width]
+    page.get_by_test_id("Kak-radio-label").click()
+    expect(figure.locator(".frame > .group").first).to_contain_text("Master")
+    page.wait_for_url(lambda url: "teacher=kak" in url)
+    if width == 1280:
+        content, _ = saved(page, figure.get_by_role("button", name="Save as SVG").click)
+        text = content.decode()
+        assert "MasterDecoderWithMasking" in text and "Number of layers" in text and "data-taught" not in text
+        content, _ = saved(page, figure.get_by_role("button", name="Save as CSV").click)
+        assert "SelfAttention" in content.decode()
+        page.get_by_test_id("this project-radio-label").click()
+        expect(table).to_have_count(0)
+        page.get_by_role("button", name="What teachers call it").click()
+        expect(page.locator(".at-terms .terms tbody tr")).to_have_count(29)
+
+
 def test_a_preset_sets_every_size_and_the_picture_follows(same_page):
     page = same_page
     open_tab(page, "model")

@@ -70,6 +70,46 @@ def test_the_vectors_are_drawn_where_somebody_asks_for_them(visit, learned_pairs
 
 
 @pytest.mark.parametrize("width", [1280, 375])
+def test_the_trained_additive_attention_is_walked_piece_by_piece(visit, learned_pairs, width):
+    page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles&additive_step=1", width=width)
+    expect(switched(page)).to_contain_text("Scaled dot product")
+    picture = page.locator(".first-additive")
+    steps, keys = picture.locator("[data-step]"), picture.locator("[data-key]")
+    expect(picture.locator(".title")).to_contain_text("after <s> → predicts")
+    expect(picture.locator("img.numbers").first).to_be_visible()
+    steps.first.press("ArrowRight")
+    expect(steps.nth(1)).to_be_focused()
+    expect(steps.nth(1)).to_have_attribute("aria-pressed", "true")
+    page.wait_for_url(lambda url: "additive_step" not in url)  # the second step is the one without a name
+    weights = [float(one) for one in picture.locator(".share").all_text_contents()]
+    assert sum(weights) == pytest.approx(1, abs=0.01 * len(weights))
+    keys.last.click()
+    expect(picture.locator(".of-score")).to_contain_text("</s> has")
+    numbers = [float(one.replace("−", "-")) for one in
+               picture.locator(".products tr td:last-child").all_text_contents()]
+    assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=0.005), "the lifts add up"
+    expect_fits(page, width)
+    content, name = saved(page, picture.get_by_role("button", name="Save as CSV").click)
+    rows = list(csv.reader(io.StringIO(content.decode())))
+    assert "gru-attention" in rows[0][0] and len(rows) == 1 + keys.count() * (16 + 1)
+    first = [row for row in rows[1:] if row[0] == rows[1][0]]
+    total = sum(float(row[6]) for row in first[:16])
+    assert float(first[-1][6]) - total == pytest.approx(float(rows[-1][6]) - sum(
+        float(row[6]) for row in rows[1:] if row[0] == rows[-1][0] and row[2]), abs=1e-4), "one bias for all keys"
+    assert name.startswith("after-")
+
+
+def test_a_slice_of_x_and_the_beginning_are_drawn_where_somebody_asks(visit, learned_pairs):
+    page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles")
+    expect(switched(page)).to_contain_text("Scaled dot product")
+    page.get_by_role("button", name="A slice of x, or all of it").click()
+    expect(page.locator(".first-slices .caption")).to_contain_text("what each slice of x gives to q (1 × 8)")
+    expect(page.get_by_text("All slices and b_Q add up to")).to_be_visible()
+    page.get_by_role("button", name="Before training").click()
+    expect(page.locator(".first-initial tbody tr")).to_have_count(12)
+
+
+@pytest.mark.parametrize("width", [1280, 375])
 def test_what_follows_the_head_is_drawn_for_the_piece_that_asks(visit, learned_pairs, width):
     page = visit(f"/?text={quote(learned_pairs[0][0])}&tab=principles", width=width)
     expect(switched(page)).to_contain_text("Scaled dot product")

@@ -255,9 +255,9 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
         model.advance(x, at)
     q, k, w = layer.of_query(torch.cat(asked)), layer.of_key(at.memory[0]), layer.weight.weight[0]
     scored = torch.tanh(q[:, None] + k) @ w + layer.weight.bias
-    given, predicted, keys = (tuple(tokenizer.pieces(one)) for one in (pair.given, pair.predicted, pair.source))
-    return AdditiveWalk(given, predicted, keys, *(
-        one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1))))
+    given, predicted, keys = (tuple(tokenizer.pieces(tokens)) for tokens in (pair.given, pair.predicted, pair.source))
+    arrays = (one.float().cpu().numpy() for one in (q, k, w, scored, scored.softmax(dim=-1)))
+    return AdditiveWalk(given, predicted, keys, *arrays)
 
 
 @torch.inference_mode()

@@ -17,7 +17,7 @@ CODE = {
     "encoder": ("model.py", ("Encoder",)), "encoder_layer": ("model.py", ("EncoderLayer",)),
     "decoder": ("model.py", ("Decoder",)), "decoder_layer": ("model.py", ("DecoderLayer",)),
     "masks": ("model.py", ("padding_mask", "future_mask")), "shift": ("explain/passes.py", ("Pair",)),
-    "loss": ("explain/lenses.py", ("teacher_forcing",)),
+    "loss": ("explain/lenses.py", ("teacher_forcing",)), "last_norm": ("model.py", ("final_norm",)),
     "gru": ("recurrent.py", ("GRU",)),
     "gru_both": ("recurrent.py", ("RecurrentEncoder", "GRU")),
     "additive": ("recurrent.py", ("AdditiveAttention",)),

@@ -153,7 +153,7 @@ def _layers(side: str, info: ModelInfo, blocks: dict[str, Block], lengths: dict[
         boxes.append(f'<details class="others"><summary>{html("arch_others", count=count - 1)}</summary>'
                      f'<div class="boxes">{"".join(layers[1:])}</div></details>')
     if f"{side}.norm" in blocks:
-        boxes.append(_box(language, "norm", "norm", shape, _parameters(language, blocks[f"{side}.norm"])))
+        boxes.append(_box(language, "norm", "last_norm", shape, _parameters(language, blocks[f"{side}.norm"])))
     return [*boxes, _box(language, "pieces", "memory", shape)] if side == "encoder" else boxes
 
 

@@ -43,7 +43,7 @@ FORMULAS = {
     "initial": "Var(<i>W</i>) = 2 / (<i>n</i><sub>in</sub> + <i>n</i><sub>out</sub>)",
     "additive": "softmax( <i>w<sub>v</sub></i><sup>⊤</sup> tanh( <i>W<sub>q</sub> q</i> + <i>W<sub>k</sub> k</i> ) )",
 }
-ADDITIVE = ("title", "step", "key", "score", "weight", "terms", "rest", "dimension", "product")  # texts of the script
+ADDITIVE = ("title", "step", "key", "score", "weight", "terms", "rest", "dimension", "mean", "product", "sum")  # texts
 
 
 def query_label(walk: Walk, query: int, language: Language = ENGLISH) -> str:
@@ -357,11 +357,10 @@ def split_costs(ways: Sequence[Split], language: Language = ENGLISH) -> str:
 def slices(walk: Walk, query: int, language: Language = ENGLISH, pair: Sequence[str] = ()) -> go.Figure:
     """Plot q of the query as a sum: what each slice of x gives, times its rows of W_Q, then b_Q; the head's own slice,
     which is all that it reads in Kak's lecture (equation 4), is marked."""
-    d, own = walk.q.shape[1], walk.head.head
-    rows = [f"{'▶ ' if s == own else ''}x {d * (s - 1) + 1}–{d * s}" for s in range(1, walk.x.shape[1] // d + 1)]
+    d, own = walk.q.shape[1], walk.q.shape[1] * (walk.head.head - 1)
+    rows = [*(f"{'▶ ' if at == own else ''}x {at + 1}–{at + d}" for at in range(0, walk.x.shape[1], d)), "b_Q", "q"]
     title = language.say("first_slices", query=query_label(walk, query, language), **_shape(walk))
-    numbers = np.vstack([_sliced(walk, query), walk.b_q, walk.q[query]])
-    return _strips(numbers, [*rows, "b_Q", "q"], title, language, pair)
+    return _strips(np.vstack([_sliced(walk, query), walk.b_q, walk.q[query]]), rows, title, language, pair)
 
 
 def _sliced(walk: Walk, query: int) -> np.ndarray:

@@ -24,7 +24,7 @@ def build(part: Layout) -> None:
     def blocks(value: str, **how: Any) -> gr.HTML:
         return part.canvas("blocks.js", "${value}", "architecture", value, **how)
 
-    with gr.Row(elem_classes="controls"):
+    with gr.Row(elem_classes="controls names-as"):
         teacher = part.choice("teacher", (figure.OWN, *figure.TEACHERS), figure.OWN, "arch_names_{}", "arch_names")
     with gr.Row(elem_classes="detail by-teacher"):
         with gr.Column(scale=4, min_width=320):

@@ -186,7 +186,8 @@ def _additive(part: Layout) -> None:
 @needs(trace="no_trace")
 def walk_additive(service: ModelPool, trace: Trace) -> tuple[ModelInfo, AdditiveWalk]:
     """Walk through the additive attention of the checkpoint that has one, with the pair that the page looks into."""
-    if RECURRENT not in service.names:
+    info = service.default.info if trace.origin is None else trace.origin.info
+    if RECURRENT not in service.translating(info.source, info.target):
         raise UserError(Message.of("additive_missing", name=RECURRENT))
     with generation(service, RECURRENT) as model:
         return model.info, model.ask(WalkAdditive(trace.text, sentence(trace.predicted)))
