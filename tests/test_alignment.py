@@ -228,7 +228,8 @@ def test_save_keeps_the_other_keys(capsys, tiny_checkpoint, gold_file, tmp_path)
     before = json.loads((folder / "metrics.json").read_text())
     status, out, _ = run(capsys, "--checkpoint", folder, "--gold", gold_file, "--device", "cpu", "--json", "--save")
     found = json.loads(out)
-    wanted = {"alignment_error_rate": found["alignment_error_rate"], "best": found["best"], "sentences": 3}
+    wanted = {"alignment_error_rate": found["alignment_error_rate"], "best": found["best"], "sentences": 3,
+              "sides": found["sides"]}
     assert status == 0 and checkpoint.load(folder).metrics == {**before, "alignment": wanted}
     assert not (folder / "metrics.json.new").exists()
     (folder / "metrics.json.new").mkdir()  # stands in the way of writing

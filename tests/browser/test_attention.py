@@ -493,6 +493,7 @@ def test_which_heads_link_two_words_is_answered_and_a_click_opens_one(visit, lea
 def test_the_link_is_copied(visit, learned_pairs, width):
     page = visit("/?tab=attention&lock=es2&text=" + quote(learned_pairs[0][0]), width=width)
     expect(page.locator(".locked-word h3")).to_have_text("gato")
+    wait_until_settled(page)
     page.evaluate("navigator.clipboard.writeText = async text => { window.copied = text; }")
     page.locator(".view").get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("status").filter(has_text="Link copied")).to_be_visible()
