@@ -1,6 +1,6 @@
 // Additive attention step by step, from props.value, which xformer/figures/principles.py makes: of the step that is
-// chosen W_q q, of each piece of the source W_k k, tanh of their sum, the score and the softmax; and what lifts one score
-// above the others. A click on a piece of the translation triggers 'choose' {step}; one on a piece of the source shows
+// chosen W_q q, of each piece of the source W_k k, tanh of their sum, the score and the softmax; and what lifts one
+// score above the others. A click on a piece of the translation triggers 'choose' {step}; one on a piece of the source shows
 // what lifts its score.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
@@ -34,7 +34,8 @@ export default function start({element, props, trigger, watch}) {
   }
 
   // A group of buttons, of which one is pressed and in the order of the Tab key.
-  const button = (group, i, text, isPressed) => `<button type="button" data-${group}="${i}" aria-pressed="${isPressed}" ` +
+  const button = (group, i, text, isPressed) =>
+    `<button type="button" data-${group}="${i}" aria-pressed="${isPressed}" ` +
     `tabindex="${isPressed ? 0 : -1}">${escapeHtml(text)}</button>`;
 
   function receive() {
@@ -76,8 +77,8 @@ export default function start({element, props, trigger, watch}) {
     if (group) element.querySelector(`[data-${group}][aria-pressed=true]`)?.focus();
   }
 
-  // What the score of the chosen piece is above the mean of all pieces' scores, which is all that a softmax sees, as a sum
-  // over the dimensions: those that do most, and what the others add up to.
+  // What the score of the chosen piece is above the mean of all pieces' scores, which is all that a softmax sees, as a
+  // sum over the dimensions: those that do most, and what the others add up to.
   function terms() {
     const {q, k, w, scores, keys} = shown, {inside} = numbersOf(key), all = keys.map((_, i) => numbersOf(i).inside);
     const mean = inside.map((_, i) => sum(all.map(one => one[i])) / all.length);

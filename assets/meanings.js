@@ -38,7 +38,8 @@ export default function start({element, props, trigger, watch}) {
     const value = props.value, isNew = Boolean(value?.sentences);
     if (wanted?.moves !== state.moves || !value?.near) wanted = null;
     if (wanted && isLate(value)) return;
-    const word = wanted?.word ?? -1, isSame = isNew && value.own === map?.own && value.sentences[0] === map.sentences[0];
+    const word = wanted?.word ?? -1;
+    const isSame = isNew && value.own === map?.own && value.sentences[0] === map.sentences[0];
     if (isNew) readMap(value);
     else if (value?.near && map) Object.assign(map, value);
     else map = null;

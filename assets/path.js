@@ -51,7 +51,8 @@ export default function start({element, props, trigger, watch}) {
   function draw() {
     const count = shown.pieces.length;
     inside('.drawing').innerHTML = `<p class="caption">${escapeHtml(say('title'))}</p>` +
-      `<p class="sub"><span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}</p><div class="sides"><div class="scroll"></div>${measured()}</div>` +
+      `<p class="sub"><span data-hint>${escapeHtml(say('choose'))}</span> ${escapeHtml(say('reads'))}</p>` +
+      `<div class="sides"><div class="scroll"></div>${measured()}</div>` +
       // What a file names as its model; of this class it is this picture's alone, see save.js.
       `<span class="towers" hidden data-name="${escapeHtml(shown.models.map(one => one.name).join(', '))}" ` +
       'data-identity=""></span>';
@@ -66,7 +67,8 @@ export default function start({element, props, trigger, watch}) {
 
   const svg = (height, content, attributes) =>
     `<svg width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ${attributes}>${content}</svg>`;
-  const bands = height => chosen.map(place => rect(xOf(place) - column / 2, 0, column, height, 'class="band"')).join('');
+  const band = (place, height) => rect(xOf(place) - column / 2, 0, column, height, 'class="band"');
+  const bands = height => chosen.map(place => band(place, height)).join('');
 
   function wordRow() {
     const texts = shown.pieces.map(cut), most = LETTER * Math.max(...texts.map(text => text.length));
@@ -102,7 +104,8 @@ export default function start({element, props, trigger, watch}) {
     const way = one.route.map(([layer, place], i) =>
       `${i ? 'L' : 'M'}${xOf(place).toFixed(1)} ${yOf(layer).toFixed(1)}`).join('');
     const stops = one.route.map(([layer, place], i) =>
-      `<circle cx="${xOf(place)}" cy="${yOf(layer)}" r="${i && i < one.route.length - 1 ? radius + .8 : radius + 2}"/>`);
+      `<circle cx="${xOf(place)}" cy="${yOf(layer)}" ` +
+      `r="${i && i < one.route.length - 1 ? radius + .8 : radius + 2}"/>`);
     const numbers = step < 13 ? [] : one.route.slice(1).map(([layer, place], i) =>
       label(i + 1, xOf(place) + (across ? 0 : 9), yOf(layer) + (across ? -7 : -4), `text-anchor="middle"`));
     const {first, last} = words(), [from, to] = chosen.toSorted((a, b) => a - b);
@@ -111,11 +114,12 @@ export default function start({element, props, trigger, watch}) {
       cut(text), xOf(place) + {start: -column / 2, end: column / 2, middle: 0}[anchor(place)], bottom + 18,
       `class="name" text-anchor="${anchor(place)}"`));
     const title = titleOf(one);
-    return `<div class="of"><h4>${escapeHtml(title)}</h4>${facts(one).map(([key, number, formula, order]) =>
+    return `<div class="of"><h3>${escapeHtml(title)}</h3>${facts(one).map(([key, number, formula, order]) =>
       `<span>${escapeHtml(say(key))} <b>${number}</b>` +
       `${order && ` <i>${formula && `= ${typeset(formula)}, `}${typeset(order)}</i>`}` +
       '</span>').join(' ')}</div>` +
-      svg(height, `${bands(height)}<path class="reads" style="stroke-opacity: ${lines.length > 300 ? .12 : .35}" d="${edges}"/><path class="nodes" d="${nodes.join('')}" ` +
+      svg(height, `${bands(height)}<path class="reads" style="stroke-opacity: ${lines.length > 300 ? .12 : .35}" ` +
+        `d="${edges}"/><path class="nodes" d="${nodes.join('')}" ` +
         `style="stroke-width: ${(2 * radius).toFixed(1)}"/><path class="way" d="${way}"/>${stops.join('')}` +
         numbers.join('') + names.join(''), `role="img" aria-label="${escapeHtml(title)}: ${one.route.length - 1}"`);
   }
@@ -145,11 +149,13 @@ export default function start({element, props, trigger, watch}) {
     const names = columns(), estimated = shown.models.filter(one => one.directions);
     const rows = shown.models.map(one => `<tr><th scope="row">${escapeHtml(one.name)}</th>` + (one.said ?
       `<td colspan="4" class="said">${escapeHtml(one.said)}</td>` : left(one).map((value, i) =>
-        `<td data-name="${escapeHtml(names[i + 1])}">${Number.isNaN(value) ? '–' : short(value)}${i > 2 ? '\u00a0×' : ''}</td>`)
+        `<td data-name="${escapeHtml(names[i + 1])}">` +
+        `${Number.isNaN(value) ? '–' : short(value)}${i > 2 ? '\u00a0×' : ''}</td>`)
         .join('')) + '</tr>').join('');
     const how = estimated.length ? say('estimated', {directions: Math.min(...estimated.map(one => one.directions))}) :
       shown.models.some(one => one.norms) ? say('exact') : say('waits');
-    return `<div class="measured"><h3>${escapeHtml(say('left'))}</h3><p class="text">${escapeHtml(say('text'))} ${escapeHtml(how)}</p>` +
+    return `<div class="measured"><h3>${escapeHtml(say('left'))}</h3>` +
+      `<p class="text">${escapeHtml(say('text'))} ${escapeHtml(how)}</p>` +
       `<table><thead><tr>${names.map(name => `<th scope="col">${escapeHtml(name)}</th>`).join('')}</tr></thead>` +
       `<tbody>${rows}</tbody></table></div>`;
   }
@@ -190,7 +196,8 @@ export default function start({element, props, trigger, watch}) {
     const names = columns().slice(1);
     const models = shown.models.filter(one => one.norms).flatMap(one => left(one).map((value, i) =>
       [one.name, names[i], Number.isNaN(value) ? '' : value, '']));
-    return {columns: ['kind', 'what', 'number', 'formula'].map(key => say(`column_${key}`)), rows: [...networks, ...models]};
+    const columns = ['kind', 'what', 'number', 'formula'].map(key => say(`column_${key}`));
+    return {columns, rows: [...networks, ...models]};
   }
 
   // The picture shows all columns, also where the page scrolls them.

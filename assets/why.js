@@ -8,7 +8,8 @@ import {escapeHtml, fill, percent, tongue} from './shared.js';
 
 const SECTIONS = '<section class="origins"></section><section class="instead"></section>' +
   '<div class="apart"><section class="parts"></section><div><section class="heads"></section>' +
-  '<section class="inputs"></section></div></div><section class="twin"><h3></h3><form data-hint><p class="sub"></p><label><span>' +
+  '<section class="inputs"></section></div></div><section class="twin"><h3></h3><form data-hint>' +
+  '<p class="sub"></p><label><span>' +
   '</span> <input type="text" autocomplete="off"></label> <button type="submit"></button></form>' +
   '<div class="swapped" role="status"></div></section>';
 const signed = (value, digits = 2) => {
@@ -54,9 +55,11 @@ export default function start({element, props, trigger, watch}) {
   // The pieces of the translation, each with its bar.
   function origins() {
     const bars = why.bars.map(([piece, share], i) => {
-      const isNow = i + 1 === why.step, said = text('why_bar', {step: i + 1, piece, percent: percent(share)});
+      const isNow = i + 1 === why.step, rounded = `${Math.round(100 * share)} %`;
+      const said = text('why_bar', {step: i + 1, piece, percent: percent(share)});
       return `<button type="button" data-step="${i + 1}" class="${isNow ? 'now' : ''}" aria-pressed="${isNow}" ` +
-        `tabindex="${isNow ? 0 : -1}" aria-label="${said}" title="${said}"><small>${Math.round(100 * share)} %</small>` +
+        `tabindex="${isNow ? 0 : -1}" aria-label="${rounded} ${escapeHtml(piece)} · ${said}" title="${said}">` +
+        `<small>${rounded}</small>` +
         `<i style="--share:${share}"></i><span lang="${tongue('target')}">${escapeHtml(piece)}</span></button>`;
     });
     return `<h3>${text('why_sides')} <span class="key"><i class="source"></i>${text('why_from_source')} ` +
@@ -120,7 +123,8 @@ export default function start({element, props, trigger, watch}) {
   // The pieces of both sides, coloured by what they do for the difference.
   function drawInputs() {
     const values = why.inputs.map(one => one.values[way]), reach = reachOf(values.flat());
-    const lines = why.inputs.map(({name, pieces, tongue: of}, i) => `<div><h4>${escapeHtml(name)}</h4><p class="words">` +
+    const lines = why.inputs.map(({name, pieces, tongue: of}, i) =>
+      `<div><h4>${escapeHtml(name)}</h4><p class="words">` +
       pieces.map((piece, at) => `<span class="word ${side(values[i][at])}" style="--share:` +
         `${(Math.abs(values[i][at]) / reach).toFixed(3)}"><span lang="${tongue(of)}">${escapeHtml(piece)}</span>` +
         `<small>${signed(values[i][at])}</small></span>`).join(' ') + '</p></div>');

@@ -4,6 +4,7 @@ import json
 import re
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.acts import contrasts, expect_fits, saved
@@ -34,8 +35,9 @@ def test_words_are_chosen_by_click_key_and_search_and_their_neighbours_are_those
     page.wait_for_url(lambda url: "mean_word=2" in url and "mean_at=encoder.1" in url)
     asked = MapMeanings([learned_pairs[0], *((text, "El gato.") for text in BESIDE.split(" / "))], "encoder", 1, 220, 1)
     wanted = running.ask(asked)
-    expect(part.locator("ol.near b")).to_have_text([f"{cosine:.2f}" for _, cosine in wanted.nearest])
     expect(part.locator("ol.near [data-word]").first).to_have_attribute("data-word", str(wanted.nearest[0][0]))
+    assert [float(one) for one in part.locator("ol.near b").all_text_contents()] == pytest.approx(
+        [cosine for _, cosine in wanted.nearest], abs=0.0051)
     expect(part.locator(".caption")).to_have_text(f"{len(wanted.places):,} words. Encoder, after layer 1")
     search = part.get_by_role("searchbox", name="Find a word on the map")
     search.fill("bank")
@@ -56,14 +58,18 @@ def test_a_dot_is_chosen_on_the_map_and_enlarged(visit, learned_pairs):
     canvas.focus()
     page.keyboard.press("ArrowRight")
     expect(part).to_have_attribute("class", re.compile("meanings-map"))
+    page.wait_for_url("**mean_word=**")
     first = part.locator("ol.own [aria-pressed=true]").text_content()
+    expect(part.locator(".side h3")).to_have_text(f"Nearest to “{first}”")
     page.keyboard.press("+")  # the chosen word is in the middle then
-    box = canvas.bounding_box()
     part.locator("ol.own [data-word='0']").click()
     expect(part.locator(".side h3")).to_have_text("Nearest to “The”")
-    page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2)
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
     expect(part.locator(".tip b")).to_have_text(first)
-    page.mouse.click(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2)
+    page.mouse.click(*middle)
     expect(part.locator(".side h3")).to_have_text(f"Nearest to “{first}”")
 
 

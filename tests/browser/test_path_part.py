@@ -32,5 +32,5 @@ def test_two_words_are_chosen_by_click_and_by_key(visit):
 def test_on_a_phone_the_words_scroll_and_the_page_does_not(visit):
     page = visit("/?tab=training&part=path&path_from=2&path_to=5&path_kernel=2&text=The+dog+eats+the+bread.", width=375)
     expect(page.locator(".prose.path-between")).to_have_attribute("data-drawn", "1 4")
-    expect(page.locator(".path-between h4").nth(1)).to_contain_text("k = 2")
+    expect(page.locator(".path-between .of h3").nth(1)).to_contain_text("k = 2")
     expect_fits(page, 375)
