@@ -1,7 +1,7 @@
 // Additive attention step by step, from props.value, which xformer/figures/principles.py makes: of the step that is
 // chosen W_q q, of each piece of the source W_k k, tanh of their sum, the score and the softmax; and what lifts one
-// score above the others. A click on a piece of the translation triggers 'choose' {step}; one on a piece of the source shows
-// what lifts its score.
+// score above the others. A click on a piece of the translation triggers 'choose' {step}; one on a piece of the
+// source shows what lifts its score.
 import {htmlPicture} from './html_picture.js';
 import {saveOnClick} from './save.js';
 import {ARROWS, escapeHtml, fill} from './shared.js';

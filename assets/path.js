@@ -196,8 +196,8 @@ export default function start({element, props, trigger, watch}) {
     const names = columns().slice(1);
     const models = shown.models.filter(one => one.norms).flatMap(one => left(one).map((value, i) =>
       [one.name, names[i], Number.isNaN(value) ? '' : value, '']));
-    const columns = ['kind', 'what', 'number', 'formula'].map(key => say(`column_${key}`));
-    return {columns, rows: [...networks, ...models]};
+    const heads = ['kind', 'what', 'number', 'formula'].map(key => say(`column_${key}`));
+    return {columns: heads, rows: [...networks, ...models]};
   }
 
   // The picture shows all columns, also where the page scrolls them.
