@@ -35,10 +35,10 @@ def test_words_are_chosen_by_click_key_and_search_and_their_neighbours_are_those
     page.wait_for_url(lambda url: "mean_word=2" in url and "mean_at=encoder.1" in url)
     asked = MapMeanings([learned_pairs[0], *((text, "El gato.") for text in BESIDE.split(" / "))], "encoder", 1, 220, 1)
     wanted = running.ask(asked)
+    expect(part.locator(".caption")).to_have_text(f"{len(wanted.places):,} words. Encoder, after layer 1")
     expect(part.locator("ol.near [data-word]").first).to_have_attribute("data-word", str(wanted.nearest[0][0]))
     assert [float(one) for one in part.locator("ol.near b").all_text_contents()] == pytest.approx(
         [cosine for _, cosine in wanted.nearest], abs=0.0051)
-    expect(part.locator(".caption")).to_have_text(f"{len(wanted.places):,} words. Encoder, after layer 1")
     search = part.get_by_role("searchbox", name="Find a word on the map")
     search.fill("bank")
     expect(part.locator(".hits")).to_contain_text(re.compile(r"Found: \d\d"))
