@@ -20,7 +20,7 @@ from xformer.pieces import BOS, PAD
 from xformer.results import STACKS, Message, UserError, Why
 from xformer.tokenizer import Tokenizer
 
-STEPS, PIECES = 32, 1_280  # of the path of integrated gradients: the fewest steps; as many as make so many pieces
+STEPS, PIECES = 32, 1_280  # integrated gradients take at least STEPS steps, and more while all have up to PIECES pieces
 
 
 def toward(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[Tensor, float]:

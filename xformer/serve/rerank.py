@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from xformer.explain import passes
+from xformer.pieces import EOS
 from xformer.results import Options, Translation, UserError
-from xformer.serve.text import prepare
 from xformer.serve.translation import Service
 
 WEIGHT = 0.2  # of the other model's mean log-probability; on `dev` all of 0.1 to 0.4 gain as much
@@ -39,9 +39,8 @@ class Reranked:
 
     @torch.inference_mode()
     def _ranked(self, found: Translation, options: Options) -> Translation:
-        read = self.other.tokenizer
-        target = prepare(read, found.source, None, target=True).tokens
-        sources = [passes.Pair.of(read.encode(one.text), target).source for one in found.n_best]
+        target, _ = self.other.typed(found.source)
+        sources = [[*self.other.tokenizer.encode(one.text), EOS] for one in found.n_best]
         back = passes.log_probs(self.other.model, sources, passes.Pair.of([], target)).mean(dim=1).tolist()
         ranked = sorted(zip(found.n_best, back, strict=True), key=lambda one: -one[0].score - WEIGHT * one[1])
         return replace(found, n_best=tuple(one for one, _ in ranked[:options.n_best]), options=options)
