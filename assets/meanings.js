@@ -102,7 +102,7 @@ export default function start({element, props, trigger, watch}) {
     const [bare, placed, largest] = map.order.map(number);
     inside('.drawing').innerHTML = `<div class="choices">${ofStack('encoder')}${ofStack('decoder')}` +
       group(say('count'), map.counts.map(count => pressed('count', count, count.toLocaleString('en')))) + '</div>' +
-      `<ol class="own" role="group" aria-label="${escapeHtml(say('own'))}" lang="${language()}">${own}</ol>` +
+      `<ol class="own" aria-label="${escapeHtml(say('own'))}" lang="${language()}">${own}</ol>` +
       `<div class="both"><div class="plane"><p class="caption"></p><canvas tabindex="0" role="img"></canvas>` +
       `<div class="zoom">${zoom.join('')}</div><p class="tip" hidden></p></div>` +
       `<div class="side"><input type="search" role="searchbox" autocomplete="off" ` +

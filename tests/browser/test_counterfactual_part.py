@@ -51,7 +51,10 @@ def test_a_rival_is_chosen_and_both_translations_and_their_heads_are_compared(vi
 def test_steps_and_results_follow_the_translation(visit, learned_pairs):
     page = visit()
     step = open_part(page, learned_pairs)
+    offered = page.get_by_role("group").filter(has_text="Rival at this step").locator("label")
+    before = offered.all_text_contents()
     choose_step(page, step, "→ </s>")
+    expect(offered).not_to_have_text(before)
     page.get_by_role("button", name="Translate on from there", exact=True).click()
     expect(page.locator(".block.another-word")).to_contain_text("One of the two translations ends with this choice")
     translate_to(page, *learned_pairs[1])
