@@ -5,9 +5,9 @@ from pathlib import Path
 
 from xformer.commands.arguments import Within, add_options, add_part, plainly, read_pairs, record
 from xformer.strings import ASSETS
-from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, DivergenceRuns
+from xformer.training.options import LARGEST_SEED, MOST_LAYERS, MOST_WIDTH, StudyRuns
 
-DIVERGENCE = ASSETS / "divergence.json"
+RUNS = ASSETS / "runs.json"
 
 
 def add_arguments(p: argparse.ArgumentParser) -> None:
@@ -20,32 +20,32 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
     q.add_argument("--d-model", type=int, action=Within, least=8, most=MOST_WIDTH, default=128,
                    help="a multiple of 8; d_ff is four times as wide")
     q.add_argument("--seed", type=int, action=Within, least=0, most=LARGEST_SEED, default=0)
-    q = add_part(kinds, divergence, "short runs of both orders, with and without a warm-up",
-                 "Train a small deep model on short sentence pairs, for both orders of normalisation with and without "
-                 "a warm-up, at two learning rates, and record what happens. Stopped at any moment, the same command "
-                 "goes on with the run it was at.")
+    q = add_part(kinds, runs, "short runs: one that breaks, too small a rate, too little data, a part taken away",
+                 "Train a small model on short sentence pairs, again and again with one setting changed, and record "
+                 "what happens. Stopped at any moment, the same command goes on with the run it was at.")
     q.add_argument("--data", required=True, type=Path, help="folder with train.tsv[.xz] and dev.tsv")
-    q.add_argument("--out", type=Path, default=DIVERGENCE, help="file of the recorded runs")
-    add_options(q, DivergenceRuns)
+    q.add_argument("--out", type=Path, default=RUNS, help="file of the recorded runs")
+    add_options(q, StudyRuns)
     q.add_argument("--threads", type=int, action=Within, least=1, most=1024, help="threads of the CPU")
 
 
-def divergence(args: argparse.Namespace) -> None:
+def runs(args: argparse.Namespace) -> None:
     """Make the runs that the file does not hold yet, and print a line whenever one was scored."""
     import torch
 
     from xformer.explain.recorded import verdict
     from xformer.training.data.corpora import needed_file
-    from xformer.training.studies import divergence as study
+    from xformer.training.studies import runs as study
     if args.threads:
         torch.set_num_threads(args.threads)
     pairs = {name: read_pairs(needed_file(args.data, name, "translation", "English, a tab, Spanish"))
              for name in ("train", "dev")}
-    runs = record(DivergenceRuns, args)
+    wanted = record(StudyRuns, args)
     with plainly():
-        for course in study.record(runs, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):
+        for course in study.record(wanted, pairs["train"], pairs["dev"], args.out, torch.device("cpu")):
             one = course.settings
-            print(f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}: {verdict(course).say()}", flush=True)
+            print(f"{one.norm}-norm, warm-up {one.warmup}, peak {one.peak:g}, pairs {one.pairs or 'all'}"
+                  f"{one.without and f', without {one.without}'}: {verdict(course).say()}", flush=True)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -3,17 +3,35 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from xformer.results import Message, TrainingCourse, UserError
+from xformer.results import PARTS, Message, RunSettings, TrainingCourse, UserError
 
 LEARNED = 0.9  # share of right answers from which a task counts as learned
 STALLED = 0.8  # times the loss of guessing: a run that ends above this has hardly learned anything
 RISEN = 0.25  # share of the loss's fall: a run whose loss rises again by more than this, and stays there, has diverged
 MOST_BYTES = 2_000_000  # of a file of recorded runs
+
+# What recorded runs are to show, each by runs of which any two neighbours differ in one setting.
+WHOLE = RunSettings("translation", "pre", 3, "cosine", 200, 3e-3, 0.1, 0, 1_200)
+RISING = replace(WHOLE, norm="post", warmup=600, peak=3e-2)  # whose rate passes that at which it breaks
+QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
+    "break": (RISING, replace(RISING, peak=3e-3), replace(RISING, norm="pre")),
+    "rate": (WHOLE, replace(WHOLE, peak=3e-5)),
+    "data": (WHOLE, replace(WHOLE, pairs=20_000), replace(WHOLE, pairs=2_000)),
+    "order": tuple(replace(WHOLE, norm=norm, warmup=warmup) for warmup in (0, 200) for norm in ("post", "pre")),
+    "parts": (WHOLE, *(replace(WHOLE, without=part, smoothing=0.0 if part == "smoothing" else WHOLE.smoothing)
+                       for part in PARTS))}
+OF_ONE_SEED = ("parts",)  # questions for which there are too many runs to make them with several
+
+
+def of_seed(seed: int) -> list[RunSettings]:
+    """The runs to be made with a seed, each once; 0 is the first."""
+    asked = (runs for name, runs in QUESTIONS.items() if not seed or name not in OF_ONE_SEED)
+    return [replace(one, seed=seed) for one in dict.fromkeys(one for runs in asked for one in runs)]
 
 
 def smoothed(values: Sequence[float], width: int = 5) -> list[float]:

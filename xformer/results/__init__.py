@@ -125,6 +125,7 @@ from xformer.results.reviews import (
     Sentiment,
 )
 from xformer.results.training import (
+    PARTS,
     Course,
     DevScores,
     History,
@@ -149,8 +150,8 @@ from xformer.results.translation import (
 from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
-    "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
-    "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin", "Bleu",
+    "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "PARTS", "POSITION_KINDS",
+    "SCOPES", "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin", "Bleu",
     "Block", "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores",
     "EmbedSource", "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect",
     "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "MapMeanings", "Maps",

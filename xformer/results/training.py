@@ -67,6 +67,10 @@ class Moments:
     errors: np.ndarray  # float32 (moments, 2, layers, H): alignment error rates of the cross heads, in both READINGS
 
 
+# Of a transformer, that a small run may go without: see `training.parts`.
+PARTS = ("residual", "norm", "feed_forward", "positions", "heads", "mask", "scaling", "smoothing", "tying")
+
+
 @dataclass(frozen=True)
 class RunSettings:
     """What a small training run is asked for."""
@@ -80,6 +84,8 @@ class RunSettings:
     smoothing: float  # of the labels
     seed: int
     steps: int  # after which it ends
+    without: str = ""  # one of PARTS that the model has not
+    pairs: int = 0  # to learn from, of a recorded run; 0: all. Of a live one, examples; 0: new ones without end
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,9 @@ class TrainingCourse:
     seconds: float  # since it began
     guess: float  # the loss of who knows only how often each target piece comes
     ended: str = ""  # "" while it goes on; "finished", "diverged", "stopped", "late", "cut"
+    held_out: tuple[float, ...] = ()  # loss of a piece that is not learned from, smoothed as `loss`, one a score
+    # Norm of the gradient of each layer's weights, encoder first: before the first step, and at the end.
+    depths: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     measure: str = "accuracy"  # share of held-out answers that are right, 0 to 1; or "bleu", 0 to 100
 
 

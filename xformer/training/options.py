@@ -258,20 +258,19 @@ class SentimentRun(Run):
 
 
 @dataclass(frozen=True)
-class DivergenceRuns:
-    """Options of the runs of `studies.divergence`."""
+class StudyRuns:
+    """Options of the runs of `studies.runs`."""
 
-    steps: int = option(2_000, "steps of each run", least=1)
-    layers: int = option(6, flag="--n-layers", least=1, most=MOST_LAYERS)
-    d_model: int = option(64, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
-    vocabulary: int = 1_000
+    seed: int = option(0, "of the runs; those of the same file may have others", least=0, most=LARGEST_SEED)
+    steps: int = option(1_200, "steps of each run", least=1)
+    layers: int = option(3, flag="--n-layers", least=1, most=MOST_LAYERS)
+    d_model: int = option(96, "a multiple of 4; d_ff is four times as wide", least=8, most=MOST_WIDTH)
+    vocabulary: int = 2_000
     words: int = option(5, "most words of an English sentence", least=1)
-    pairs: int = 40_000  # to learn from, at most
+    pairs: int = 60_000  # to learn from, at most
     dev: int = option(200, "most pairs to score", least=1)
     scored: int = 6  # times in a run
-    batch_tokens: int = 500
-    smoothing: float = 0.1
-    seed: int = 0
+    batch_tokens: int = 1_200
 
 
 OUT_HELP = "folder to write to; earlier results are replaced"

@@ -1,7 +1,4 @@
-"""Short runs on English and Spanish that differ in the order of normalisation and in the warm-up, to be compared.
-
-Xiong et al. (2020) say of deep post-norm models that they need a warm-up, and of pre-norm ones that they do not.
-"""
+"""Short runs on English and Spanish that answer a question each, see `explain.recorded.QUESTIONS`."""
 
 from __future__ import annotations
 
@@ -9,25 +6,24 @@ import platform
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from xformer.explain import recorded
 from xformer.hub import checkpoint
-from xformer.model import Config, Transformer
+from xformer.model import Config
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.tokenizer import Tokenizer
-from xformer.training import live
+from xformer.training import live, parts
 from xformer.training.data.corpora import NO_ROUGHENING, Pair, TranslationBatches
 from xformer.training.loop import Learner
-from xformer.training.options import BatchOptions, DivergenceRuns
+from xformer.training.options import BatchOptions, StudyRuns
 from xformer.training.tasks import TranslationTask, guess, learn_vocabulary
 
-WARMUPS, PEAKS = (0, 400, 4_000), (3e-3, 1e-3)
-# The most telling first, as a study may be ended before its end.
-GRID = tuple((norm, warmup, peak) for peak in PEAKS for warmup in WARMUPS for norm in ("post", "pre"))
 POINTS = 60  # of each curve
+PROBE = 64  # pairs by whose loss the gradients of the layers are compared
 
 
 def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
@@ -36,29 +32,36 @@ def short(pairs: Sequence[Pair], words: int, most: int) -> list[Pair]:
             if len(pair[0].split()) <= words and len(pair[1].split()) <= words + 2][:most]
 
 
-def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, train: Sequence[Pair], dev: Sequence[Pair],
+def run(study: StudyRuns, settings: RunSettings, tokenizer: Tokenizer, train: Sequence[Pair], dev: Sequence[Pair],
         device: torch.device) -> Iterator[TrainingCourse]:
     """Train one model; yield the course so far, whenever it was scored, and at the end."""
     torch.manual_seed(settings.seed)
-    model = Transformer(Config(vocab_size=len(tokenizer), d_model=study.d_model, n_heads=4, n_layers=settings.layers,
-                               d_ff=4 * study.d_model, norm=settings.norm, dropout=0.1))
+    model = parts.transformer(Config(
+        vocab_size=len(tokenizer), d_model=study.d_model, n_heads=4, n_layers=settings.layers, d_ff=4 * study.d_model,
+        norm=settings.norm, dropout=0.1), settings.without)
     packed = BatchOptions(batch_tokens=study.batch_tokens, max_pieces=64, names=0.0, sampled=0.0)
-    batches = TranslationBatches(tokenizer, train, options=packed, roughening=NO_ROUGHENING, seed=settings.seed)
+    learned_from = train[:settings.pairs or None]
+    batches = TranslationBatches(tokenizer, learned_from, options=packed, roughening=NO_ROUGHENING, seed=settings.seed)
     task = TranslationTask(model, tokenizer, batches, dev, settings.smoothing)
     learner = Learner(task, live.options(settings, study.d_model), device)
+    probe = [(tokenizer.encode(english), tokenizer.encode(spanish)) for english, spanish in train[:PROBE]]
+    before = after = parts.depths(task, probe, device)
     torch.manual_seed(settings.seed)
     floor = guess([tokenizer.encode(spanish) for _, spanish in train[:5_000]], len(tokenizer), settings.smoothing)
-    began, scores = time.monotonic(), list[tuple[int, float, float]]()
+    began, scores, held_out = time.monotonic(), list[tuple[int, float, float]](), list[float]()
     every = max(1, settings.steps // study.scored)
 
     def course(ended: str) -> TrainingCourse:
         return TrainingCourse(settings, **learner.history.columns(POINTS), scores=tuple(scores), ended=ended,
-                              seconds=round(time.monotonic() - began, 1), guess=round(floor, 4), measure="bleu")
+                              seconds=round(time.monotonic() - began, 1), guess=round(floor, 4), measure="bleu",
+                              held_out=tuple(held_out), depths=(before, after))
     try:
         for made in learner.steps():
             if made.step % every == 0:
-                model.eval()
-                scores.append((made.step, round(learner.elapsed, 1), task.bleu()))
+                after = parts.depths(task, probe, device)
+                found = task.evaluate()
+                scores.append((made.step, round(learner.elapsed, 1), found["bleu"]))
+                held_out.append(found["dev_loss"])
                 yield course("cut")
     except UserError:
         yield course("diverged")
@@ -66,9 +69,9 @@ def run(study: DivergenceRuns, settings: RunSettings, tokenizer: Tokenizer, trai
         yield course("finished")
 
 
-def record(study: DivergenceRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Path, device: torch.device
+def record(study: StudyRuns, train: Sequence[Pair], dev: Sequence[Pair], out: Path, device: torch.device
            ) -> Iterator[TrainingCourse]:
-    """Make every run of GRID that the file `out` does not hold whole already, and write it there as it comes; yield
+    """Make every run of a seed that the file `out` does not hold whole already, and write it there as it comes; yield
     what is written. Raises UserError where the file holds something else."""
     train, dev = short(train, study.words, study.pairs), short(dev, study.words, study.dev)
     if not (train and dev):
@@ -77,13 +80,12 @@ def record(study: DivergenceRuns, train: Sequence[Pair], dev: Sequence[Pair], ou
     tokenizer = learn_vocabulary(train, study.vocabulary)
     about = {**vars(study), "vocabulary": len(tokenizer), "pairs": len(train), "dev": len(dev), "machine": _processor()}
     kept = recorded.read(out) if out.is_file() else recorded.Recorded(about, (), 0)
-    asked = [name for name in vars(study) if name not in ("vocabulary", "pairs", "dev")]
+    asked = [name for name in vars(study) if name not in ("vocabulary", "pairs", "dev", "seed")]
     if any(kept.about.get(name) != about[name] for name in asked):
         raise UserError(f"The file {out} holds runs that were made with other options; name another file with --out.")
     done = {course.settings: course for course in kept.courses if course.ended != "cut"}
-    for norm, warmup, peak in GRID:
-        settings = RunSettings("translation", norm, study.layers, "cosine", warmup, peak, study.smoothing, study.seed,
-                               study.steps)
+    for wanted in recorded.of_seed(study.seed):
+        settings = replace(wanted, layers=study.layers, steps=study.steps)
         if settings in done:
             continue
         for course in run(study, settings, tokenizer, train, dev, device):
