@@ -133,7 +133,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "records": "a: b\nc: d", "store_query": "a", "store_power": 6.0, "kernel_power": 0.5,
               "kernel_points": "1,2 3,4", "part": "live", "live_task": "copy",
               "live_order": "post", "live_warmup": 40, "live_peak": "0.01", "live_layers": 2, "live_schedule": "noam",
-              "live_smoothing": 0.1, "live_seed": 5, "live_steps": 120, "recorded_peak": "all",
+              "live_smoothing": 0.1, "live_seed": 5, "live_steps": 120, "recorded_question": "parts",
               "recorded_run": "pre-0-0.003",
               "gen_curve": "loss", "form_model": "gru", "form_sentence": 2, "form_moment": 3,
               "form_stack": "encoder_self", "form_layer": 1, "form_head": 2,

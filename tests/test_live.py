@@ -24,7 +24,8 @@ from xformer.ui.training import live as part
 
 SMALL = RunSettings("copy", "pre", 1, "cosine", 2, 3e-3, 0.1, 1, 6)
 VALUES = {"live_task": "copy", "live_order": "pre", "live_layers": 1, "live_schedule": "cosine", "live_warmup": 2,
-          "live_peak": "0.003", "live_smoothing": 0.1, "live_seed": 1, "live_steps": 6}
+          "live_peak": "0.003", "live_smoothing": 0.1, "live_seed": 1, "live_steps": 6, "live_without": "",
+          "live_pairs": "0"}
 
 
 def watched(settings, ended=lambda made: ""):
@@ -53,6 +54,14 @@ def test_answers_are_right_and_held_out_questions_are_never_trained_on():
         assert [*zip(examples.epoch(0, 7), range(1), strict=False)][0][0] == batches[7]
 
 
+def test_few_examples_are_the_same_few_in_every_epoch():
+    examples = live.Examples("copy", 3, 5)
+    met = {tuple(question) for number in (0, 1) for batch, _ in zip(examples.epoch(number), range(20), strict=False)
+           for question, _ in batch}
+    assert met == {tuple(question) for question, _ in examples.few} and len(met) == 5
+    assert not met & {tuple(examples.encode(one.question)) for one in examples.held_out}
+
+
 def test_the_drawn_schedule_is_the_one_that_is_followed():
     for name in ("cosine", "noam"):
         settings = replace(SMALL, schedule=name, warmup=3)
@@ -70,6 +79,7 @@ def test_a_frame_shows_the_numbers_the_map_and_answers():
     torch.testing.assert_close(torch.rand(2), wanted)
     course = last.course
     assert course.ended == "finished" and course.step == (1, 2, 3, 4, 5, 6) and len(course.norm) == 6
+    assert len(course.held_out) == len(course.scores) and [len(norms) for norms in course.depths] == [4, 4]
     assert course.scores[-1][0] == 6 and all(0 <= share <= 1 for _, _, share in course.scores)
     assert isinstance(last.head, Head) and last.head.stack == "cross" and 1 <= last.head.layer <= 2
     assert last.probabilities.shape == (len(last.queries), len(last.keys)) and last.keys[-1] == "</s>" and EOS
@@ -193,7 +203,8 @@ def test_a_run_rests_while_somebody_is_served():
     ({"task": "<b>"}, "task is “<b>”; choose one of reverse, numbers, copy"), ({"norm": "no"}, "norm is “no”"),
     ({"seed": -1}, "The seed is -1"), ({"schedule": None}, "schedule is “None”; choose one of cosine, noam"),
     ({"layers": None}, "layers is None; choose"), ({"peak": {}}, "peak is {}; choose"), ({"seed": 0.5}, "seed is 0.5"),
-    ({"steps": float("inf")}, "steps is inf")])
+    ({"steps": float("inf")}, "steps is inf"), ({"pairs": 1_001}, "pairs is 1001"),
+    ({"without": "wheels"}, "without is “wheels”; choose one of residual, norm")])
 def test_settings_that_are_not_offered_are_refused_in_a_sentence(change, said):
     for ask in (lambda settings: Study().schedule(settings),
                 lambda settings: next(Study().train(settings, threading.Event()))):
@@ -213,7 +224,7 @@ def test_a_second_run_is_laid_over_the_first(language):
                  if "runs" in one)
     assert len(again["runs"]) == 2 and again["runs"][0] is last["runs"][0]
     names = [trace["name"] for trace in json.loads(again["progress"]["figure"])["data"]]
-    assert [name[:11] for name in names] == ["1 · pre-nor", "2 · post-no"] * 2
+    assert [name[:11] for name in names] == ["1 · pre-nor", "2 · post-no"] * 3
     assert again["told"].count("<li>") == 2 and "</table>" in again["answers"]
     assert len(part.MOST_RUNS * [0]) == 4
     gone = ask.answer(part.forget, **VALUES)
@@ -229,7 +240,8 @@ def test_buttons_come_back_when_a_run_is_refused():
 @pytest.mark.parametrize(("change", "said"), [
     ({"live_schedule": None}, "schedule is “None”"), ({"live_peak": None}, "peak is “None”"),
     ({"live_layers": {}}, "layers is {}"), ({"live_steps": float("nan")}, "steps is nan"),
-    ({"live_seed": float("nan")}, "The seed is nan"), ({"live_smoothing": None}, "smoothing is None")])
+    ({"live_seed": float("nan")}, "The seed is nan"), ({"live_pairs": 7}, "pairs is “7”"),
+    ({"live_smoothing": None}, "smoothing is None")])
 def test_fields_that_hold_nonsense_are_said(change, said):
     from html import unescape
     assert said in unescape(Ask.always(Study(), ENGLISH).answer(part.plan, runs=(), **VALUES | change)["problem"])

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from xformer.explain import recorded as courses
-from xformer.figures import training as figures
 from xformer.results import RunSettings, TrainingCourse, UserError
 from xformer.strings import ASSETS
 
@@ -52,30 +51,43 @@ def test_whether_a_run_learned_is_told_by_its_loss_alone(last, bleu, key):
     assert courses.verdict(found).key == key and courses.learned(found) == (key == "run_bleu")
 
 
-def test_the_recorded_runs_that_ship_are_named_by_the_rate_that_they_came_to():
-    """A warm-up of 4,000 steps is not over after 2,000: the schedule falls before it has risen."""
-    kept = courses.read(ASSETS / "divergence.json").courses
-    for one in kept:
-        reached = max(one.rate)
-        assert courses.highest_rate(one) == reached
-        name = figures.recorded_name(one)
-        assert f"warm-up {one.settings.warmup:,} of 2,000: reaches {reached:.2g}" in name
-        assert one.settings.warmup < 4_000 or reached < 0.14 * one.settings.peak
-    table = figures.recorded_table(kept, None)
-    assert table.count("0.00039") == 2 and table.count("0.00013") == 2
+@pytest.fixture(scope="module")
+def kept():
+    """The recorded runs that ship."""
+    return courses.read(ASSETS / "runs.json").courses
 
 
-def test_the_best_recorded_run_is_chosen_and_reported_by_its_last_loss():
-    kept = courses.read(ASSETS / "divergence.json").courses
-    post, pre, best, of_all = (one.say() for one in courses.findings(kept))
-    for norm in ("post", "pre"):
-        least = min((one for one in kept if one.settings.norm == norm), key=lambda one: one.loss[-1])
-        assert f"{norm}-norm {least.loss[-1]:.2f} (warm-up {least.settings.warmup}" in best
-    assert f"is {max(score for one in kept for *_, score in one.scores):.1f}," in of_all
-    stalled = [(one.settings.warmup, one.settings.peak) for one in kept
-               if one.settings.norm == "pre" and not courses.learned(one)]
-    assert stalled == [(4_000, 1e-3)], "whose rate never came above 0.00013"
-    assert "without a warm-up, the loss of 0 of 2" in post and "that of 3 of 4" in pre
+def test_every_question_has_all_its_runs_and_three_seeds_but_where_it_says_one(kept):
+    for question, wanted in courses.QUESTIONS.items():
+        found = courses.kinds(kept, question)
+        assert tuple(found) == wanted
+        for kind, runs in found.items():
+            is_single = question in courses.OF_ONE_SEED and kind != courses.WHOLE
+            assert [one.settings.seed for one in runs] == ([0] if is_single else [0, 1, 2])
+
+
+def test_neighbours_of_a_question_differ_in_one_setting():
+    for question, (first, *others) in courses.QUESTIONS.items():
+        pairs = [(first, one) for one in others] if question != "order" else [
+            (one, two) for one in (first, *others) for two in (first, *others)
+            if (one.norm == two.norm) != (one.warmup == two.warmup)]
+        for one, two in pairs:
+            names = [name for name in vars(one) if getattr(one, name) != getattr(two, name)]
+            assert len(names) == 1 or names == ["smoothing", "without"] and two.without == "smoothing"
+
+
+def test_a_run_breaks_for_good_and_its_twins_do_not(kept):
+    rising, lower, pre = courses.kinds(kept, "break").values()
+    assert {courses.verdict(one).key for one in rising} == {"run_diverged"}
+    assert not {"run_diverged", "run_no_number"} & {courses.verdict(one).key for one in (*lower, *pre)}
+
+
+def test_too_small_a_rate_learns_little_and_too_few_pairs_are_learned_by_heart(kept):
+    whole, slow = courses.kinds(kept, "rate").values()
+    assert min(one.loss[-1] for one in slow) > max(one.loss[-1] for one in whole) + 0.5
+    *_, few = courses.kinds(kept, "data").values()
+    for one in few:
+        assert one.held_out[-1] > min(one.held_out) + 0.1 and one.loss[-1] < min(one.held_out) - 1
 
 
 def test_right_answers_are_learning():
@@ -94,15 +106,6 @@ def test_losses_in_a_sentence_are_those_of_the_curve():
     loss = [5.69, 5.2, 5.08, *FALLING, 0.7, 0.9]
     said = courses.verdict(course(loss, scores=[(320, 18.0, 2.0)], measure="bleu")).say()
     assert "the loss fell from 5.69 to 0.90" in said
-
-
-def test_the_sentences_of_the_recorded_runs_agree_with_their_table():
-    kept = courses.read(ASSETS / "divergence.json").courses
-    for one in kept:
-        values = dict(courses.verdict(one).values)
-        assert values["last"] == f"{one.loss[-1]:.2f}" and values["first"] == f"{one.loss[0]:.2f}"
-    best = dict(courses.findings(kept)[2].values)
-    assert best["loss"] in {f"{one.loss[-1]:.2f}" for one in kept}
 
 
 def test_recorded_runs_are_read_as_they_were_written(tmp_path):

@@ -13,7 +13,6 @@ from xformer.serve.protocol import LARGEST_SEED, WIDEST
 from xformer.strings import ENGLISH, SPANISH
 from xformer.training import live
 from xformer.ui.principles import tab as walkthrough_tab
-from xformer.ui.training import live as live_tab
 
 PLACES = re.compile(r"\{(\w+)\}")
 # The texts in which a figure stands as it is, and why it may. What was measured, or is of one model, has a {place} and
@@ -23,8 +22,8 @@ LITERAL = {
         arch_names_d2l arch_text_post arch_text_pre bleu_score_notes bleu_score_paper bleu_text error_texts_binary
         error_texts_container error_texts_encoding error_texts_kind force_smoothing_info gen_column_work gen_costs_text
         first_text_slice gen_gru gen_gru_attention gen_post_norm gen_pre_norm layers_caution lecture_note occlusion_text
-        path_look pos_power_info pos_text_table recorded_lecture rule_rollout rule_rollout_cross rule_weigh shares_text
-        sink_meter sizes_vocabularies train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with
+        path_look pos_power_info pos_text_table recorded_look_order rule_rollout rule_rollout_cross rule_weigh
+        shares_text sink_meter sizes_vocabularies train_beginning_text vocab_splits_text weigh_before weigh_total weigh_with
         why_sides_note why_way_0_said why_way_1_said""",
     "part of a formula or a definition": """
         attention_note attention_note_empty bleu_brevity bleu_no_match bleu_lab_brevity bleu_short bleu_why_notes
@@ -34,8 +33,8 @@ LITERAL = {
         first_text_switches
         first_text_variance first_values first_vectors kernel_look kernel_nearest kernel_power_info
         kernel_said_nearest live_schedule_cosine live_schedule_noam maps_compare_text model_line_gru_attention
-        pos_power rest_fire rest_strips rest_text_units review_agree review_why_text rivals_heads rivals_rows
-        rule_words store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
+        part_scaling pos_power rest_fire rest_strips rest_text_units review_agree review_why_text rivals_heads
+        rivals_rows rule_words store_even tree_why_shorter weigh_axis_beta weigh_kind_zeroed weigh_text_after weigh_text_beta
         weigh_text_queries weigh_text_zeroed""",
     "the end of a scale, or where counting begins": """
         address_several aligns_given aligns_predicted beam_info error_beam error_smoothing error_step
@@ -47,7 +46,7 @@ LITERAL = {
         weigh_error_beta weigh_power_info""",
     "an example": "address_lock calibration_text form_none sizes_decoding",
     "a constant of the code, see below": """
-        first_text_split first_variance live_text live_tried sizes_training train_error_seed train_error_shape"""}
+        first_text_split first_variance live_text sizes_training train_error_seed train_error_shape"""}
 SOURCES = [*Path("xformer").rglob("*.py"), *Path("assets/html").glob("*.html"), Path("app.py")]
 
 
@@ -70,7 +69,6 @@ def test_a_figure_stands_in_a_text_only_where_nothing_can_make_it_false():
     ("first_text_split", walkthrough_tab.HEADS),
     ("first_variance", [walkthrough.KEYS * signature(walkthrough.variance).parameters["samples"].default]),
     ("live_text", [live.WIDTH, live.HEADS, live.BATCH, live.HELD_OUT]),
-    ("live_tried", 2 * [{preset["live_layers"] for preset in live_tab.PRESETS.values()}.pop()]),
     ("sizes_training", [sizes.TRAINING_BYTES]), ("train_error_seed", [0, LARGEST_SEED]),
     ("train_error_shape", [1, *range(32, WIDEST + 1, 32)])])
 def test_figures_of_the_code_are_those_of_the_code(key, constants):

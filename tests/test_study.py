@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from xformer import model
 from xformer.explain import recorded as courses
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
-from xformer.results import RunSettings, TrainingCourse, UserError
+from xformer.results import TrainingCourse, UserError
 from xformer.serve import protocol
 from xformer.serve import study as serving
 from xformer.serve.limits import Guard
@@ -80,58 +81,76 @@ def test_curves_stand_for_their_sublayers(study):
     assert dataclasses.astuple(found["post"][0])[:3] == ("encoder", 1, "self_attention")
 
 
-def run_of(norm, warmup, peak, loss, ended="finished"):
+def run_of(kind, loss, ended="finished", seed=0):
     steps = tuple(range(100, 100 * len(loss) + 100, 100))
-    return TrainingCourse(RunSettings("translation", norm, 6, "cosine", warmup, peak, 0.1, 0, 1000), steps, tuple(loss),
-                          (peak,) * len(loss), (0.5,) * len(loss), ((steps[-1], 60.0, 3.25),), 60.0, 5.5, ended, "bleu")
+    return TrainingCourse(dataclasses.replace(kind, seed=seed), steps, tuple(loss), (kind.peak,) * len(loss),
+                          (0.5,) * len(loss), ((steps[-1], 60.0, 3.25),), 60.0, 5.5, ended, (3.5,),
+                          ((0.1, 0.2), (0.3, 0.4)), "bleu")
 
 
 @pytest.fixture
 def recorded_study(tmp_path, monkeypatch):
-    """A study whose file of recorded runs holds four: one that stalls, three that learn, the last of them cut off."""
-    runs = [run_of("post", 0, 3e-3, [6, 5.5, 5.5, 5.5, 5.5, 5.5]), run_of("pre", 0, 3e-3, [6, 5, 4, 3.5, 3.4, 3.3]),
-            run_of("post", 400, 3e-3, [6, 5.5, 4.5, 4, 3.5, 3.1]), run_of("pre", 400, 1e-3, [6, 5, 4, 3.5], "cut")]
-    monkeypatch.setattr(serving, "DIVERGENCE", tmp_path / "divergence.json")
-    serving.DIVERGENCE.write_text(courses.to_json({"pairs": 9, "words": 5, "machine": "<b>"}, runs))
+    """A study whose file of recorded runs holds five: one that diverges, a twin with two seeds, one of few pairs, and
+    one that was cut off."""
+    breaks, lower, pre = courses.QUESTIONS["break"]
+    few = courses.QUESTIONS["data"][2]
+    runs = [run_of(breaks, [6, 5, 4, 5.5, 5.5, 5.5]), run_of(lower, [6, 5, 4, 3.5, 3.4, 3.3]),
+            run_of(lower, [6, 5.5, 4.5, 4, 3.5, 3.1], seed=1), run_of(few, [6, 5, 4, 3.5]),
+            run_of(pre, [6, 5, 4, 3.5], "cut")]
+    monkeypatch.setattr(serving, "RUNS", tmp_path / "runs.json")
+    serving.RUNS.write_text(courses.to_json({"pairs": 9, "words": 5, "machine": "<b>"}, runs))
     return Study()
 
 
 def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
-    ask = Ask.always(recorded_study, ENGLISH)
-    answer = ask.answer(recorded.draw, recorded_peak="0.003", recorded_run="")
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_question="break", recorded_run="")
     assert answer["problem"] == "" and "<b>" not in answer["said"]
-    assert "Post-norm: without a warm-up, the loss of 0 of 1 runs came at least 20 % below" in answer["found"]
-    assert "Pre-norm: without a warm-up, the loss of 1 of 1 runs" in answer["found"]
-    assert "A loss of 3.30 took post-norm 600 and pre-norm 600 of 1,000 steps" in answer["found"]
     data = json.loads(answer["picture"]["figure"])["data"]
-    assert len(data) == 3 * 3 and {curve["line"]["dash"] for curve in data} == {"solid", "dash"}
-    assert answer["table"].count("<tr>") == 1 + 4 and "Cut off: " in answer["table"]
+    assert len(data) == 3 * 3 and len({curve["line"]["color"] for curve in data}) == 2
+    assert [curve["showlegend"] for curve in data[:3]] == [True, True, False], "seeds share a name"
+    rows = re.findall(r"<tr.*?</tr>", answer["table"], re.DOTALL)[1:]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
+    assert [row[0].strip() for row in cells] == ["post-norm, rate up to 0.03", "post-norm, rate up to 0.003"]
+    assert [row[1] for row in cells] == ["1", "2"] and [row[2] for row in cells] == ["1", "0"]
+    assert [row[4] for row in cells] == ["5.50", "3.20 (3.10–3.30)"]
+    depths = json.loads(answer["depths"]["figure"])["data"]
+    assert [curve["y"] for curve in depths[:2]] == [[0.1, 0.2], [0.3, 0.4]] and depths[0]["x"] == ["enc. 1", "dec. 1"]
 
 
-def test_a_chosen_run_is_thick_and_its_settings_are_said(recorded_study):
+def test_held_out_loss_is_drawn_beside_that_of_training(recorded_study):
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_question="data", recorded_run="")
+    data = json.loads(answer["picture"]["figure"])["data"]
+    assert [curve["y"] for curve in data if curve["line"].get("dash") == "dot"] == [[3.5]]
+
+
+def test_a_chosen_run_is_thick_and_what_happened_in_it_is_said(recorded_study):
     ask = Ask.always(recorded_study, SPANISH)
-    answer = ask.answer(recorded.draw, recorded_peak="0.001", recorded_run="post-0-0.003")
-    said = answer["said"].split("</p>")[1]
-    assert said.startswith("<p>post-norm, calentamiento 0 de 1\u202f000: llega a 0.003: Se estancó")
+    answer = ask.answer(recorded.draw, recorded_question="break", recorded_run="post-600-0.03-0")
+    assert "<p>post-norm, tasa hasta 0.03: Divergió en el paso" in answer["said"]
     data = json.loads(answer["picture"]["figure"])["data"]
-    assert [curve["line"]["width"] for curve in data[:2]] == [1.6, 4] and answer["table"].count("class=chosen") == 1
-    assert data[1]["customdata"][0] == "post-0-0.003"
-    clicked = recorded.pick(recorded_study, SPANISH, event=SimpleNamespace(curve="pre-0-0.003"))
-    assert clicked == {"chosen": "pre-0-0.003"}
+    assert [curve["line"]["width"] for curve in data[:2]] == [4, 1.6] and answer["table"].count("class=chosen") == 1
+    assert data[1]["customdata"][0] == "post-600-0.003-0"
+    clicked = recorded.pick(recorded_study, SPANISH, event=SimpleNamespace(curve="post-600-0.003-1"))
+    assert clicked == {"chosen": "post-600-0.003-1"}
+
+
+def test_a_question_without_runs_is_empty(recorded_study):
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_question="order", recorded_run="")
+    assert answer["picture"] is None and answer["table"] == answer["problem"] == ""
 
 
 def test_a_broken_recording_is_one_sentence_and_the_rest_works(recorded_study):
-    stored = json.loads(serving.DIVERGENCE.read_text())
+    stored = json.loads(serving.RUNS.read_text())
     stored["runs"][0].pop("loss")
-    serving.DIVERGENCE.write_text(json.dumps(stored))
-    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_peak="all", recorded_run="")
+    serving.RUNS.write_text(json.dumps(stored))
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_question="break", recorded_run="")
     assert "1 of the recorded runs cannot be read and are left out." in answer["problem"] and answer["picture"]
-    serving.DIVERGENCE.write_text("{")
-    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_peak="all", recorded_run="")
-    assert "The file divergence.json of recorded runs is missing or broken" in answer["problem"]
+    serving.RUNS.write_text("{")
+    answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_question="break", recorded_run="")
+    assert "The file runs.json of recorded runs is missing or broken" in answer["problem"]
     assert recorded_study.gradients(1, 32, "pre")
 
 
 def test_the_recorded_runs_that_ship_are_whole():
     kept = Study().recorded()
-    assert kept.courses and not kept.broken and serving.DIVERGENCE.stat().st_size <= 500_000
+    assert kept.courses and not kept.broken and serving.RUNS.stat().st_size <= 500_000

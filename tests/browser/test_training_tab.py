@@ -74,16 +74,16 @@ def test_a_preset_sets_what_is_folded_away_too(visit):
 def test_recorded_runs_are_compared_and_one_is_chosen(visit):
     page = visit("/es?tab=training&part=recorded&__theme=dark")
     expect(named(page, "recorded-runs").first).to_be_visible()
-    page.get_by_role("button", name="Todos los entrenamientos").click()
-    rows = page.locator(".tables tbody tr").locator("visible=true")
-    expect(rows.nth(1)).to_be_visible()
+    expect(page.locator(".tables tbody tr").locator("visible=true")).to_have_count(3)
     page.get_by_role("combobox", name="Entrenamiento", exact=True).locator("visible=true").click()
     page.get_by_role("option").nth(1).click()
     expect(page.locator("tr.chosen")).to_have_count(1)
     page.wait_for_function("location.search.includes('recorded_run=')")
     # A click on a curve, which Plotly tells of.
     page.evaluate("""document.querySelector('.recorded-runs .plot').emit(
-        'plotly_click', {points: [{data: {customdata: ['pre-0-0.003']}}]})""")
-    page.wait_for_function("location.search.includes('recorded_run=pre-0-0.003')")
+        'plotly_click', {points: [{data: {customdata: ['pre-600-0.03-0']}}]})""")
+    page.wait_for_function("location.search.includes('recorded_run=pre-600-0.03-0')")
     expect(page.locator("tr.chosen")).to_contain_text("pre-norm")
+    page.get_by_role("radio", name="Quitar una parte").click()
+    expect(page.locator(".tables tbody tr").locator("visible=true")).to_have_count(10)
     assert [text for text in contrasts(page) if text["ratio"] < 4.5] == []

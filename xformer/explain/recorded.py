@@ -25,7 +25,7 @@ QUESTIONS: dict[str, tuple[RunSettings, ...]] = {
     "order": tuple(replace(WHOLE, norm=norm, warmup=warmup) for warmup in (0, 200) for norm in ("post", "pre")),
     "parts": (WHOLE, *(replace(WHOLE, without=part, smoothing=0.0 if part == "smoothing" else WHOLE.smoothing)
                        for part in PARTS))}
-OF_ONE_SEED = ("parts",)  # questions for which there are too many runs to make them with several
+OF_ONE_SEED = ("parts", "order")  # questions for which there are too many runs to make them with several
 
 
 def of_seed(seed: int) -> list[RunSettings]:
@@ -87,28 +87,16 @@ def learned(course: TrainingCourse) -> bool:
     return verdict(course).key not in ("run_no_number", "run_diverged", "run_stalled")
 
 
-def findings(courses: Sequence[TrainingCourse]) -> list[Message]:
-    """Compare post-norm and pre-norm in recorded runs not cut short: without a warm-up, and the best of each."""
-    courses = [one for one in courses if one.ended != "cut"]
-    found = list[Message]()
-    for norm in ("post", "pre"):
-        bare = [one for one in courses if one.settings.norm == norm and one.settings.warmup == 0]
-        warm = [one for one in courses if one.settings.norm == norm and one.settings.warmup > 0]
-        if bare or warm:
-            found.append(Message.of(f"recorded_{norm}", bare=len(bare), learned=sum(map(learned, bare)),
-                                    warm=len(warm), warmed=sum(map(learned, warm)), least=f"{100 * (1 - STALLED):.0f}"))
-    post, pre = (min((one for one in courses if one.settings.norm == norm and one.loss), default=None,
-                     key=lambda one: one.loss[-1]) for norm in ("post", "pre"))
-    if post is None or pre is None:
-        return found
-    target = max(post.loss[-1], pre.loss[-1])
-    values = {f"{norm}_{name}": value for norm, one in (("post", post), ("pre", pre)) for name, value in (
-        ("warmup", one.settings.warmup), ("rate", f"{highest_rate(one):.2g}"), ("loss", f"{one.loss[-1]:.2f}"),
-        ("at", next((step for step, loss in zip(one.step, one.loss, strict=True) if loss <= target), 0)))}
-    found.append(Message.of("recorded_best", loss=f"{target:.2f}", steps=post.settings.steps, **values))
-    if scores := [score for one in courses if one.measure == "bleu" for _, _, score in one.scores]:
-        found.append(Message.of("recorded_bleu_of_all", bleu=f"{max(scores):.1f}"))
-    return found
+def kind_of(course: TrainingCourse) -> RunSettings:
+    """What a run has in common with those of other seeds, lengths and depths: one of the settings of QUESTIONS."""
+    return replace(course.settings, seed=WHOLE.seed, steps=WHOLE.steps, layers=WHOLE.layers)
+
+
+def kinds(courses: Sequence[TrainingCourse], question: str) -> dict[RunSettings, list[TrainingCourse]]:
+    """The runs of a question that were not cut short, by their settings but for the seed, in the question's order."""
+    found = {kind: [one for one in courses if kind_of(one) == kind and one.ended != "cut"]
+             for kind in QUESTIONS[question]}
+    return {kind: runs for kind, runs in found.items() if runs}
 
 
 @dataclass(frozen=True)

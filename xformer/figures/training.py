@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from xformer.explain.recorded import highest_rate, verdict
+from xformer.explain.recorded import highest_rate, kinds, verdict
 from xformer.figures.heatmap import Axis, Scale, matrix
 from xformer.figures.labels import paragraph
 from xformer.figures.layout import BLUE, GREY, ORANGE, TEAL, axis, layout, line, logarithmic, panels
@@ -58,8 +58,16 @@ def growth(found: Gradients, language: Language = ENGLISH) -> str:
 
 def name_of(settings: RunSettings, language: Language = ENGLISH) -> str:
     """Name a run by the settings on which its results depend most."""
-    return language.say("live_name", order=language.say(f"train_order_{settings.norm}"), layers=settings.layers,
-                        warmup=settings.warmup, peak=f"{settings.peak:g}")
+    named = language.say("live_name", order=language.say(f"train_order_{settings.norm}"), layers=settings.layers,
+                         warmup=settings.warmup, peak=f"{settings.peak:g}")
+    few = language.say("live_name_pairs", count=settings.pairs) if settings.pairs else ""
+    return named + few + (f", {without(settings, language)}" if settings.without else "")
+
+
+def without(settings: RunSettings, language: Language = ENGLISH) -> str:
+    """Name what a run goes without, or say that its model is whole."""
+    part = settings.without
+    return language.say("recorded_without", part=language.say(f"part_{part}")) if part else language.say("part_whole")
 
 
 def _stacked(parts: Sequence[tuple[Sequence[go.Scatter], dict[str, Any]]], title: str, language: Language) -> go.Figure:
@@ -74,22 +82,35 @@ def _stacked(parts: Sequence[tuple[Sequence[go.Scatter], dict[str, Any]]], title
         axes[f"yaxis{which}"] = {**upright, "domain": domain}
         # Without any curve, plotly would draw no axes there, and those of the others over each other's names.
         for trace in some or [go.Scatter(x=[None], y=[None], mode="lines", hoverinfo="skip")]:
-            trace.update(yaxis=f"y{which}", showlegend=number == 1 and bool(some))
+            trace.update(yaxis=f"y{which}", showlegend=number == 1 and bool(some) and trace.showlegend is not False)
             traces.append(trace)
     x = axis(language.say("live_step"), anchor=f"y{len(parts)}", rangemode="tozero")
     return go.Figure(traces, layout(title, height=height, x=x, y=axes.pop("yaxis"), showlegend=True, **axes))
 
 
 def _curves(courses: Sequence[TrainingCourse], what: str, points: Points, language: Language,
-            mode: str = "lines") -> list[go.Scatter]:
+            mode: str = "lines", **how: Any) -> list[go.Scatter]:
     """A curve a run, of its points."""
     made = list[go.Scatter]()
     for i, one in enumerate(courses):
         x, y = map(list, points(one))
         hover = language.say("live_hover", number=i + 1, what=what, step="%{x}", value="%{y:.4g}")
-        made.append(line(x, y, f"{i + 1} · {language.say(f'train_order_{one.settings.norm}')}", RUNS[i % len(RUNS)],
-                         hover, mode=mode, legendgroup=str(i)))
+        made.append(line(x, y, _short_name(i, one, language), RUNS[i % len(RUNS)], hover, mode=mode,
+                         legendgroup=str(i), **how))
     return made
+
+
+def _short_name(number: int, course: TrainingCourse, language: Language) -> str:
+    """Name a live run, counted from 0, in the legend."""
+    one = course.settings
+    named = without(one, language) if one.without else language.say(f"train_order_{one.norm}")
+    return f"{number + 1} · {named}"
+
+
+def live_depths(courses: Sequence[TrainingCourse], language: Language = ENGLISH) -> go.Figure | None:
+    """Plot the gradient's norm by depth of the live runs that have ended; None if none has."""
+    return depths([(_short_name(i, one, language), RUNS[i % len(RUNS)], one) for i, one in enumerate(courses)],
+                  language)
 
 
 def _scores(course: TrainingCourse, times: float = 1) -> tuple[Sequence[float], Sequence[float]]:
@@ -101,6 +122,7 @@ def progress(courses: Sequence[TrainingCourse], language: Language = ENGLISH) ->
     """Plot loss and held-out accuracy of runs, laid one over the other."""
     say = language.say
     losses = _curves(courses, say("live_loss"), lambda one: (one.step, one.loss), language)
+    losses += _curves(courses, say("recorded_held_out"), _held_out, language, dash="dot", showlegend=False)
     shares = _curves(courses, say("live_accuracy"), lambda one: _scores(one, 100), language, "lines+markers")
     return _stacked([(losses, axis(say("live_axis_loss"), rangemode="tozero")),
                      (shares, axis(say("live_axis_right"), range=[-4, 104]))], say("live_plot_progress"), language)
@@ -157,47 +179,89 @@ def waits(wait: LiveWait, language: Language = ENGLISH) -> str:
     return paragraph(language, "live_wait", "status", before=wait.before, seconds=wait.seconds)
 
 
-def recorded(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
-             ) -> go.Figure:
-    """Plot loss, BLEU and gradient norm of recorded runs together; the chosen one is thick."""
-    say = language.say
-    dashes = dict(zip(sorted({one.settings.warmup for one in courses}), ("solid", "dash", "dot", "dashdot"),
-                      strict=False))
+def _held_out(course: TrainingCourse) -> tuple[Sequence[float], Sequence[float]]:
+    """The steps at which the loss of what is not learned from was taken, and these losses."""
+    return [step for step, *_ in course.scores][:len(course.held_out)], course.held_out
 
-    def curves(what: str, points: Points, mode: str = "lines") -> list[go.Scatter]:
+
+def depths(rows: Sequence[tuple[str, str, TrainingCourse]], language: Language = ENGLISH) -> go.Figure | None:
+    """Plot by depth the gradient's norm of runs, each with its name and colour: before the first step, and dashed at
+    the end. None if no run has them."""
+    say, traces, names = language.say, list[go.Scatter](), list[str]()
+    for name, colour, one in rows:
+        for which, norms in enumerate(one.depths or ()):
+            half = len(norms) // 2
+            names = [say(f"recorded_{stack}", layer=i + 1) for stack in ("encoder", "decoder") for i in range(half)]
+            hover = f"{name}<br>{say(f'recorded_depth_{which}')}, %{{x}}: %{{y:.3g}}<extra></extra>"
+            traces.append(line(names, list(norms), name, colour, hover, dash="dot" if which else "solid",
+                               showlegend=not which, legendgroup=name))
+    if not traces:
+        return None
+    norms = [norm for _, _, one in rows for some in one.depths or () for norm in some]
+    return go.Figure(traces, layout(say("recorded_depths"), height=300, showlegend=True, x=axis("", type="category"),
+                                    y=logarithmic(say("live_norm"), norms)))
+
+
+def recorded(courses: Sequence[TrainingCourse], question: str, chosen: TrainingCourse | None,
+             language: Language = ENGLISH) -> tuple[go.Figure, go.Figure | None]:
+    """Plot the recorded runs that answer a question, seeds alike; the chosen one is thick: their loss, the rate or the
+    BLEU, and the gradient's norm by step; and the gradient's norm by depth."""
+    say, by_rate = language.say, question in ("break", "rate", "order")
+    found = kinds(courses, question)
+    colours = dict(zip(found, RUNS, strict=False))
+    if len(found) > len(RUNS):  # the first of them and the chosen one stand out
+        colours = {kind: BLUE if not i else ORANGE if chosen in runs else GREY
+                   for i, (kind, runs) in enumerate(found.items())}
+
+    def curves(what: str, points: Points, mode: str = "lines", **how: Any) -> list[go.Scatter]:
         made = list[go.Scatter]()
-        for one in courses:
-            (x, y), name = map(list, points(one)), recorded_name(one, language)
-            made.append(line(
-                x, y, name, COLOURS[one.settings.norm],
-                f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>", mode=mode,
-                dash=dashes.get(one.settings.warmup, "dot"), width=4 if one is chosen else 1.6, legendgroup=name,
-                customdata=[key_of(one)] * len(x), opacity=1 if chosen in (None, one) else 0.45))
+        for kind, runs in sorted(found.items(), key=lambda one: colours[one[0]] != GREY):
+            for seed, one in enumerate(runs):
+                (x, y), name = map(list, points(one)), recorded_name(one, question, language)
+                hover = f"{name}<br>{what} %{{y:.4g}} ({say('live_step')} %{{x}})<extra></extra>"
+                shown = {"showlegend": not seed and colours[kind] != GREY, **how}
+                made.append(line(x, y, name, colours[kind], hover, mode=mode, width=4 if one is chosen else 1.6,
+                                 legendgroup=name, customdata=[key_of(one)] * len(x),
+                                 opacity=1 if chosen in (None, one) else 0.6, **shown))
         return made
 
-    return _stacked([
-        (curves(say("live_loss"), lambda one: (one.step, one.loss)), axis(say("live_axis_loss"))),
-        (curves("BLEU", _scores, "lines+markers"), axis("BLEU", rangemode="tozero")),
-        (curves(say("live_norm"), lambda one: (one.step, one.norm)), _norms(courses, language))],
-        say("recorded_plot", steps=max(one.settings.steps for one in courses)), language)
+    losses = curves(say("live_loss"), lambda one: (one.step, one.loss))
+    if question == "data":
+        losses += curves(say("recorded_held_out"), _held_out, dash="dot", showlegend=False)
+    middle = ((curves(say("live_rate"), lambda one: (one.step, one.rate)), axis(say("live_rate"), rangemode="tozero"))
+              if by_rate else (curves("BLEU", _scores, "lines+markers"), axis("BLEU", rangemode="tozero")))
+    every = [one for runs in found.values() for one in runs]
+    picture = _stacked([
+        (losses, axis(say("live_axis_loss"))), middle,
+        (curves(say("live_norm"), lambda one: (one.step, one.norm)), _norms(every, language))],
+        say(f"recorded_plot_{'rate' if by_rate else 'bleu'}", steps=max(one.settings.steps for one in every)), language)
+    rows = [(recorded_name(runs[0], question, language), colours[kind], runs[0]) for kind, runs in found.items()]
+    return picture, depths([row for row in rows if row[1] != GREY] or rows, language)
 
 
-def recorded_name(course: TrainingCourse, language: Language = ENGLISH) -> str:
-    """Name a recorded run by its order, its warm-up, and the learning rate that it reached."""
-    return language.say("recorded_name", order=language.say(f"train_order_{course.settings.norm}"),
-                        warmup=course.settings.warmup, steps=course.settings.steps, rate=f"{highest_rate(course):.2g}")
+def recorded_name(course: TrainingCourse, question: str, language: Language = ENGLISH) -> str:
+    """Name a recorded run by what the runs of a question differ in."""
+    one = course.settings
+    return language.say(
+        f"recorded_name_{question}", order=language.say(f"train_order_{one.norm}"), warmup=one.warmup,
+        rate=f"{highest_rate(course):.2g}", without=without(one, language),
+        pairs=language.say("recorded_pairs", count=one.pairs) if one.pairs else language.say("recorded_all"))
 
 
 def key_of(course: TrainingCourse) -> str:
-    """Name a recorded run in addresses: its order, its warm-up, and the peak of its settings."""
-    return f"{course.settings.norm}-{course.settings.warmup}-{course.settings.peak:g}"
+    """Name a recorded run in addresses by its settings."""
+    one = course.settings
+    return "-".join(filter(None, (one.norm, str(one.warmup), f"{one.peak:g}", str(one.pairs or ""), one.without,
+                                  str(one.seed))))
 
 
-def recorded_table(courses: Sequence[TrainingCourse], chosen: TrainingCourse | None, language: Language = ENGLISH
-                   ) -> str:
-    """Tabulate recorded runs: settings, results, verdict; HTML."""
-    names = [language.say(key) for key in ("train_order", "recorded_warmup", "live_peak", "recorded_rate",
-                                           "recorded_loss", "recorded_bleu", "recorded_norm", "recorded_said")]
-    rows = [(one, one is chosen, highest_rate(one), max((bleu for _, _, bleu in one.scores), default=0),
-             verdict(one).say(language)) for one in courses]
-    return fill("training.recorded", language, names=names, rows=rows)
+def recorded_table(courses: Sequence[TrainingCourse], question: str, chosen: TrainingCourse | None,
+                   language: Language = ENGLISH) -> str:
+    """Tabulate the answers to a question, a row for the runs that differ only in their seed; HTML."""
+    rows = [(recorded_name(runs[0], question, language), chosen in runs, len(runs),
+             sum(verdict(one).key in ("run_diverged", "run_no_number") for one in runs),
+             [highest_rate(one) for one in runs], [one.loss[-1] for one in runs],
+             [min(one.held_out) for one in runs if one.held_out], [one.held_out[-1] for one in runs if one.held_out],
+             [one.scores[-1][2] for one in runs if one.scores], [max(one.norm) for one in runs])
+            for runs in kinds(courses, question).values()]
+    return fill("training.recorded", language, rows=rows)

@@ -14,7 +14,7 @@ import numpy as np
 
 from xformer.explain.alignment import given_heads
 from xformer.explain.principles import softmax
-from xformer.explain.recorded import learned
+from xformer.explain.recorded import kinds, learned
 from xformer.figures.labels import percent, place, shown
 from xformer.figures.locked_word import Lock
 from xformer.figures.word_link import grid, group_of, text_of
@@ -335,15 +335,14 @@ def alike(scene: Scene, *, model: str) -> tuple[str, str]:
 
 
 def _runs(scene: Scene, norm: str, warm: bool) -> list[TrainingCourse]:
-    runs = [one for one in scene.study.recorded().courses
-            if one.settings.norm == norm and (one.settings.warmup > 0) == warm and one.ended != "cut"]
-    return there(runs or None)
+    return there([one for kind, runs in kinds(scene.study.recorded().courses, "order").items() for one in runs
+                  if kind.norm == norm and (kind.warmup > 0) == warm] or None)
 
 
 @choice
-def run_learns(scene: Scene, *, norm: str, warm: bool, peak: float) -> tuple[str, Values]:
-    """Whether a recorded run at a rate "learned" or "failed"."""
-    run = min(_runs(scene, norm, warm), key=lambda one: abs(math.log(one.settings.peak / peak)))
+def run_learns(scene: Scene, *, norm: str, warm: bool) -> tuple[str, Values]:
+    """Whether the first recorded run "learned" or "failed"."""
+    run = _runs(scene, norm, warm)[0]
     return "learned" if learned(run) else "failed", {
         "first": f"{run.loss[0]:.2f}", "last": f"{run.loss[-1]:.2f}", "guess": f"{run.guess:.2f}"}
 

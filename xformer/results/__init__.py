@@ -151,14 +151,14 @@ from xformer.results.writing import NextPiece, Scored
 
 __all__ = [
     "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "PARTS", "POSITION_KINDS",
-    "SCOPES", "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin", "Bleu",
-    "Block", "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores",
+    "SCOPES", "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin",
+    "Bleu", "Block", "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores",
     "EmbedSource", "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect",
     "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "MapMeanings", "Maps",
     "Maximum", "MeaningMap", "MeasureReach", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram",
-    "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin",
-    "Pieced", "PoolingScore", "Positions", "RankHeads", "Reach", "ReadDecoder", "Reverse", "Reweigh", "Reweighed",
-    "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SwapHeads", "SweepBeta",
-    "TellSides", "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk",
-    "WalkAdditive", "WalkHead", "Weighing", "Why",
+    "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin", "Pieced",
+    "PoolingScore", "Positions", "RankHeads", "Reach", "ReadDecoder", "Reverse", "Reweigh", "Reweighed", "RunSettings",
+    "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SwapHeads", "SweepBeta", "TellSides", "Trace",
+    "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk", "WalkAdditive", "WalkHead",
+    "Weighing", "Why",
 ]

@@ -31,7 +31,8 @@ LARGEST_SEED = 999_999
 NORMS = ("post", "pre")  # orders of normalisation, the older first
 TASKS = ("reverse", "numbers", "copy")  # on which a visitor may train a transformer
 SCHEDULES = ("cosine", "noam")  # of the learning rate
-LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK = 8, 1_000, 500, 0.1  # most that a visitor may ask for
+# The most that a visitor may ask for.
+LIVE_LAYERS, LIVE_STEPS, LIVE_WARMUP, LIVE_PEAK, LIVE_PAIRS = 8, 1_000, 500, 0.1, 1_000
 LIVE_SECONDS = 45  # of training, after which such a run ends
 
 Progress = Callable[[int, int], object]

@@ -18,7 +18,7 @@ from xformer.device import use_threads
 from xformer.explain.complexity import layer_times
 from xformer.explain.gradients import gradients_at_the_beginning, untrained
 from xformer.explain.recorded import Recorded, read
-from xformer.results import LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
+from xformer.results import PARTS, LayerTimes, LiveFrame, LiveWait, Message, RunSettings, SublayerGradient, UserError
 from xformer.serve import protocol
 from xformer.serve.limits import LOOK, Guard, Places
 from xformer.strings import ASSETS
@@ -26,7 +26,7 @@ from xformer.strings import ASSETS
 if TYPE_CHECKING:
     from xformer.training.loop import Made
 
-DIVERGENCE = ASSETS / "divergence.json"  # made by python -m xformer study divergence
+RUNS = ASSETS / "runs.json"  # made by python -m xformer study runs
 # While other requests are served, a run rests after each step for REST times the step's duration. On one core, a
 # sentence that takes 78 ms alone took 80 beside one run, 123 beside two, and 186 beside one that does not rest.
 REST = 3.0
@@ -56,7 +56,7 @@ class Study(protocol.StudyService):
             return layer_times(pause)
 
     def recorded(self) -> Recorded:
-        return read(DIVERGENCE)
+        return read(RUNS)
 
     def schedule(self, settings: RunSettings) -> list[float]:
         from xformer.training import live
@@ -139,16 +139,17 @@ def _check(settings: RunSettings) -> None:
     """Raise UserError for settings that are not offered."""
     for name, least, most in (("layers", 1, protocol.LIVE_LAYERS), ("steps", 1, protocol.LIVE_STEPS),
                               ("warmup", 0, protocol.LIVE_WARMUP), ("peak", 0, protocol.LIVE_PEAK),
-                              ("smoothing", 0, 0.5)):
+                              ("smoothing", 0, 0.5), ("pairs", 0, protocol.LIVE_PAIRS)):
         value = getattr(settings, name)
         known = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (known and math.isfinite(value) and least <= value <= most):
             raise UserError(Message.of("live_error_number", name=name, least=least, most=most,
                                        value=f"{value:g}" if known else str(value)[:40]))
-    for name, offered in (("task", protocol.TASKS), ("norm", protocol.NORMS), ("schedule", protocol.SCHEDULES)):
+    for name, offered in (("task", protocol.TASKS), ("norm", protocol.NORMS), ("schedule", protocol.SCHEDULES),
+                          ("without", ("", *PARTS))):
         if (word := getattr(settings, name)) not in offered:
             raise UserError(Message.of("live_error_choice", name=name, value=str(word)[:40],
-                                       options=", ".join(offered)))
+                                       options=", ".join(filter(None, offered))))
     _check_seed(settings.seed)
 
 

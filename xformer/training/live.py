@@ -16,12 +16,14 @@ import torch
 from xformer.model import Config, Seeded, Trace, Transformer
 from xformer.pieces import BOS, EOS, SPECIAL
 from xformer.results import Head, LiveFrame, Options, RunSettings, TrainingCourse, UserError
+from xformer.training import parts
 from xformer.training.data.corpora import Ids
 from xformer.training.loop import Learner, Made, learning_rate
 from xformer.training.options import TrainingOptions
 from xformer.training.tasks import TranslationTask, guess
 from xformer.translator import Translator, pad, translate_ids
 
+CPU = torch.device("cpu")
 WIDTH, HEADS = 64, 4
 BATCH = 32  # examples of a step
 HELD_OUT = 64  # examples that are never trained on, and are answered to be scored
@@ -75,7 +77,8 @@ def draw(task: str, rng: random.Random) -> Example:
 class Examples:
     """Questions of a task as pieces, and batches of them without end."""
 
-    def __init__(self, task: str, seed: int) -> None:
+    def __init__(self, task: str, seed: int, few: int = 0) -> None:
+        """few: how many there are to learn from; 0: new ones without end."""
         self.task, self.seed = task, seed
         self.pieces = (*SPECIAL.values(), *("0123456789" if task == "numbers" else LETTERS),
                        *(WORDS if task == "numbers" else ()))
@@ -86,6 +89,14 @@ class Examples:
             if example.held_out:
                 found[example] = None
         self.held_out = [*found]
+        rng = random.Random(f"few {seed}")
+        self.few = [self._new(rng) for _ in range(few)]
+
+    def _new(self, rng: random.Random) -> tuple[Ids, Ids]:
+        """Draw an example to learn from."""
+        while (example := draw(self.task, rng)).held_out:
+            pass
+        return self.encode(example.question), self.encode(example.answer)
 
     def encode(self, symbols: Sequence[str]) -> list[int]:
         return [self.ids[symbol] for symbol in symbols]
@@ -94,11 +105,7 @@ class Examples:
         """Yield a thousand batches, the same for the same seed and epoch."""
         rng = random.Random(f"{self.seed} {number}")
         for i in range(1_000):
-            batch: list[Ids] = []
-            while len(batch) < BATCH:
-                example = draw(self.task, rng)
-                if not example.held_out:
-                    batch.append((self.encode(example.question), self.encode(example.answer)))
+            batch = [rng.choice(self.few) if self.few else self._new(rng) for _ in range(BATCH)]
             if i >= skip:
                 yield batch
 
@@ -110,6 +117,11 @@ class ExamplesTask(TranslationTask):
 
     def __init__(self, model: Transformer, examples: Examples, smoothing: float) -> None:
         self.model, self.data, self.smoothing = model, examples, smoothing
+
+    @torch.no_grad()
+    def held_out_loss(self, examples: list[Ids]) -> float:
+        """The mean loss of a piece of the answers."""
+        return round(float(self.loss(self.model, examples, CPU)) / self.weight(examples), 4)
 
     def evaluate(self, precision: str = "float32") -> dict[str, float]:
         return {self.score: answer(self.model, self.data)[1]}
@@ -135,25 +147,29 @@ def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[
     ended: called after each step, says why the run is to end: "stopped", "late"; "" to go on. clock: tells the seconds
     of training, which may stand still while others train.
     """
-    examples = Examples(settings.task, settings.seed)
+    examples = Examples(settings.task, settings.seed, settings.pairs)
     with Seeded(settings.seed):
-        model = Transformer(Config(
+        model = parts.transformer(Config(
             vocab_size=len(examples.pieces), d_model=WIDTH, n_heads=HEADS, n_layers=settings.layers, d_ff=4 * WIDTH,
-            norm=settings.norm, dropout=0.0, max_length=32))  # dropout would draw from what all threads share
+            norm=settings.norm, dropout=0.0, max_length=32), settings.without)  # dropout draws from what all share
     task = ExamplesTask(model, examples, settings.smoothing)
-    learner = Learner(task, options(settings), torch.device("cpu"))
+    learner = Learner(task, options(settings), CPU)
     rng = random.Random(0)
     floor = guess([examples.encode(draw(settings.task, rng).answer) for _ in range(500)], len(examples.pieces),
                   settings.smoothing)
     began = told = clock()
     every = max(1, settings.steps // SCORED)
-    scores = list[tuple[int, float, float]]()
+    scores, held_out = list[tuple[int, float, float]](), list[float]()
+    probe = [(examples.encode(one.question), examples.encode(one.answer)) for one in examples.held_out]
+    before = parts.depths(task, probe, CPU)
     answers: tuple[tuple[str, str, str], ...] = ()
     why = ""
 
     def frame(why: str) -> LiveFrame:
         course = TrainingCourse(settings, **learner.history.columns(POINTS), scores=tuple(scores), ended=why,
-                                seconds=round(clock() - began, 1), guess=floor)
+                                seconds=round(clock() - began, 1), guess=floor, held_out=tuple(held_out),
+                                depths=(before, parts.depths(task, probe, CPU))
+                                if why not in ("", "diverged") else None)
         return LiveFrame(course, answers, *look(model, examples))
 
     try:
@@ -163,6 +179,7 @@ def train(settings: RunSettings, ended: Callable[[Made], str], clock: Callable[[
             if scored or why:
                 answers, share = answer(model, examples)
                 scores.append((made.step, round(clock() - began, 1), share))
+                held_out.append(task.held_out_loss(probe))
             if why:
                 break
             if scored or clock() - told > PAUSE:
@@ -196,7 +213,7 @@ def look(model: Transformer, examples: Examples) -> tuple[Head, tuple[str, ...],
     model(pad([[*source, EOS]]), pad([[BOS, *target]]), trace)
     maps = torch.stack(trace.cross.probabilities)[:, 0]  # [layers, H, Q, K]
     sharpness = torch.nan_to_num(maps.amax(-1).mean(-1))
-    layer, head = divmod(int(sharpness.argmax()), HEADS)
+    layer, head = divmod(int(sharpness.argmax()), maps.shape[1])
     end = SPECIAL[EOS]
     return (Head("cross", layer + 1, head + 1), (*one.answer, end), (*one.question, end),
             maps[layer, head].float().numpy())

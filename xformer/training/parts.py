@@ -91,7 +91,7 @@ def transformer(config: Config, without: str = "") -> Transformer:
 
 def depths(task: Task, batch: list[Any], device: torch.device) -> tuple[float, ...]:
     """The norm of the gradient of each layer's weights, encoder first, of the mean loss of a batch; no dropout."""
-    task.model.eval()
+    task.model.eval().zero_grad(set_to_none=True)
     (task.loss(task.model, batch, device) / task.weight(batch)).backward()
     model: Any = task.model
     norms = [nn.utils.get_total_norm([p.grad for p in layer.parameters() if p.grad is not None])

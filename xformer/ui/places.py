@@ -64,7 +64,7 @@ PLACES: Mapping[str, tuple[Place, ...]] = {  # by the id of their tab
         ("kernels", "kernel_title"), ("store", "store_title"))),
     "training": (*_chosen("part", "part_{}", "generations", "beginning", "live", "recorded", "forming", "path"),
                  *_folded(("scores", "gen_scores"), ("costs", "gen_costs"), part="generations"),
-                 *_folded(("settings", "live_more"), part="live"), *_folded(("runs", "recorded_runs"), part="recorded"),
+                 *_folded(("settings", "live_more"), part="live"),
                  *_folded(("errors", "form_plot_errors"), part="forming")),
     "model": (*_chosen("model_part", "part_{}", "whole", "architecture", "bugs", "sizes", "vocabulary",
                        "meanings"),

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from xformer.figures import training as figures
-from xformer.results import LiveWait, Message, RunSettings, TrainingCourse, UserError
+from xformer.results import PARTS, LiveWait, Message, RunSettings, TrainingCourse, UserError
 from xformer.serve.protocol import (
     LARGEST_SEED,
     LIVE_LAYERS,
@@ -28,15 +28,19 @@ from xformer.ui.tabs import opened_by
 
 ID = "live"
 MOST_RUNS = len(figures.RUNS)  # that lie one over the other
-PEAKS = ("0.0003", "0.001", "0.003", "0.01", "0.03")
-# What to try, in this order; what they showed is in docs/TRAINING.md.
+PEAKS = ("0.00003", "0.0003", "0.001", "0.003", "0.01", "0.03")
+FEW = ("0", "30", "300")  # examples to learn from; 0: new ones without end
+# What to try, in pairs of which one breaks and the other does not; what they showed is in docs/TRAINING.md.
 PRESETS: dict[str, dict[str, Any]] = {
-    "pre": {"live_order": "pre", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
-    "post": {"live_order": "post", "live_warmup": 0, "live_peak": "0.003", "live_layers": 6},
-    "warm": {"live_order": "post", "live_warmup": 100, "live_peak": "0.003", "live_layers": 6}}
-USUAL: dict[str, Any] = {"live_task": "reverse", "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
-                         "live_steps": 400}
-
+    "pre": {"live_layers": 6}, "post": {"live_order": "post", "live_layers": 6},
+    "warm": {"live_order": "post", "live_warmup": 100, "live_layers": 6},
+    "break": {"live_order": "post", "live_warmup": 200, "live_peak": "0.03"},
+    "calm": {"live_order": "post", "live_warmup": 200}, "slow": {"live_peak": "0.00003"}, "few": {"live_pairs": "30"},
+    "bare": {"live_layers": 6, "live_without": "residual"}}
+USUAL: dict[str, Any] = {
+    "live_task": "reverse", "live_order": "pre", "live_warmup": 0, "live_peak": "0.003", "live_layers": 3,
+    "live_without": "", "live_pairs": FEW[0], "live_schedule": "cosine", "live_smoothing": 0.0, "live_seed": 1,
+    "live_steps": 400}
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
@@ -47,7 +51,9 @@ def build(part: Layout) -> None:
             part.look("live_look")
             with gr.Row(elem_classes="try"):
                 gr.HTML(f'<p>{part.html("live_try")}</p>')
-                presets = {name: gr.Button(say(f"live_try_{name}"), size="sm", min_width=120) for name in PRESETS}
+                presets = {name: gr.Button(say(f"live_try_{name}", peak=one.get("live_peak", USUAL["live_peak"]),
+                                               count=one.get("live_pairs", "")), size="sm", min_width=120)
+                           for name, one in PRESETS.items()}
             with gr.Row():
                 part["start"] = gr.Button(say("live_run"), variant="primary", size="sm", min_width=100)
                 part["stop"] = gr.Button(say("texts_stop"), interactive=False, size="sm", min_width=80)
@@ -60,14 +66,21 @@ def build(part: Layout) -> None:
                     part["attention"] = part.plot("live-map")
                 with gr.Column(min_width=300):
                     part["answers"] = gr.HTML(elem_classes="tables")
+            part["depth"] = part.plot("live-depth")
         with gr.Column(scale=4, min_width=300, elem_classes="controls"):
-            first = PRESETS["pre"]
             part.choice("live_task", TASKS, USUAL["live_task"], "live_task_{}")
-            part.choice("live_order", NORMS, first["live_order"], "train_order_{}", "train_order")
-            part.control("live_warmup", Whole(0, 0, LIVE_WARMUP, 20), gr.Slider)
-            part.control("live_peak", OneOf(PEAKS, first["live_peak"]), gr.Radio, choices=list(PEAKS))
-            part.control("live_layers", Whole(first["live_layers"], 1, LIVE_LAYERS), gr.Slider, "train_layers")
-            part.note("live_tried")
+            part.choice("live_order", NORMS, USUAL["live_order"], "train_order_{}", "train_order")
+            part.control("live_warmup", Whole(USUAL["live_warmup"], 0, LIVE_WARMUP, 20), gr.Slider)
+            part.control("live_peak", OneOf(PEAKS, USUAL["live_peak"]), gr.Radio, choices=list(PEAKS))
+            part.control("live_layers", Whole(PRESETS["pre"]["live_layers"], 1, LIVE_LAYERS), gr.Slider,
+                         "train_layers")
+            part.control("live_without", OneOf(("", *PARTS), ""), gr.Dropdown, choices=[
+                (say("part_whole"), ""), *part.language.choices("part_{}", PARTS)])
+            part.control("live_pairs", OneOf(FEW, FEW[0]), gr.Radio, choices=[
+                (say("live_pairs_new") if count == FEW[0] else count, count) for count in FEW])
+            part.note("live_tried", deep=PRESETS["bare"]["live_layers"], usual=USUAL["live_layers"],
+                      high=PRESETS["break"]["live_peak"], peak=USUAL["live_peak"], low=PRESETS["slow"]["live_peak"],
+                      count=PRESETS["few"]["live_pairs"])
             with part.folded("settings") as fold:
                 others.choice("live_schedule", SCHEDULES, USUAL["live_schedule"], "live_schedule_{}")
                 others.control("live_smoothing", Real(0.0, 0.0, 0.3, 0.05), gr.Slider)
@@ -76,7 +89,7 @@ def build(part: Layout) -> None:
                 part.note("live_text", seconds=LIVE_SECONDS)
     part.include(others)
     part |= {"runs": gr.State(()), "halt": gr.State()}
-    shown, drawn = ("told", "progress", "pace"), ("attention", "answers", "runs")
+    shown, drawn = ("told", "progress", "pace", "depth"), ("attention", "answers", "runs")
     gr.on([part.opened.change, *part.changes()],
           **part.listener(plan, *shown, problem="problem", only_here=True), **LATEST)
     part["start"].click(
@@ -91,12 +104,15 @@ def build(part: Layout) -> None:
 
 def settings_of(values: dict[str, Any]) -> RunSettings:
     """Read the settings of a run from the controls."""
-    peak = values["live_peak"]
-    if peak not in PEAKS:
-        raise UserError(Message.of("live_error_choice", name="peak", value=str(peak)[:40], options=", ".join(PEAKS)))
+    for name, offered in (("peak", PEAKS), ("pairs", FEW)):
+        if (value := values[f"live_{name}"]) not in offered:
+            raise UserError(Message.of("live_error_choice", name=name, value=str(value)[:40],
+                                       options=", ".join(offered)))
     return RunSettings(values["live_task"], values["live_order"], _whole(values["live_layers"]),
-                       values["live_schedule"], _whole(values["live_warmup"]), float(peak), values["live_smoothing"],
-                       _whole(values["live_seed"] or 0), _whole(values["live_steps"]))
+                       values["live_schedule"], _whole(values["live_warmup"]), float(values["live_peak"]),
+                       values["live_smoothing"],
+                       _whole(values["live_seed"] or 0), _whole(values["live_steps"]), values["live_without"],
+                       int(values["live_pairs"]))
 
 
 def _whole(value: Any) -> Any:
@@ -106,7 +122,7 @@ def _whole(value: Any) -> Any:
 
 def plan(study: StudyService, language: Language, *, runs: Sequence[TrainingCourse], **values: Any) -> dict[str, Any]:
     """Draw the learning rate of the run that the controls ask for, over the runs that were made."""
-    return {"told": figures.told(runs, language),
+    return {"told": figures.told(runs, language), "depth": figure(figures.live_depths(runs, language)),
             "progress": figure(figures.progress(runs, language) if runs else None),
             "pace": figure(figures.pace(runs, study.schedule(settings_of(values)), language))}
 
@@ -130,6 +146,7 @@ def run(study: StudyService, language: Language, *, runs: Sequence[TrainingCours
         runs = (*before, frame.course)
         yield {"told": figures.told(runs, language), "progress": figure(figures.progress(runs, language)),
                "pace": figure(figures.pace(runs, planned, language)), "runs": runs,
+               "depth": figure(figures.live_depths(runs, language)),
                "attention": figure(figures.map_now(frame, language)), "answers": figures.answers(frame, language)}
     yield {"start": ON, "stop": OFF, "clear": ON, "halt": None}
 

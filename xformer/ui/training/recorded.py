@@ -23,46 +23,45 @@ ALL = "all"
 
 def build(part: Layout) -> None:
     """Lay the part out; called inside it."""
-    study, language, say = part.page.study, part.language, part.say
-    part.ask = part.page.always(study)
+    part.ask, say = part.page.always(part.page.study), part.say
     try:
-        runs = study.recorded().courses
+        runs = part.page.study.recorded().courses
     except UserError:
         runs = ()  # which `draw` says
-    peaks = (*dict.fromkeys(f"{one.settings.peak:g}" for one in runs), ALL)
-    names = {figures.key_of(one): figures.recorded_name(one, language) for one in runs}
-    part["said"] = gr.HTML(elem_classes="summary recorded-said")
-    part.status()
+    names = {figures.key_of(one): f"{figures.recorded_name(one, question, part.language)} · {one.settings.seed}"
+             for question in explain.QUESTIONS for every in explain.kinds(runs, question).values() for one in every}
     with gr.Row(elem_classes="controls"):
-        part.control("recorded_peak", OneOf(peaks, peaks[0]), gr.Radio, "live_peak",
-                     choices=[(say("recorded_all") if peak == ALL else peak, peak) for peak in peaks])
+        part.choice("recorded_question", tuple(explain.QUESTIONS), "break", "recorded_question_{}")
         part["chosen"] = part.control(
             "recorded_run", OneOf(("", *names), ""), gr.Dropdown,
             choices=[(say("recorded_none"), ""), *((name, key) for key, name in names.items())])
-    part["picture"], part["found"] = part.plot("recorded-runs"), gr.HTML(elem_classes="summary")
-    with part.folded("runs"):
-        part["table"] = gr.HTML(elem_classes="tables")
+    part["said"] = gr.HTML(elem_classes="summary recorded-said")
+    part.status()
+    part.beside(part.plot, {"picture": "recorded-runs", "depths": "recorded-depths"}, "")
+    part["table"] = gr.HTML(elem_classes="tables")
     gr.on([part.opened.change, *part.changes()], **LATEST, **part.listener(
-        draw, "said", "picture", "found", "table", problem="problem", only_here=True))
+        draw, "said", "picture", "depths", "table", problem="problem", only_here=True))
     part["picture"].pick(**part.listener(pick, "chosen"), **QUIET)
 
 
-def draw(study: StudyService, language: Language, *, recorded_peak: str, recorded_run: str) -> dict[str, Any]:
-    """Draw the runs of one rate, or all, and say what they found."""
-    kept = study.recorded()
-    runs = [one for one in kept.courses if recorded_peak in (ALL, f"{one.settings.peak:g}")]
-    chosen = next((one for one in kept.courses if figures.key_of(one) == recorded_run), None)
-    if chosen is not None and chosen not in runs:
-        runs.append(chosen)
-    said = [language.say("recorded_look", count=len(kept.courses), pairs=kept.about.get("pairs", 0),
-                         words=kept.about.get("words", 0), machine=kept.about.get("machine", "?"))]
-    if chosen is not None:
-        said.append(f"{figures.recorded_name(chosen, language)}: {explain.verdict(chosen).say(language)}")
-    found = [language.say("recorded_lecture"), *(one.say(language) for one in explain.findings(kept.courses))]
+def draw(study: StudyService, language: Language, *, recorded_question: str, recorded_run: str) -> dict[str, Any]:
+    """Draw the runs that answer a question, and say what they found."""
+    kept, question = study.recorded(), recorded_question
     missing = [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
-    return {"said": _paragraphs(said), "found": _paragraphs(found), "problem": notice(missing, "warning"),
-            "picture": figure(figures.recorded(runs, chosen, language)) if runs else None,
-            "table": figures.recorded_table(kept.courses, chosen, language)}
+    answer = {"said": "", "picture": None, "depths": None, "table": "", "problem": notice(missing, "warning")}
+    if not explain.kinds(kept.courses, question):
+        return answer
+    chosen = next((one for one in kept.courses if figures.key_of(one) == recorded_run), None)
+    breaks, slow = explain.RISING, explain.QUESTIONS["rate"][1]
+    said = [language.say(f"recorded_look_{question}", warmup=breaks.warmup, peak=f"{breaks.peak:g}",
+                         times=round(explain.WHOLE.peak / slow.peak)),
+            language.say("recorded_look", **{name: kept.about.get(name, "?") for name in (
+                "pairs", "words", "layers", "d_model", "steps", "machine")})]
+    if chosen is not None:
+        said.append(f"{figures.recorded_name(chosen, question, language)}: {explain.verdict(chosen).say(language)}")
+    picture, depths = figures.recorded(kept.courses, question, chosen, language)
+    return answer | {"said": _paragraphs(said), "picture": figure(picture), "depths": figure(depths),
+                     "table": figures.recorded_table(kept.courses, question, chosen, language)}
 
 
 def _paragraphs(sentences: Sequence[str]) -> str:
