@@ -2,11 +2,13 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from xformer.explain import positions as explain
+from xformer.explain import recorded
 from xformer.explain.principles import Variance
 from xformer.explain.sizes import Sizes, parts
 from xformer.figures import generations, kernel_regression, positions, principles, sizes, training
@@ -18,7 +20,7 @@ from xformer.strings import ENGLISH, SPANISH
 ROWS = explain.table(64, 40, 10_000)
 COURSE = TrainingCourse(RunSettings("reverse", "pre", 2, "noam", 100, 1e-3, 0.1, 0, 300), step=(1, 2, 300),
                         loss=(4.0, 2.0, 0.1), rate=(1e-4, 1e-3, 1e-5), norm=(0.4, 21.0, 1.5), scores=((300, 0.5, 0.9),),
-                        seconds=2.0, guess=3.0)
+                        seconds=2.0, guess=3.0, held_out=(0.2,), depths=((0.1, 2.0), (0.3, 40.0)))
 GRADIENTS = {norm: [SublayerGradient("encoder", 1, "self_attention", 0.02),
                     SublayerGradient("decoder", 1, "feed_forward", 0.5),
                     SublayerGradient("decoder", 2, "feed_forward", 90.0)] for norm in ("post", "pre")}
@@ -43,7 +45,9 @@ def plots(language):
         "gradients": (training.gradients(GRADIENTS, language), 2),
         "progress": (training.progress([COURSE], language), 2),
         "pace": (training.pace([COURSE], [1e-4, 1e-3], language), 2),
-        "recorded": (training.recorded([COURSE], None, language), 3),
+        "breaks": (training.recorded([replace(COURSE, settings=recorded.RISING)], "break", None, language)[0], 3),
+        "parts": (training.recorded([replace(COURSE, settings=recorded.WHOLE)], "parts", None, language)[0], 2),
+        "depths": (training.depths([("one", "red", COURSE)], language), 1),
     }
 
 

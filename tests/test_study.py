@@ -120,6 +120,7 @@ def test_recorded_runs_are_compared_by_their_numbers(recorded_study):
 def test_held_out_loss_is_drawn_beside_that_of_training(recorded_study):
     answer = Ask.always(recorded_study, ENGLISH).answer(recorded.draw, recorded_question="data", recorded_run="")
     data = json.loads(answer["picture"]["figure"])["data"]
+    assert len(data) == 3, "loss, held-out loss, BLEU"
     assert [curve["y"] for curve in data if curve["line"].get("dash") == "dot"] == [[3.5]]
 
 

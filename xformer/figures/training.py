@@ -197,15 +197,16 @@ def depths(rows: Sequence[tuple[str, str, TrainingCourse]], language: Language =
                                showlegend=not which, legendgroup=name))
     if not traces:
         return None
-    norms = [norm for _, _, one in rows for some in one.depths or () for norm in some]
-    return go.Figure(traces, layout(say("recorded_depths"), height=300, showlegend=True, x=axis("", type="category"),
-                                    y=logarithmic(say("live_norm"), norms)))
+    every = [norm for _, _, one in rows for some in one.depths or () for norm in some]
+    return go.Figure(traces, layout(say("recorded_depths"), height=panels(1)[0], showlegend=True,
+                                    x=axis(say("recorded_layer"), type="category"),
+                                    y=logarithmic(say("live_norm"), every)))
 
 
 def recorded(courses: Sequence[TrainingCourse], question: str, chosen: TrainingCourse | None,
              language: Language = ENGLISH) -> tuple[go.Figure, go.Figure | None]:
-    """Plot the recorded runs that answer a question, seeds alike; the chosen one is thick: their loss, the rate or the
-    BLEU, and the gradient's norm by step; and the gradient's norm by depth."""
+    """Plot the recorded runs that answer a question, seeds alike; the chosen one is thick: their loss, and the BLEU or
+    rate and gradient's norm, by step; and the gradient's norm by depth."""
     say, by_rate = language.say, question in ("break", "rate", "order")
     found = kinds(courses, question)
     colours = dict(zip(found, RUNS, strict=False))
@@ -231,9 +232,9 @@ def recorded(courses: Sequence[TrainingCourse], question: str, chosen: TrainingC
     middle = ((curves(say("live_rate"), lambda one: (one.step, one.rate)), axis(say("live_rate"), rangemode="tozero"))
               if by_rate else (curves("BLEU", _scores, "lines+markers"), axis("BLEU", rangemode="tozero")))
     every = [one for runs in found.values() for one in runs]
+    norms = (curves(say("live_norm"), lambda one: (one.step, one.norm)), _norms(every, language))
     picture = _stacked([
-        (losses, axis(say("live_axis_loss"))), middle,
-        (curves(say("live_norm"), lambda one: (one.step, one.norm)), _norms(every, language))],
+        (losses, axis(say("live_axis_loss"))), middle, *([norms] if by_rate else [])],
         say(f"recorded_plot_{'rate' if by_rate else 'bleu'}", steps=max(one.settings.steps for one in every)), language)
     rows = [(recorded_name(runs[0], question, language), colours[kind], runs[0]) for kind, runs in found.items()]
     return picture, depths([row for row in rows if row[1] != GREY] or rows, language)

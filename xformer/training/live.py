@@ -92,7 +92,7 @@ class Examples:
         rng = random.Random(f"few {seed}")
         self.few = [self._new(rng) for _ in range(few)]
 
-    def _new(self, rng: random.Random) -> tuple[Ids, Ids]:
+    def _new(self, rng: random.Random) -> Ids:
         """Draw an example to learn from."""
         while (example := draw(self.task, rng)).held_out:
             pass

@@ -68,7 +68,7 @@ def transformer(config: Config, without: str = "") -> Transformer:
     if without == "heads":
         config = replace(config, n_heads=1)
     model = Untied(config) if without == "tying" else Transformer(config)
-    layers = [*model.encoder.layers, *model.decoder.layers]
+    layers: list[Any] = [*model.encoder.layers, *model.decoder.layers]
     residuals = [module for module in model.modules() if isinstance(module, Residual)]
     if without == "residual":
         _become(residuals, Bare)
@@ -81,7 +81,7 @@ def transformer(config: Config, without: str = "") -> Transformer:
     elif without == "positions":
         model.embedding.positions.zero_()
     elif without == "mask":
-        _become([layer.self_attention for layer in model.decoder.layers], Unmasked)
+        _become([layer.self_attention for layer in layers[config.n_layers:]], Unmasked)
     elif without == "scaling":
         _become([module for module in model.modules() if isinstance(module, Attention)], Unscaled)
     elif without not in ("", "heads", "smoothing", "tying"):

@@ -49,12 +49,14 @@ def draw(study: StudyService, language: Language, *, recorded_question: str, rec
     kept, question = study.recorded(), recorded_question
     missing = [language.say("recorded_missing", count=kept.broken)] if kept.broken else []
     answer = {"said": "", "picture": None, "depths": None, "table": "", "problem": notice(missing, "warning")}
-    if not explain.kinds(kept.courses, question):
+    found = explain.kinds(kept.courses, question)
+    if not found:
         return answer
     chosen = next((one for one in kept.courses if figures.key_of(one) == recorded_run), None)
-    breaks, slow = explain.RISING, explain.QUESTIONS["rate"][1]
-    said = [language.say(f"recorded_look_{question}", warmup=breaks.warmup, peak=f"{breaks.peak:g}",
-                         times=round(explain.WHOLE.peak / slow.peak)),
+    (kind, first), *_ = found.items()
+    said = [language.say(f"recorded_look_{question}", warmup=kind.warmup,
+                         rate=f"{explain.highest_rate(first[0]):.2g}",
+                         times=round(explain.WHOLE.peak / explain.QUESTIONS["rate"][1].peak)),
             language.say("recorded_look", **{name: kept.about.get(name, "?") for name in (
                 "pairs", "words", "layers", "d_model", "steps", "machine")})]
     if chosen is not None:
