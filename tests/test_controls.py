@@ -135,7 +135,7 @@ def test_every_control_reads_back_what_the_browser_writes_of_it(page, service):
               "live_order": "post", "live_warmup": 40, "live_peak": "0.01", "live_layers": 2, "live_schedule": "noam",
               "live_smoothing": 0.1, "live_seed": 5, "live_steps": 120,
               "live_pairs": "300", "live_without": "mask", "recorded_question": "parts",
-              "recorded_run": "pre-0-0.003",
+              "recorded_run": "pre-200-0.003-0",
               "gen_curve": "loss", "form_model": "gru", "form_sentence": 2, "form_moment": 3,
               "form_stack": "encoder_self", "form_layer": 1, "form_head": 2,
               "path_kernel": 4, "path_from": 5, "path_to": 2,
