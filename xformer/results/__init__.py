@@ -58,106 +58,17 @@ Of what is no array: `log_prob` and `log_probs` are natural logarithms, and `eff
 heads are counted from 1, positions and steps of a search from 0.
 """
 
-from xformer.results.attention import AdditiveWalk, Maps, Origin, Trace
-from xformer.results.changes import Comparison, Examined, HeadEffect, Moved, Occlusion, Reweighed, TwoModels, Why
-from xformer.results.inside import (
-    DecoderReadings,
-    Embedded,
-    MeaningMap,
-    Neighbour,
-    Reach,
-    Stream,
-    Sublayer,
-    SublayerGradient,
-    Walk,
-)
-from xformer.results.messages import Message, UserError
-from xformer.results.models import GENERATIONS, STACKS, Block, Head, LayerTimes, ModelInfo
-from xformer.results.options import (
-    ANSWERS_IN,
-    BASES,
-    BUGS,
-    GREEDY,
-    MOST_SHIFT,
-    OWN,
-    POSITION_KINDS,
-    SCOPES,
-    STOPS,
-    WEIGHINGS,
-    Options,
-    Positions,
-    Weighing,
-)
-from xformer.results.questions import (
-    AskWhy,
-    Begin,
-    EmbedSource,
-    Examine,
-    Follow,
-    Force,
-    GrowTree,
-    MapMeanings,
-    MeasureReach,
-    Move,
-    NearestContexts,
-    NearestPieces,
-    Occlude,
-    RankHeads,
-    ReadDecoder,
-    Reverse,
-    Reweigh,
-    SwapHeads,
-    SweepBeta,
-    TellSides,
-    TranslateByLayer,
-    WalkAdditive,
-    WalkHead,
-)
-from xformer.results.reviews import (
-    LABELS,
-    Attribution,
-    Bin,
-    Calibration,
-    Judged,
-    LabelShare,
-    Maximum,
-    PoolingScore,
-    Sentiment,
-)
-from xformer.results.training import (
-    Course,
-    DevScores,
-    History,
-    LiveFrame,
-    LiveWait,
-    Moment,
-    Moments,
-    RunSettings,
-    TrainingCourse,
-)
-from xformer.results.translation import (
-    BeamTree,
-    Bleu,
-    Branch,
-    Candidate,
-    Forced,
-    LengthScore,
-    NGram,
-    Pieced,
-    Translation,
-)
-from xformer.results.writing import NextPiece, Scored
+# ruff: noqa: F403 - each module says in its __all__ which names are the package's
+from xformer.results.attention import *
+from xformer.results.changes import *
+from xformer.results.inside import *
+from xformer.results.messages import *
+from xformer.results.models import *
+from xformer.results.options import *
+from xformer.results.questions import *
+from xformer.results.reviews import *
+from xformer.results.training import *
+from xformer.results.translation import *
+from xformer.results.writing import *
 
-__all__ = [
-    "ANSWERS_IN", "BASES", "BUGS", "GENERATIONS", "GREEDY", "LABELS", "MOST_SHIFT", "OWN", "POSITION_KINDS", "SCOPES",
-    "STACKS", "STOPS", "WEIGHINGS", "AdditiveWalk", "AskWhy", "Attribution", "BeamTree", "Begin", "Bin", "Bleu",
-    "Block", "Branch", "Calibration", "Candidate", "Comparison", "Course", "DecoderReadings", "DevScores",
-    "EmbedSource", "Embedded", "Examine", "Examined", "Follow", "Force", "Forced", "GrowTree", "Head", "HeadEffect",
-    "History", "Judged", "LabelShare", "LayerTimes", "LengthScore", "LiveFrame", "LiveWait", "MapMeanings", "Maps",
-    "Maximum", "MeaningMap", "MeasureReach", "Message", "ModelInfo", "Moment", "Moments", "Move", "Moved", "NGram",
-    "NearestContexts", "NearestPieces", "Neighbour", "NextPiece", "Occlude", "Occlusion", "Options", "Origin",
-    "Pieced", "PoolingScore", "Positions", "RankHeads", "Reach", "ReadDecoder", "Reverse", "Reweigh", "Reweighed",
-    "RunSettings", "Scored", "Sentiment", "Stream", "Sublayer", "SublayerGradient", "SwapHeads", "SweepBeta",
-    "TellSides", "Trace", "TrainingCourse", "TranslateByLayer", "Translation", "TwoModels", "UserError", "Walk",
-    "WalkAdditive", "WalkHead", "Weighing", "Why",
-]
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -10,6 +10,8 @@ from xformer.results.messages import Message, UserError
 from xformer.results.models import STACKS, Head, ModelInfo
 from xformer.strings import ENGLISH, Language
 
+__all__ = ["AdditiveWalk", "Maps", "Origin", "Trace"]
+
 
 @dataclass(frozen=True, eq=False)
 class Maps:

@@ -10,6 +10,8 @@ from xformer.results.attention import Trace
 from xformer.results.models import Head, ModelInfo
 from xformer.results.translation import Bleu, Translation
 
+__all__ = ["Comparison", "Examined", "HeadEffect", "Moved", "Occlusion", "Reweighed", "TwoModels", "Why"]
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:

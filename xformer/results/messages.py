@@ -7,6 +7,8 @@ from typing import Any
 
 from xformer.strings import ENGLISH, Language
 
+__all__ = ["Message", "UserError"]
+
 
 @dataclass(frozen=True)
 class Message:

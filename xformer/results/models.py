@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from xformer.strings import ENGLISH, Language
 
+__all__ = ["GENERATIONS", "STACKS", "Block", "Head", "LayerTimes", "ModelInfo"]
+
 STACKS = ("encoder_self", "decoder_self", "cross")
 # Names of the small models that are compared with one another, the oldest first.
 GENERATIONS = ("gru", "gru-attention", "post-norm", "pre-norm")

@@ -18,6 +18,10 @@ from xformer.results.models import STACKS, Head
 from xformer.results.options import Options, Positions, Weighing
 from xformer.results.translation import BeamTree, Candidate, Forced, Translation
 
+__all__ = ["AskWhy", "Begin", "EmbedSource", "Examine", "Follow", "Force", "GrowTree", "MapMeanings", "MeasureReach",
+           "Move", "NearestContexts", "NearestPieces", "Occlude", "RankHeads", "ReadDecoder", "Reverse", "Reweigh",
+           "SwapHeads", "SweepBeta", "TellSides", "TranslateByLayer", "WalkAdditive", "WalkHead"]
+
 Source = str | Translation
 Target = str | Sequence[int]
 Answer = TypeVar("Answer", covariant=True)
