@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xformer.commands.arguments import Within, add_device, add_token, finished, token_of
 from xformer.hub.shipped import LECTURE, SENTIMENT, TRANSLATION, WRITER, Shipped
-from xformer.results import ANSWERS_IN, UserError
+from xformer.results import ANSWERS_IN, UserError, refusing
 
 if TYPE_CHECKING:  # what loads gradio or torch is imported when the page starts, so that other commands need not wait
     import gradio as gr
@@ -156,11 +156,9 @@ def run(args: argparse.Namespace) -> int:
     demo = compose(translators, reviews, args.sentiment, args.language_model, args.device)
     if share:
         print(SHARE)
-    try:
+    with refusing(OSError, lambda error: f"The page cannot be served: {error}"):
         launch(demo, args.server_name, args.server_port, share or None, (user, password) if args.auth else None, mcp,
                hosts=hosts)
-    except OSError as error:
-        raise UserError(f"The page cannot be served: {error}") from error
     return 0
 
 

@@ -6,14 +6,14 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xformer.hub.shipped import REVERSE, TRANSLATION, Shipped
-from xformer.results import ANSWERS_IN, Options, UserError
+from xformer.results import ANSWERS_IN, Options, UserError, refusing
 from xformer.training.options import BOUNDS, outside
 
 if TYPE_CHECKING:
@@ -146,17 +146,10 @@ def record(kind: type[Record], args: argparse.Namespace) -> Record:
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 
-@contextmanager
-def plainly(missing: str | None = None) -> Iterator[None]:
+def plainly(missing: str = "") -> AbstractContextManager[None]:
     """Turn a ValueError, and with `missing` a FileNotFoundError, into a UserError."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        if missing is None:
-            raise
-        raise UserError(missing) from error
-    except ValueError as error:
-        raise error if isinstance(error, UserError) else UserError(f"{error}.") from error
+    return refusing((ValueError, FileNotFoundError) if missing else ValueError,
+                    lambda error: missing if isinstance(error, FileNotFoundError) else f"{error}.")
 
 
 def add_token(p: argparse.ArgumentParser, flag: str) -> None:

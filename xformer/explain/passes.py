@@ -24,6 +24,7 @@ from xformer.pieces import BOS, EOS, PAD, joined, words
 from xformer.recurrent import RecurrentTranslator
 from xformer.results import STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
 from xformer.results.attention import AdditiveWalk
+from xformer.results.messages import refusing
 from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Positions
 from xformer.tokenizer import Tokenizer
 from xformer.translator import Translator, pad
@@ -67,10 +68,8 @@ def intervene(model: Transformer, off: Iterable[Head] = (), positions: Positions
     missing = frozenset(off)
     if not missing and positions == OWN:
         return UNCHANGED
-    try:
+    with refusing(ValueError, lambda error: f"A head cannot be switched off: {error}."):
         heads = Heads.without(model.config, missing, model.embedding.weight.device) if missing else None
-    except ValueError as error:
-        raise UserError(f"A head cannot be switched off: {error}.") from error
     return Intervention(missing, positions, heads, _position_table(model, positions))
 
 

@@ -30,7 +30,7 @@ from xformer.results import questions
 from xformer.results.attention import Origin, Trace
 from xformer.results.changes import Comparison, Moved, Reweighed
 from xformer.results.inside import MeaningMap, Neighbour
-from xformer.results.messages import Message, UserError
+from xformer.results.messages import Message, UserError, refusing
 from xformer.results.models import Head
 from xformer.results.options import OWN, Options, Positions
 from xformer.results.questions import Answer, Question, Source, Target
@@ -393,10 +393,8 @@ class Service(ModelService[Translator], TranslationService):
 
     def _check(self, target: Sequence[int], limit: int) -> None:
         """Raise UserError for target tokens that the model cannot have written."""
-        try:
+        with refusing(ValueError, lambda error: f"A translation cannot begin like this: {error}."):
             check_prefix(target, limit, self.model.config.vocab_size)
-        except ValueError as error:
-            raise UserError(f"A translation cannot begin like this: {error}.") from error
 
     def _traced(self, source: Prepared, target: Sequence[int], change: Intervention = passes.UNCHANGED) -> Trace:
         with self.guard.work():

@@ -21,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from tqdm import tqdm
 
 from xformer import __version__
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.training.data.corpora import IN_TEST, Pair, key, read_marked_pairs, read_pairs, without
 from xformer.training.options import TranslationDownload
 
@@ -118,11 +118,10 @@ def unzip(archive: Path, name: str, source: str) -> str:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as error:
         raise UserError(f"{name} in the archive from {source} is damaged or packed in an unknown way ({error}); run "
                         f"the command again, {BY_HAND}.") from error
-    try:
+    with refusing(UnicodeDecodeError, lambda error: (
+            f"{name} in the archive from {source} is not UTF-8 text ({error.reason} at byte {error.start:,}); "
+            f"{OTHER}.")):
         return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name} in the archive from {source} is not UTF-8 text ({error.reason} at byte "
-                        f"{error.start:,}); {OTHER}.") from error
 
 
 @contextmanager
@@ -241,12 +240,10 @@ def _written_pairs(dev: Sequence[Pair], excluded: Sequence[Pair]) -> list[tuple[
 
 def excluded_pairs(name: str) -> list[Pair]:
     """Read the test pairs that nothing to train on may share a sentence with. Raises UserError."""
-    try:
+    with refusing((OSError, ValueError), lambda error: (
+            f"The test pairs {name} cannot be excluded: {getattr(error, 'strerror', error)}; give --exclude a .tsv "
+            f"file of English, a tab, Spanish.")):
         return read_pairs(Path(name))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"The test pairs {name} cannot be excluded: {reason}; give --exclude a .tsv file of English, "
-                        f"a tab, Spanish.") from error
 
 
 def write_files(folder: Path, files: Mapping[str, Iterable[tuple[object, ...]]], credits: str) -> None:
