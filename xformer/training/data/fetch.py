@@ -210,19 +210,9 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
             raise UserError(f"The archive from {url} has too few sentences to hold any out, {len(pairs):,} pairs "
                             f"beside the excluded ones; exclude less, or give another address with --url.")
         written = _written_pairs(dev, excluded)
-        write_files(
-            new, dict(zip(FILES, (train, dev, written), strict=True)),
-            f"English-Spanish sentence pairs from Tatoeba, https://tatoeba.org, as put together by\n"
-            f"https://www.manythings.org/anki/\n\n"
-            f"Downloaded:  {time.strftime('%Y-%m-%d', time.gmtime())} (UTC) from {url}\n"
-            f"Archive:     {digest}\n"
-            f"Licence:     CC-BY 2.0 FR, https://creativecommons.org/licenses/by/2.0/fr/\n"
-            f"Authors:     named sentence by sentence in the third column of spa.txt in that archive\n"
-            f"Pairs:       {len(archived)} in the archive; {len(train)} in train.tsv.xz, {len(dev)} in dev.tsv\n"
-            f"Changes:     Unicode NFC, single spaces, no duplicates; pairs left out that share a sentence with dev\n"
-            f"             or with test sets ({len(download.exclude)} given); dev drawn with seed {download.seed}\n\n"
-            f"written.tsv.xz: {len(written)} pairs written for xformer, CC0 1.0,\n"
-            f"https://creativecommons.org/publicdomain/zero/1.0/\n")
+        write_files(new, dict(zip(FILES, (train, dev, written), strict=True)), "credits_pairs.txt", url=url,
+                    digest=digest, archived=len(archived), train=len(train), dev=len(dev), written=len(written),
+                    tests=len(download.exclude), seed=download.seed)
     return FetchedPairs(
         bytes=size, archived=len(archived), unreadable=unreadable, duplicates=len(archived) - len(distinct),
         in_tests=len(distinct) - len(pairs), in_dev=len(pairs) - len(train) - len(dev), train=len(train),
@@ -246,12 +236,16 @@ def excluded_pairs(name: str) -> list[Pair]:
         return read_pairs(Path(name))
 
 
-def write_files(folder: Path, files: Mapping[str, Iterable[tuple[object, ...]]], credits: str) -> None:
-    """Write files of rows, packed if their names end in .xz, and CREDITS, which says whose they are."""
+def write_files(folder: Path, files: Mapping[str, Iterable[tuple[object, ...]]], credits: str, **values: object
+                ) -> None:
+    """Write files of rows, packed if their names end in .xz, and CREDITS, which says whose they are: the text `credits`
+    beside this module, with values filled in."""
     for name, rows in files.items():
         content = lines_of(rows)
         (folder / name).write_bytes(lzma.compress(content) if name.endswith(".xz") else content)
-    (folder / CREDITS).write_bytes(credits.encode())
+    template = Path(__file__).with_name(credits).read_text(encoding="utf-8")
+    written = template.format(date=time.strftime("%Y-%m-%d", time.gmtime()), **values)
+    (folder / CREDITS).write_bytes(written.encode())
 
 
 def lines_of(rows: Iterable[tuple[object, ...]]) -> bytes:
