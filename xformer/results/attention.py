@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 
+from xformer import offline_page
 from xformer.results.messages import Message, UserError
 from xformer.results.models import STACKS, Head, ModelInfo
 from xformer.strings import ENGLISH, Language
@@ -89,12 +90,10 @@ class Trace:
 
         head: the one on which it opens, with the errors of `opening`.
         """
-        from xformer import offline_page  # only where a page is wanted
         return offline_page.page(self, self.opening(head), {stack: self.of(stack) for stack in STACKS}, language)
 
     def _repr_html_(self) -> str:
         """The page in a frame: how a notebook shows a trace that a cell ends with."""
-        from xformer import offline_page
         try:
             return offline_page.frame(self.page())
         except UserError as error:
@@ -105,7 +104,6 @@ class Trace:
 
         head, language: as for `page`.
         """
-        from xformer import offline_page
         offline_page.show(self.page(head, language))
 
 

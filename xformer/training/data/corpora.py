@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from xformer.results import UserError
 from xformer.tokenizer import Tokenizer
+from xformer.training.data.copied import LISTS, surname
 from xformer.training.data.copied import draw as draw_copied
-from xformer.training.data.copied import surname
 from xformer.training.options import BatchOptions, check
 
 Pair = tuple[str, str]  # English, Spanish
@@ -128,16 +128,9 @@ class Roughening:
 
 
 NO_ROUGHENING = Roughening(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-SHORTENED = (
-    ("I am", "I'm"), ("you are", "you're"), ("we are", "we're"), ("they are", "they're"), ("it is", "it's"),
-    ("that is", "that's"), ("he is", "he's"), ("she is", "she's"), ("do not", "don't"), ("does not", "doesn't"),
-    ("did not", "didn't"), ("is not", "isn't"), ("are not", "aren't"), ("was not", "wasn't"), ("cannot", "can't"),
-    ("could not", "couldn't"), ("would not", "wouldn't"), ("will not", "won't"), ("have not", "haven't"),
-    ("has not", "hasn't"), ("I have", "I've"), ("I will", "I'll"), ("let us", "let's"))
+SHORTENED = [both.split("|") for both in LISTS["shortened"]]
 CONTRACTIONS = [(re.compile(rf"\b{full}\b", re.I), short) for full, short in SHORTENED]
-EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in (
-    "I'm", "you're", "we're", "they're", "don't", "doesn't", "didn't", "isn't", "aren't", "can't", "wasn't", "won't",
-    "I'll", "haven't")]
+EXPANSIONS = [(re.compile(rf"\b{short}\b", re.I), full) for full, short in SHORTENED if short in LISTS["expanded"]]
 OPENED = str.maketrans("", "", "¿¡")  # which many people do not type
 UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
