@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -391,13 +391,11 @@ def kind_of(folder: Path) -> ModelKind:
 
 def languages(folder: Path) -> tuple[str, str]:
     """Return the codes of the languages that a translator reads and writes; "" where config.json does not tell."""
-    try:
+    with suppress(UserError):
         config = _json(folder / "config.json")
-    except UserError:
-        return "", ""
-    if "translation" not in str(config.get("kind")):
-        return "", ""
-    return str(config.get("source", "en")), str(config.get("target", "es"))
+        if "translation" in str(config.get("kind")):
+            return str(config.get("source", "en")), str(config.get("target", "es"))
+    return "", ""
 
 
 def read_config(folder: Path, model_type: type[Network]) -> Config:

@@ -8,7 +8,7 @@ import numpy as np
 
 from xformer import offline_page
 from xformer.results.messages import Message, UserError
-from xformer.results.models import STACKS, Head, ModelInfo
+from xformer.results.models import SIDES, STACKS, Head, ModelInfo
 from xformer.strings import ENGLISH, Language
 
 __all__ = ["AdditiveWalk", "Maps", "Origin", "Trace"]
@@ -61,11 +61,10 @@ class Trace:
 
     def of(self, stack: str) -> Maps:
         """The attention of one of STACKS, with its pieces. Raises KeyError for another name."""
-        return {"encoder_self": Maps(self.source, (), self.source, self.encoder_self, self.encoder_self_norms),
-                "decoder_self": Maps(self.target, self.predicted, self.target, self.decoder_self,
-                                     self.decoder_self_norms),
-                "cross": Maps(self.target, self.predicted, self.source, self.cross, self.cross_norms,
-                              self.asks_late)}[stack]
+        asks, seen = (getattr(self, side) for side in SIDES[stack])
+        predicted = () if stack == "encoder_self" else self.predicted
+        return Maps(asks, predicted, seen, getattr(self, stack), getattr(self, f"{stack}_norms"),
+                    stack == "cross" and self.asks_late)
 
     @property
     def asks_late(self) -> bool:
