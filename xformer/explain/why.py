@@ -76,10 +76,6 @@ def _last(model: Transformer, source: Tensor, given: Tensor) -> Tensor:
     return model.decoder(given, future_mask(given.shape[1], given.device), memories)[:, -1].float()
 
 
-def _embedded(model: Transformer, rows: Sequence[Sequence[int]]) -> Tensor:
-    return model.embedding(torch.tensor(rows, device=model.embedding.weight.device))
-
-
 @torch.no_grad()
 def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Callable[[], object] = lambda: None
               ) -> tuple[np.ndarray, np.ndarray, float]:
@@ -91,7 +87,8 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Call
     """
     (wanted, _), rows = toward(model, pair, step, rival), (pair.source, pair.given[:step + 1])
     at = [model.embedding.positions[:len(row)] for row in rows]
-    own = [_embedded(model, [row])[0] - place for row, place in zip(rows, at, strict=True)]
+    own = [model.embedding(torch.tensor([row], device=place.device))[0] - place
+           for row, place in zip(rows, at, strict=True)]
     average = model.embedding.weight.mean(dim=0) * model.config.d_model**0.5
     ways = [(one - average).index_fill(0, torch.tensor(kept, device=one.device), 0.0)  # from average pieces to these
             for one, kept in zip(own, (len(rows[0]) - 1, 0), strict=True)]

@@ -260,7 +260,9 @@ def _read_transformers(folder: Path) -> Files:
                        ) from error
     except (SafetensorError, OSError) as error:
         raise Unusable("model.safetensors is truncated or no such file") from error
-    ids = _json(folder / "vocab.json", None if marian else {}) or _of_nllb(models[0])
+    # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
+    ids = _json(folder / "vocab.json", None if marian else {}) or {
+        name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(models[0])[3:]])}
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
         raise Unusable("vocab.json does not number its pieces 0, 1, 2, …")
@@ -276,11 +278,6 @@ def _read_transformers(folder: Path) -> Files:
         if config.get(key, special[name]) != special[name]:
             raise Unusable(f"config.json says that {key} is {config[key]}, and the vocabulary {special[name]}")
     return Files(config, weights, pieces, special, models)
-
-
-def _of_nllb(model: bytes) -> dict[str, int]:
-    """The vocabulary of NLLB, which has no vocab.json: fairseq's special pieces, and all others of SentencePiece."""
-    return {name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(model)[3:]])}
 
 
 def _read_marian(path: Path) -> Files:

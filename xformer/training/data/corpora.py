@@ -11,7 +11,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -138,12 +137,8 @@ UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
     """Apply rules of replacement, with a capital where the text has one."""
     for pattern, new in rules:
-        text = pattern.sub(partial(_like, new), text)
+        text = pattern.sub(lambda old, new=new: new[0].upper() + new[1:] if old[0][0].isupper() else new, text)
     return text
-
-
-def _like(new: str, old: re.Match[str]) -> str:
-    return new[0].upper() + new[1:] if old[0][0].isupper() else new
 
 
 def slip(text: str, rng: random.Random) -> str:
