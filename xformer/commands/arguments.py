@@ -114,13 +114,13 @@ def read_pairs(path: Path, read: Callable[[Path], list[Pair]] | None = None) -> 
         return (read or corpora.read_pairs)(path)
 
 
-def add_options(p: argparse.ArgumentParser, kind: type, *names: str) -> None:
-    """Add a flag for each field of a record that `training.options` declares as an option: those of these names, or
-    all of them. Each stands under the heading of its group, with its default."""
+def add_options(p: argparse.ArgumentParser, kind: type) -> None:
+    """Add a flag for each field of a record that `training.options` declares as an option. Each stands under the
+    heading of its group, with its default."""
     p.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     groups: dict[str | None, argparse._ActionsContainer] = {None: p}
     for declared in fields(kind):
-        if not declared.metadata or names and declared.name not in names:
+        if not declared.metadata:
             continue
         said = dict(declared.metadata)
         group, flag = said.pop("group"), said.pop("flag", f"--{declared.name.replace('_', '-')}")

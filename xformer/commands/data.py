@@ -17,10 +17,7 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
                  "Download the Large Movie Review Dataset (Maas et al. 2011) and the Stanford Sentiment Treebank "
                  "(Socher et al. 2013), both for research use, and write imdb-*.xz, sst2-*.tsv and ATTRIBUTION.txt; no "
                  "film of imdb-validation occurs in imdb-train.")
-    add_options(q, SentimentDownload, "out")
-    q.add_argument("--url", nargs=2, metavar=("IMDB", "SST"), default=[SentimentDownload.imdb, SentimentDownload.sst],
-                   help="tar archive of reviews, and zip archive of trees")
-    add_options(q, SentimentDownload, "seed")
+    add_options(q, SentimentDownload)
     q = add_part(kinds, nearest, "translations of a model's own, nearest to the references",
                  "Translate the English of train.tsv with a model, and write nearest.tsv.xz beside it: of the "
                  "hypotheses of each beam the one nearest to the references, by the mean of sentence BLEU and chrF, "
@@ -48,8 +45,7 @@ def translation(args: argparse.Namespace) -> None:
 def sentiment(args: argparse.Namespace) -> None:
     """Download reviews and phrases; print how many texts each file has."""
     from xformer.training.data.fetch_reviews import fetch_sentiment
-    imdb, sst = args.url
-    texts = fetch_sentiment(SentimentDownload(args.out, imdb, sst, args.seed))
+    texts = fetch_sentiment(record(SentimentDownload, args))
     print("\n".join(f"{args.out / name}: {count:,} texts" for name, count in texts.items()), flush=True)
 
 

@@ -157,7 +157,7 @@ def read_treebank(archive: Path, source: str) -> tuple[list[Labelled], list[Labe
 def fetch_sentiment(download: SentimentDownload) -> dict[str, int]:
     """Download the two archives and write FILES and ATTRIBUTION.txt to `download.out`; return how many texts each has.
     Raises UserError; the folder is then as it was."""
-    out, imdb, sst, seed = download.out, download.imdb, download.sst, download.seed
+    out, (imdb, sst), seed = download.out, download.urls, download.seed
     with staged(out, FILES) as new:
         digests = [fetch_file(imdb, new / "imdb"), fetch_file(sst, new / "sst")]
         train, validation, test, unlabelled = split_reviews(read_archive(new / "imdb", imdb), seed)
