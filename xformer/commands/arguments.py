@@ -43,10 +43,11 @@ class Within(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_part(kinds: Any, run: Callable[[argparse.Namespace], int | None], help: str, description: str,
+def add_part(kinds: Any, run: Callable[[argparse.Namespace], int | None], help: str, description: str = "",
              name: str = "", **more: Any) -> argparse.ArgumentParser:
-    """Add a command below another, named like the function that it runs; -> its parser. more: for that."""
-    p = kinds.add_parser(name or run.__name__, help=help, description=description, **more)
+    """Add a command below another, named like the function that it runs and described by its docstring, unless
+    otherwise said; -> its parser. more: for that."""
+    p = kinds.add_parser(name or run.__name__, help=help, description=description or run.__doc__, **more)
     p.set_defaults(run=run)
     return p
 
