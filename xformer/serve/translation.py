@@ -298,7 +298,7 @@ class Service(ModelService[Translator], TranslationService):
         target, change = self._target(asked.target), self._intervention(positions=asked.positions)
         with self.guard.enter() as wait:
             (found,) = self._translated(wait, [changed], asked.options, max_length=asked.max_length, change=change)
-            return Moved(changed.text, found, self._traced(original, target), self._traced(changed, target, change))
+            return Moved(found, self._traced(original, target), self._traced(changed, target, change), changed.text)
 
     def _reweigh(self, asked: questions.Reweigh) -> Reweighed:
         source, target, options = self._source(asked.source), self._target(asked.target), asked.options or Options()
