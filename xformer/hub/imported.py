@@ -261,7 +261,7 @@ def _read_transformers(folder: Path) -> Files:
     except (SafetensorError, OSError) as error:
         raise Unusable("model.safetensors is truncated or no such file") from error
     # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
-    ids = _json(folder / "vocab.json", None if marian else {}) or {
+    ids: dict[str, Any] = _json(folder / "vocab.json", None if marian else {}) or {
         name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(models[0])[3:]])}
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != [*range(len(pieces))]:

@@ -11,6 +11,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -137,8 +138,12 @@ UNACCENTED = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 def _substitute(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
     """Apply rules of replacement, with a capital where the text has one."""
     for pattern, new in rules:
-        text = pattern.sub(lambda old, new=new: new[0].upper() + new[1:] if old[0][0].isupper() else new, text)
+        text = pattern.sub(partial(_like, new), text)
     return text
+
+
+def _like(new: str, old: re.Match[str]) -> str:
+    return new[0].upper() + new[1:] if old[0][0].isupper() else new
 
 
 def slip(text: str, rng: random.Random) -> str:
@@ -284,16 +289,13 @@ class Packer:
                 rows.append((source, target))
         rows.sort(key=lambda row: (len(row[1]), len(row[0])))
         batches: list[list[Ids]] = []
-        batch: list[Ids] = []
         sources = 0  # pieces of the longest source so far; the rows come with ever longer targets
         for source, target in rows:
             sources = max(sources, len(source) + 1)
-            if batch and (sources + len(target) + 1) * (len(batch) + 1) > self.options.batch_tokens:
-                batches.append(batch)
-                batch, sources = [], len(source) + 1
-            batch.append((source, target))
-        if batch:
-            batches.append(batch)
+            if not batches or (sources + len(target) + 1) * (len(batches[-1]) + 1) > self.options.batch_tokens:
+                batches.append([])
+                sources = len(source) + 1
+            batches[-1].append((source, target))
         rng.shuffle(batches)
         return batches
 
