@@ -189,8 +189,6 @@ def fetch_translation(download: TranslationDownload) -> FetchedPairs:
     """Download an archive of pairs; write train.tsv.xz, dev.tsv and ATTRIBUTION.txt to `download.out`, and beside them
     written.tsv.xz, the pairs that come with the program. Raises UserError; the folder is then as it was."""
     out, url = download.out, download.url
-    if download.dev < 0:
-        raise UserError(f"--dev {download.dev} is no number of sentences; give 1 or more, or 0 for the usual number.")
     excluded = [pair for name in download.exclude for pair in excluded_pairs(name)]
     with staged(out, FILES) as new:
         archive = new / "archive.zip"
