@@ -21,7 +21,7 @@ from xformer.commands.arguments import (
     search_options,
 )
 from xformer.hub.shipped import SENTIMENT, TRANSLATION, Shipped
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 
 if TYPE_CHECKING:
     from xformer.serve.loaded import ModelService
@@ -141,15 +141,14 @@ def _tell(args: argparse.Namespace, lines: list[str], key: str, found: Any, serv
         return
     from xformer.hub import card, checkpoint
     folder = service.folder if service else _folder(args, SENTIMENT)
-    try:
+    with refusing(OSError, lambda error: (
+            f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); copy the checkpoint to where it "
+            f"can.")):
         if key == "scores":
             card.keep(folder, kept)
         else:
             metrics = {**checkpoint.read_metrics(folder), key: kept}
             checkpoint.write(folder / "metrics.json", (json.dumps(metrics, indent=2) + "\n").encode())
-    except OSError as error:
-        raise UserError(f"The file {folder / 'metrics.json'} cannot be written ({error.strerror}); "
-                        f"copy the checkpoint to where it can.") from error
 
 
 # Translations

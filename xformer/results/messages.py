@@ -45,12 +45,14 @@ class UserError(ValueError):
 
 
 @contextmanager
-def refusing(kinds: type[Exception] | tuple[type[Exception], ...], say: Callable[[Any], Message | str]
+def refusing(kinds: type[Exception] | tuple[type[Exception], ...], say: Callable[[Any], Message | str | ValueError]
              ) -> Iterator[None]:
-    """Turn errors of these kinds into a UserError: what `say` makes of one. A UserError stays as it is."""
+    """Turn errors of these kinds into a UserError that says what `say` makes of one, or into the error that it makes. A
+    UserError stays as it is."""
     try:
         yield
     except UserError:
         raise
     except kinds as error:
-        raise UserError(say(error)) from error
+        said = say(error)
+        raise (said if isinstance(said, ValueError) else UserError(said)) from error

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from xformer.results import UserError
+from xformer.results import UserError, refusing
 from xformer.tokenizer import Tokenizer
 from xformer.training.data.copied import LISTS, surname
 from xformer.training.data.copied import draw as draw_copied
@@ -36,11 +36,10 @@ ENTRY = "entry"  # the mark of a pair that is no sentence: a word as a dictionar
 
 def read_lines(path: Path) -> list[str]:
     """Read the lines of a UTF-8 text file, packed if its name ends in .xz; raises FileNotFoundError and ValueError."""
-    try:
-        text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8-sig")
-    except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again") from error
-    return text.split("\n")
+    with refusing((lzma.LZMAError, UnicodeDecodeError), lambda error: (
+            ValueError(f"{path} is not readable as UTF-8 text ({error}); fetch or write it again"))):
+        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+        return content.decode("utf-8-sig").split("\n")
 
 
 def read_columns(path: Path, first: str, one: str, many: str, form: str) -> list[list[str]]:
