@@ -31,6 +31,7 @@ from xformer.translator import Translator, pad
 
 ALIGNED, ALIGNED_ROWS = 2_048, 16  # pairs that are sorted by length to be aligned, and of these, pairs in a pass
 MOST_BEGUN = 100_000_000  # parameters of a model that is made again to see its beginning
+Pause = Callable[[], object]  # is called between passes of a long computation
 OCCLUDED_PIECES = 2_048  # target pieces scored at once; each needs a row of logits over the whole vocabulary
 
 
@@ -260,8 +261,7 @@ def walk_additive(model: Translator, tokenizer: Tokenizer, pair: Pair) -> Additi
 
 
 @torch.inference_mode()
-def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable[[], object] = lambda: None
-            ) -> Occlusion:
+def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Pause = lambda: None) -> Occlusion:
     """Answer `results.Occlude` by leave-one-out occlusion (Li et al. 2016), in few batches."""
     pieces = tokenizer.pieces(pair.source[:-1])
     groups = words(pieces)
@@ -278,9 +278,8 @@ def occlude(model: Translator, tokenizer: Tokenizer, pair: Pair, pause: Callable
 
 
 @torch.inference_mode()
-def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS,
-                 pause: Callable[[], object] = lambda: None, progress: Callable[[int, int], object] | None = None
-                 ) -> list[HeadEffect]:
+def head_effects(model: Transformer, pair: Pair, stacks: Sequence[str] = STACKS, pause: Pause = lambda: None,
+                 progress: Callable[[int, int], object] | None = None) -> list[HeadEffect]:
     """Answer `results.RankHeads`: the log-probability of the target with all heads, minus that without each."""
     heads = Heads.without(model.config, [])
     every = [head for stack in stacks for head in Head.every(stack, *getattr(heads, stack).shape)]

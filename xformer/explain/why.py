@@ -5,7 +5,7 @@ Functions of a model and the tokens of a pair, as in `passes.py`. Axes as in `mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from xformer.device import use_threads
-from xformer.explain.passes import Pair
+from xformer.explain.passes import Pair, Pause
 from xformer.explain.stream import SIDES, Step, steps
 from xformer.model import Transformer, future_mask
 from xformer.pieces import BOS, PAD
@@ -77,7 +77,7 @@ def _last(model: Transformer, source: Tensor, given: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Callable[[], object] = lambda: None
+def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Pause = lambda: None
               ) -> tuple[np.ndarray, np.ndarray, float]:
     """What each source piece (2, S) and each piece given (2, step + 1) does for the difference of two logits.
 
@@ -111,7 +111,7 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Call
 
 @torch.inference_mode()
 def swapped(model: Transformer, pair: Pair, step: int, rival: int, twin: Sequence[int],
-            pause: Callable[[], object] = lambda: None) -> tuple[dict[str, np.ndarray], float]:
+            pause: Pause = lambda: None) -> tuple[dict[str, np.ndarray], float]:
     """Answer `results.SwapHeads` (activation patching: Vig et al. 2020). twin: tokens of the other source.
 
     All heads are replaced in one batch, which grows by the heads of a layer where they answer. Raises UserError for a
@@ -159,8 +159,8 @@ def rival_of(tokenizer: Tokenizer, pair: Pair, step: int, piece: str) -> int:
     return token
 
 
-def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, rival: str,
-           pause: Callable[[], object] = lambda: None) -> Why:
+def answer(model: Transformer, tokenizer: Tokenizer, pair: Pair, step: int, rival: str, pause: Pause = lambda: None
+           ) -> Why:
     """Answer `results.AskWhy`. Raises UserError."""
     against = rival_of(tokenizer, pair, step, rival)
     use_threads(STEPS)
