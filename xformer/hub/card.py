@@ -43,15 +43,12 @@ def results(kind: ModelKind, metrics: dict[str, Any]) -> list[EvalResult]:
     for score in sorted(kept_scores(metrics), key=lambda score: str(score["set"])):
         ways = [f"beam {score['beam']}"] if "beam" in score else []
         ways += [way for key, way in (("plain", "typed roughly"), ("lowercase", "in lower case")) if score.get(key)]
-        for key, name in METRICS.items():
-            if key in score:
-                signature = score.get(f"{key}_signature")
-                dataset, split = DATASETS.get(score["set"], (score["set"], None))
-                converted.append(EvalResult(
-                    task_type=kind.task, dataset_type=dataset, dataset_split=split, dataset_name=score["set"],
-                    metric_type=key,
-                    metric_value=score[key], metric_name=", ".join([name, *ways]),
-                    metric_args={"signature": signature} if signature else None))
+        dataset, split = DATASETS.get(score["set"], (score["set"], None))
+        converted += [EvalResult(
+            task_type=kind.task, dataset_type=dataset, dataset_split=split, dataset_name=score["set"], metric_type=key,
+            metric_value=score[key], metric_name=", ".join([name, *ways]),
+            metric_args={"signature": signature} if (signature := score.get(f"{key}_signature")) else None)
+            for key, name in METRICS.items() if key in score]
     return converted
 
 
