@@ -90,7 +90,7 @@ class Tokenizer:
                       and unicodedata.category(c)[0] not in "CZ"]
         least = min(self.log_probs(range(EOS + 1, len(self))))
         # Two messages of protocol buffers one after the other are one: repeated fields are joined, others overwritten.
-        pieces = [_field(1, _field(1, piece.encode()) + _tag(2, 5) + struct.pack("<f", score) + _number(3, kind))
+        pieces = [_field(1, _field(1, piece.encode()) + struct.pack("<Bf", 2 << 3 | 5, score) + _number(3, kind))
                   for piece, score, kind in (*((c, least, NORMAL) for c in characters),
                                              *((byte, 0.0, BYTE) for byte in BYTES))]
         trainer = _field(2, _number(4, len(self) + len(pieces)) + _number(35, 1))  # vocab_size, byte_fallback
@@ -249,13 +249,9 @@ def _varint(value: int) -> bytes:
     return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + _varint(value >> 7)
 
 
-def _tag(field: int, kind: int) -> bytes:
-    return _varint(field << 3 | kind)
-
-
 def _number(field: int, value: int) -> bytes:
-    return _tag(field, 0) + _varint(value)
+    return _varint(field << 3) + _varint(value)
 
 
 def _field(field: int, content: bytes) -> bytes:
-    return _tag(field, 2) + _varint(len(content)) + content
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
