@@ -22,7 +22,7 @@ from xformer.model import Attention, EncoderStack, Heads, Record, Seeded, Transf
 from xformer.model import Trace as Recording
 from xformer.pieces import BOS, EOS, PAD, joined, words
 from xformer.recurrent import RecurrentTranslator
-from xformer.results import STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
+from xformer.results import SIDES, STACKS, Block, Embedded, Head, HeadEffect, Message, Occlusion, Trace, UserError, Walk
 from xformer.results.attention import AdditiveWalk
 from xformer.results.messages import refusing
 from xformer.results.options import BASES, MOST_SHIFT, OWN, POSITION_KINDS, Positions
@@ -130,8 +130,7 @@ def _trace(tokenizer: Tokenizer, pair: Pair, recorded: Recording, text: str, val
     arrays: dict[str, Any] = {}
     for stack in STACKS:
         record: Record = getattr(recorded, stack)
-        asking = len(pair.source if stack == "encoder_self" else pair.given)
-        seen = len(pair.given if stack == "decoder_self" else pair.source)
+        asking, seen = (len({"source": pair.source, "target": pair.given}[side]) for side in SIDES[stack])
         for name, layers, none in ((stack, record.probabilities, (0, 1, asking, seen)),
                                    (f"{stack}_norms", record.value_norms, (0, 1, seen))):
             kept = [layer[0].float() for layer in layers]

@@ -70,12 +70,6 @@ def shares(model: Transformer, pair: Pair, step: int, rival: int) -> tuple[np.nd
     return adds, (float((done[0].state[0, step].float() - place) @ wanted), float(place @ wanted), constant)
 
 
-def _last(model: Transformer, source: Tensor, given: Tensor) -> Tensor:
-    """The last state of the decoder [B, D] in passes over embedded pieces [B, S, D] and [B, T, D]."""
-    memories = model.decoder.memories(model.encoder(source, None), None)
-    return model.decoder(given, future_mask(given.shape[1], given.device), memories)[:, -1].float()
-
-
 @torch.no_grad()
 def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Pause = lambda: None
               ) -> tuple[np.ndarray, np.ndarray, float]:
@@ -99,7 +93,9 @@ def gradients(model: Transformer, pair: Pair, step: int, rival: int, pause: Paus
         with torch.enable_grad():
             inputs = [(one - (1 - some[:, None, None]) * way).requires_grad_()
                       for one, way in zip(own, ways, strict=True)]
-            found = _last(model, inputs[0] + at[0], inputs[1] + at[1]) @ wanted
+            memories = model.decoder.memories(model.encoder(inputs[0] + at[0], None), None)
+            states = model.decoder(inputs[1] + at[1], future_mask(len(rows[1]), wanted.device), memories)  # [B, T, D]
+            found = states[:, -1].float() @ wanted
             every.append(torch.autograd.grad(found.sum(), inputs))
         differences.append(found.detach())
         pause()
