@@ -260,7 +260,7 @@ def _read_transformers(folder: Path) -> Files:
     except (SafetensorError, OSError) as error:
         raise Unusable("model.safetensors is truncated or no such file") from error
     # NLLB has no vocab.json: its pieces are fairseq's special ones, and all others of SentencePiece.
-    ids: dict[str, Any] = _json(folder / "vocab.json", None if marian else {}) or {
+    ids: dict[str, int] = _json(folder / "vocab.json", None if marian else {}) or {
         name: i for i, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *listed(models[0])[3:]])}
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
@@ -270,7 +270,7 @@ def _read_transformers(folder: Path) -> Files:
             "additional_special_tokens", []) if name not in ids]
         count = next((len(weights[name]) for name in MATRIX if name in weights), 0)
         pieces += [f"madeupword{i}" for i in range(count - len(pieces))]
-    special = {name: ids[name] for name in ("<pad>", "<unk>", "</s>") if name in ids}
+    special: dict[str, int] = {name: ids[name] for name in ("<pad>", "<unk>", "</s>") if name in ids}
     if len(special) < 3:
         raise Unusable("its vocabulary lacks one of <pad>, <unk>, </s>")
     for key, name in (("eos_token_id", "</s>"), ("pad_token_id", "<pad>")):
